@@ -1,0 +1,97 @@
+package catalogue
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Nearest lists at most n names of tools that someone who wrote name may have
+// meant, nearest first, as "server.tool" in the names code uses. A name that
+// is far from everything gives an empty list.
+func (c *Catalogue) Nearest(name string, n int) []string {
+	if rest, ok := strings.CutPrefix(name, "tools."); ok {
+		name = rest
+	}
+	server, tool, dotted := strings.Cut(name, ".")
+	type near struct {
+		call string
+		d    int
+	}
+	var found []near
+	for _, t := range c.tools {
+		call := c.serverCall(t.Server) + "." + c.Name(t)
+		var d int
+		switch {
+		case !dotted:
+			d = min(Distance(fold(name), fold(t.Name)), Distance(fold(name), fold(t.Server)))
+		default:
+			d = Distance(fold(tool), fold(t.Name))
+			if words := sharedWords(tool, t.Name); words > 0 {
+				d = min(d, 3-min(words, 2))
+			}
+			d += Distance(fold(server), fold(t.Server))
+		}
+		if d <= max(2, len(name)/4) {
+			found = append(found, near{call, d})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b near) int { return cmp.Or(a.d-b.d, strings.Compare(a.call, b.call)) })
+	var out []string
+	for _, f := range found {
+		if len(out) == n {
+			break
+		}
+		out = append(out, f.call)
+	}
+	return out
+}
+
+// NearestOf gives the word of a list that is nearest to a misspelt one, or ""
+// where none is near.
+func NearestOf(word string, list []string) string {
+	best, at := max(1, len(word)/3)+1, ""
+	for _, w := range list {
+		if d := Distance(fold(word), fold(w)); d < best {
+			best, at = d, w
+		}
+	}
+	return at
+}
+
+// Distance is the number of single edits between two words, a swap of
+// neighbours counted as one. It looks at the first 64 bytes of each.
+func Distance(a, b string) int {
+	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
+	var before, last, row [65]int
+	for j := range len(b) + 1 {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}
+
+// sharedWords counts the words two names have in common.
+func sharedWords(a, b string) int {
+	of := Words(b)
+	n := 0
+	for _, w := range Words(a) {
+		if len(w) > 2 && slices.Contains(of, w) {
+			n++
+		}
+	}
+	return n
+}
