@@ -1,0 +1,46 @@
+# make            builds the command and runs the commits job with it
+# make test       the tests
+# make check      everything that must hold before a change lands
+# The rest, longer: bench compare conformance soak guests dist fuzz
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS  = -s -w -X main.version=$(VERSION)
+export CGO_ENABLED = 0
+
+.PHONY: all
+all: build
+	@./examples/commits/run.sh
+
+.PHONY: build
+build: bin/wexec bin/demo-server
+
+.PHONY: bin/wexec bin/demo-server
+bin/wexec:
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/wexec
+bin/demo-server:
+	$(GO) build -trimpath -o $@ ./examples/demo-server
+
+.PHONY: test
+test: build
+	$(GO) test -short ./...
+
+.PHONY: check
+check:
+	@./tests/check.sh
+
+.PHONY: guests
+guests:
+	@./wasm-modules/build.sh
+
+.PHONY: bench
+bench:
+	$(GO) run ./tests/bench
+
+.PHONY: fuzz
+fuzz:
+	@./tests/fuzz.sh 10s
+
+.PHONY: clean
+clean:
+	rm -rf bin dist

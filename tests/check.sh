@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change lands. Prints each part with the
+# time it took, goes on after a failure so that all are seen, and ends with the
+# totals.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+passed=0 failed=0 broken=()
+part() {
+  local name=$1; shift
+  local start=$SECONDS
+  printf '== %s\n' "$name"
+  if "$@"; then
+    passed=$((passed + 1)); printf -- '-- %s: ok, %ds\n' "$name" $((SECONDS - start))
+  else
+    failed=$((failed + 1)); broken+=("$name"); printf -- '-- %s: FAILED, %ds\n' "$name" $((SECONDS - start))
+  fi
+}
+
+formatted() {
+  local out
+  out=$(git ls-files '*.go' | xargs -r gofmt -l)
+  [ -z "$out" ] || { printf 'not gofmt formatted:\n%s\n' "$out"; return 1; }
+}
+platforms() {
+  local pair
+  for pair in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do
+    GOOS=${pair%/*} GOARCH=${pair#*/} CGO_ENABLED=0 go vet ./... || { echo "does not build for $pair"; return 1; }
+  done
+}
+race() { CGO_ENABLED=1 go test -short -race -timeout 25m $(go list ./... | grep -v -e /tests/ -e /wasm-modules/esbuild); }
+fuzz() { ./tests/fuzz.sh 10s; }
+benchmarks() { go test -short -run '^$' -bench . -benchtime 1x ./...; }
+
+part "gofmt" formatted
+part "vet" go vet ./...
+part "test" make test
+part "race" race
+part "platforms" platforms
+part "fuzz" fuzz
+part "benchmarks once" benchmarks
+
+[ $failed -eq 0 ] || printf 'failed: %s\n' "${broken[*]}"
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ $failed -eq 0 ]
