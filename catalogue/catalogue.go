@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Catalogue is a set of tools with the names code gives them. It does not
@@ -20,6 +21,7 @@ type Catalogue struct {
 	byFold  map[string][]int     // the same folded
 	server  map[string]string    // any accepted spelling of a server to its original name
 	idents  map[[2]string]string // server and tool to the tool's identifier
+	words   func() *index        // made when first searched
 }
 
 // Server is one server of a catalogue.
@@ -66,6 +68,7 @@ func New(tools []Tool) *Catalogue {
 		key := fold(t.Server) + "." + fold(t.Name)
 		c.byFold[key] = append(c.byFold[key], i)
 	}
+	c.words = sync.OnceValue(func() *index { return newIndex(c.tools) })
 	return c
 }
 

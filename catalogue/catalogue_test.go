@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func named(ids ...[2]string) []Tool {
+func toolsNamed(ids ...[2]string) []Tool {
 	var out []Tool
 	for _, id := range ids {
 		out = append(out, Tool{Server: id[0], Name: id[1]})
@@ -18,7 +18,7 @@ func named(ids ...[2]string) []Tool {
 }
 
 func TestLookupAcceptsEverySpelling(t *testing.T) {
-	c := New(named([2]string{"git-hub", "list-commits"}, [2]string{"shop", "class"}, [2]string{"a.b", "c.d"}))
+	c := New(toolsNamed([2]string{"git-hub", "list-commits"}, [2]string{"shop", "class"}, [2]string{"a.b", "c.d"}))
 	for spelling, id := range map[string]string{
 		"git-hub.list-commits":       "git-hub.list-commits",
 		"git_hub.list_commits":       "git-hub.list-commits",
@@ -43,7 +43,7 @@ func TestLookupAcceptsEverySpelling(t *testing.T) {
 }
 
 func TestExactSpellingKeepsTheNameInACollision(t *testing.T) {
-	tools := named([2]string{"s", "a_b"}, [2]string{"s", "a-b"}, [2]string{"s", "a b"})
+	tools := toolsNamed([2]string{"s", "a_b"}, [2]string{"s", "a-b"}, [2]string{"s", "a b"})
 	c := New(tools)
 	if got := c.Name(tools[0]); got != "a_b" {
 		t.Errorf("a_b is called %q", got)
@@ -63,7 +63,7 @@ func TestExactSpellingKeepsTheNameInACollision(t *testing.T) {
 }
 
 func TestReservedWordsGainAnUnderscoreInPythonOnly(t *testing.T) {
-	tools := named([2]string{"shop", "class"})
+	tools := toolsNamed([2]string{"shop", "class"})
 	c := New(tools)
 	if js, py := c.Call(tools[0], "javascript"), c.Call(tools[0], "python"); js != "tools.shop.class" || py != "tools.shop.class_" {
 		t.Errorf("javascript %q, python %q", js, py)
@@ -71,7 +71,7 @@ func TestReservedWordsGainAnUnderscoreInPythonOnly(t *testing.T) {
 }
 
 func TestKeepLeavesNamesAsTheyWere(t *testing.T) {
-	tools := named([2]string{"s", "a_b"}, [2]string{"s", "a-b"})
+	tools := toolsNamed([2]string{"s", "a_b"}, [2]string{"s", "a-b"})
 	whole := New(tools)
 	view := whole.Keep(func(t Tool) bool { return t.Name == "a-b" })
 	if got, want := view.Name(tools[1]), whole.Name(tools[1]); got != want {
@@ -117,7 +117,7 @@ func TestAnyOrderGivesTheSameValidNames(t *testing.T) {
 }
 
 func TestNearestFindsWhatWasMeant(t *testing.T) {
-	c := New(named([2]string{"github", "list_commits"}, [2]string{"github", "create_issue"}, [2]string{"jira", "search"}))
+	c := New(toolsNamed([2]string{"github", "list_commits"}, [2]string{"github", "create_issue"}, [2]string{"jira", "search"}))
 	for wrong, want := range map[string]string{
 		"githb.list_commits": "github.list_commits",
 		"github.list_comits": "github.list_commits",

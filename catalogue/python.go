@@ -1,0 +1,264 @@
+package catalogue
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Python is a tool's declaration for .pyi files: the TypedDicts it needs, its
+// signature, and its documentation.
+func (c *Catalogue) Python(t Tool) string {
+	name := PythonName(c.Name(t))
+	prefix := pascal(c.Name(t))
+	args, defs := readShape(t.InputSchema)
+	w := &pyWriter{prefix: prefix, taken: map[string]bool{}}
+	for _, d := range slices.Sorted(maps.Keys(defs)) {
+		w.define(w.prefix+d, defs[d])
+	}
+	signature, docs := w.signature(args)
+	result := "Any"
+	if len(t.OutputSchema) > 0 {
+		s, resultDefs := readShape(t.OutputSchema)
+		out := &pyWriter{prefix: prefix + "Result", taken: w.taken}
+		for _, d := range slices.Sorted(maps.Keys(resultDefs)) {
+			out.define(out.prefix+d, resultDefs[d])
+		}
+		result = out.write(s, prefix+"Result", 0)
+		w.lines = append(w.lines, out.lines...)
+	}
+	var b strings.Builder
+	for _, l := range w.lines {
+		b.WriteString(l + "\n")
+	}
+	fmt.Fprintf(&b, "def %s(%s) -> %s:\n", name, signature, result)
+	doc := documentation(t)
+	if len(docs) > 0 {
+		doc = strings.TrimSpace(doc + "\n\n    " + strings.Join(docs, "\n    "))
+	}
+	if doc == "" {
+		b.WriteString("    ...\n")
+		return b.String()
+	}
+	doc = strings.ReplaceAll(doc, `\`, `\\`)
+	if strings.HasSuffix(doc, `"`) {
+		doc += " "
+	}
+	b.WriteString(`    """` + doc + `"""` + "\n")
+	return b.String()
+}
+
+// pyWriter writes shapes as Python types and collects the TypedDicts on the way.
+type pyWriter struct {
+	prefix string
+	lines  []string
+	taken  map[string]bool
+}
+
+// signature is a tool's parameters, all by keyword, and a line of
+// documentation for each that has any.
+func (w *pyWriter) signature(s *shape) (string, []string) {
+	if s.kind != object {
+		return "**arguments: Any", nil
+	}
+	var required, optional, docs []string
+	other := s.items != nil
+	for _, p := range s.fields {
+		if !pyIdentifier(p.name) {
+			other = true
+			docs = append(docs, strings.TrimSpace(oneLine(strconv.Quote(p.name))+": pass it in a dict; "+p.comment()))
+			continue
+		}
+		typ := w.write(p.shape, w.prefix+pascal(p.name), 0)
+		if doc := p.comment(); doc != "" {
+			docs = append(docs, p.name+": "+doc)
+		}
+		if p.required {
+			required = append(required, p.name+": "+typ)
+			continue
+		}
+		optional = append(optional, p.name+": "+typ+" = ...")
+	}
+	params := append(required, optional...)
+	if len(params) > 0 {
+		params = append([]string{"*"}, params...)
+	}
+	if other {
+		params = append(params, "**arguments: Any")
+	}
+	return strings.Join(params, ", "), docs
+}
+
+func (w *pyWriter) write(s *shape, name string, depth int) string {
+	if depth > 12 {
+		return "Any"
+	}
+	switch s.kind {
+	case nothing:
+		return "Never"
+	case null:
+		return "None"
+	case boolean:
+		return "bool"
+	case integer:
+		return "int"
+	case number:
+		return "float"
+	case text:
+		return "str"
+	case literal:
+		if v, ok := pyLiteral(s.value); ok {
+			return "Literal[" + v + "]"
+		}
+		return "float"
+	case named:
+		return `"` + w.prefix + s.name + `"`
+	case array:
+		return "list[" + w.write(s.items, name+"Item", depth+1) + "]"
+	case tuple:
+		return w.tuple(s, name, depth)
+	case union:
+		return w.union(s, name, depth)
+	case object:
+		return w.object(s, name, depth)
+	}
+	return "Any"
+}
+
+func (w *pyWriter) tuple(s *shape, name string, depth int) string {
+	var parts []string
+	for i, p := range s.parts {
+		parts = append(parts, w.write(p, name+strconv.Itoa(i), depth+1))
+	}
+	if s.items != nil || len(parts) == 0 {
+		return "list[Any]"
+	}
+	return "tuple[" + strings.Join(parts, ", ") + "]"
+}
+
+func (w *pyWriter) union(s *shape, name string, depth int) string {
+	var literals, parts []string
+	for i, p := range s.parts {
+		if p.kind == literal {
+			if v, ok := pyLiteral(p.value); ok {
+				literals = append(literals, v)
+				continue
+			}
+		}
+		part := w.write(p, name+strconv.Itoa(i+1), depth+1)
+		if !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	if len(literals) > 0 {
+		parts = append([]string{"Literal[" + strings.Join(literals, ", ") + "]"}, parts...)
+	}
+	for i, p := range parts {
+		if strings.HasPrefix(p, `"`) && len(parts) > 1 {
+			// A quoted name cannot stand beside |.
+			return "Union[" + strings.Join(slices.Concat(parts[:i], parts[i:]), ", ") + "]"
+		}
+	}
+	return strings.Join(parts, " | ")
+}
+
+func (w *pyWriter) object(s *shape, name string, depth int) string {
+	if len(s.fields) == 0 {
+		if s.items == nil {
+			return "dict[str, Never]"
+		}
+		return "dict[str, " + w.write(s.items, name+"Value", depth+1) + "]"
+	}
+	return w.typedDict(name, s, depth)
+}
+
+// define writes a named shape as a class or an alias.
+func (w *pyWriter) define(name string, s *shape) {
+	if s.kind == object && len(s.fields) > 0 {
+		w.typedDict(name, s, 0)
+		return
+	}
+	w.taken[name] = true
+	typ := w.write(s, name+"Of", 0)
+	w.lines = append(w.lines, name+": TypeAlias = "+quoteType(typ))
+}
+
+// quoteType keeps an alias from reading names that come later.
+func quoteType(typ string) string {
+	if strings.HasPrefix(typ, `"`) || !strings.Contains(typ, `"`) {
+		return typ
+	}
+	return "'" + strings.ReplaceAll(strings.ReplaceAll(typ, `\`, `\\`), "'", `\'`) + "'"
+}
+
+func (w *pyWriter) typedDict(name string, s *shape, depth int) string {
+	base := name
+	for i := 2; w.taken[name]; i++ {
+		name = base + strconv.Itoa(i)
+	}
+	w.taken[name] = true
+	var b strings.Builder
+	b.WriteString(name + ` = TypedDict("` + name + `", {`)
+	for i, p := range s.fields {
+		typ := w.write(p.shape, name+pascal(p.name), depth+1)
+		if !p.required {
+			typ = "NotRequired[" + typ + "]"
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(pyString(p.name) + ": " + typ)
+	}
+	b.WriteString("})")
+	w.lines = append(w.lines, b.String())
+	return name
+}
+
+func pyIdentifier(name string) bool {
+	for i, r := range name {
+		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
+			return false
+		}
+	}
+	return name != "" && !pythonKeywords[name]
+}
+
+// pyLiteral makes a JSON literal one of Python; fractions have no literal type.
+func pyLiteral(js string) (string, bool) {
+	switch js {
+	case "true":
+		return "True", true
+	case "false":
+		return "False", true
+	}
+	var s string
+	if json.Unmarshal([]byte(js), &s) == nil {
+		return pyString(s), true
+	}
+	if _, err := strconv.ParseInt(js, 10, 64); err == nil {
+		return js, true
+	}
+	return "", false
+}
+
+func pyString(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < 32 || r == 127 || r == 0x2028 || r == 0x2029:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

@@ -1,0 +1,281 @@
+package catalogue
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Query asks for tools in words.
+type Query struct {
+	Text   string             // as a person asks; empty lists everything
+	Limit  int                // at most so many; 0 is 10
+	Detail string             // "name", "summary" (the default) or "full"
+	Lang   string             // whose spelling and declarations; default "javascript"
+	Server string             // only this server, by any spelling
+	Keep   func(Tool) string  // the decision shown, or "" to leave a tool out; nil keeps all
+	Boost  map[string]float64 // by tool ID, added to the words' score, as embeddings do
+}
+
+// Entry is one tool as a search shows it.
+type Entry struct {
+	Name        string  `json:"name"`
+	Call        string  `json:"call"`
+	Summary     string  `json:"summary,omitempty"`
+	Decision    string  `json:"decision,omitempty"`
+	Score       float64 `json:"score,omitempty"`
+	Declaration string  `json:"declaration,omitempty"`
+}
+
+// Found is the answer to a query. Total counts what matched, also beyond the
+// limit.
+type Found struct {
+	Tools []Entry `json:"tools"`
+	Total int     `json:"total"`
+}
+
+// field is one text of a tool that is searched, with what a hit in it counts.
+const (
+	inName = iota
+	inServer
+	inTitle
+	inDescription
+	inArguments
+	fields
+)
+
+var fieldWeight = [fields]float64{inName: 4, inServer: 2.2, inTitle: 2.5, inDescription: 1.1, inArguments: 0.8}
+
+// index is the inverted index of a catalogue's words.
+type index struct {
+	postings map[string][]posting
+	mean     [fields]float64
+	lengths  [][fields]int
+	terms    []string // sorted, for misspelt words
+}
+
+type posting struct {
+	tool  int32
+	field uint8
+	count uint16
+}
+
+// newIndex reads every tool once.
+func newIndex(tools []Tool) *index {
+	x := &index{postings: map[string][]posting{}, lengths: make([][fields]int, len(tools))}
+	for i, t := range tools {
+		texts := [fields][]string{
+			inName:        Words(t.Name),
+			inServer:      Words(t.Server),
+			inTitle:       Words(t.Title),
+			inDescription: Words(t.Description),
+			inArguments:   argumentWords(t.InputSchema),
+		}
+		for f, words := range texts {
+			counts := map[string]int{}
+			n := 0
+			for _, w := range words {
+				if stop[w] {
+					continue
+				}
+				n++
+				counts[stem(w)]++
+			}
+			x.lengths[i][f] = n
+			x.mean[f] += float64(n) / float64(len(tools))
+			for w, c := range counts {
+				x.postings[w] = append(x.postings[w], posting{int32(i), uint8(f), uint16(min(c, math.MaxUint16))})
+			}
+		}
+	}
+	x.terms = make([]string, 0, len(x.postings))
+	for w := range x.postings {
+		x.terms = append(x.terms, w)
+	}
+	slices.Sort(x.terms)
+	return x
+}
+
+// term is one word to look for and how much a hit counts against a hit of the
+// word as it was asked.
+type term struct {
+	word   string
+	weight float64
+}
+
+// score gives each tool that matches its BM25F score. Of the spellings and
+// synonyms of one asked word only the best counts, and a tool that answers
+// more of the asked words comes before one that answers one of them often.
+func (x *index) score(asked [][]term) map[int32]float64 {
+	total := map[int32]float64{}
+	hits := map[int32]int{}
+	n := float64(len(x.lengths))
+	for _, group := range asked {
+		best := map[int32]float64{}
+		for _, t := range group {
+			list := x.postings[t.word]
+			if len(list) == 0 {
+				continue
+			}
+			weighted := map[int32]float64{}
+			for _, p := range list {
+				length := 1.0
+				if mean := x.mean[p.field]; mean > 0 {
+					length = 0.5 + 0.5*float64(x.lengths[p.tool][p.field])/mean
+				}
+				weighted[p.tool] += fieldWeight[p.field] * float64(p.count) / length
+			}
+			df := float64(len(weighted))
+			idf := math.Log(1 + (n-df+0.5)/(df+0.5))
+			for tool, tf := range weighted {
+				best[tool] = max(best[tool], t.weight*idf*tf/(tf+1.5))
+			}
+		}
+		for tool, s := range best {
+			total[tool] += s
+			hits[tool]++
+		}
+	}
+	for tool, s := range total {
+		share := float64(hits[tool]) / float64(len(asked))
+		total[tool] = s * (0.4 + 0.6*share)
+	}
+	return total
+}
+
+// expand turns a question into groups of terms, a group an asked word.
+func (x *index) expand(text string) [][]term {
+	var asked [][]term
+	words := Words(text)
+	for i, w := range words {
+		if stop[w] {
+			continue
+		}
+		if i > 16 {
+			break // a question, not a document
+		}
+		s := stem(w)
+		group := []term{{s, 1}}
+		for _, other := range synonyms(s) {
+			group = append(group, term{other, 0.7})
+		}
+		if i+1 < len(words) {
+			for _, other := range synonyms(s + " " + stem(words[i+1])) {
+				group = append(group, term{other, 0.8})
+			}
+		}
+		if len(x.postings[s]) == 0 {
+			group = append(group, x.misspelt(s)...)
+		}
+		asked = append(asked, group)
+	}
+	return asked
+}
+
+// misspelt finds the indexed words one or two edits from a word nobody uses.
+func (x *index) misspelt(w string) []term {
+	if len(w) < 4 {
+		return nil
+	}
+	allowed := 1 + len(w)/8
+	var out []term
+	for _, t := range x.terms {
+		if len(t)-len(w) > allowed || len(w)-len(t) > allowed {
+			continue
+		}
+		if d := Distance(w, t); d <= allowed {
+			out = append(out, term{t, 0.6 / float64(d)})
+		}
+	}
+	for _, t := range x.terms {
+		if len(w) >= 4 && len(t) > len(w) && strings.HasPrefix(t, w) {
+			out = append(out, term{t, 0.6})
+		}
+	}
+	return out
+}
+
+// Search finds tools by words: names, titles, descriptions, arguments and
+// servers, through stems, synonyms of the field and small spelling mistakes.
+func (c *Catalogue) Search(q Query) Found {
+	limit := q.Limit
+	if limit <= 0 {
+		limit = 10
+	}
+	lang := cmp.Or(q.Lang, "javascript")
+	server, only := "", q.Server != ""
+	if only {
+		var ok bool
+		if server, ok = c.Server(q.Server); !ok {
+			return Found{Tools: []Entry{}}
+		}
+	}
+	type hit struct {
+		tool     int
+		score    float64
+		decision string
+	}
+	var hits []hit
+	add := func(i int, score float64) {
+		if only && c.tools[i].Server != server {
+			return
+		}
+		decision := ""
+		if q.Keep != nil {
+			if decision = q.Keep(c.tools[i]); decision == "" {
+				return
+			}
+		}
+		hits = append(hits, hit{i, score + q.Boost[c.tools[i].ID()], decision})
+	}
+	x := c.words()
+	asked := x.expand(q.Text)
+	switch {
+	case len(asked) == 0 && strings.TrimSpace(q.Text) == "":
+		for i := range c.tools {
+			add(i, 0)
+		}
+	default:
+		scores := x.score(asked)
+		for i := range c.tools {
+			if s, ok := scores[int32(i)]; ok || q.Boost[c.tools[i].ID()] > 0 {
+				add(i, s)
+			}
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+	found := Found{Tools: []Entry{}, Total: len(hits)}
+	for _, h := range hits[:min(limit, len(hits))] {
+		e := c.entry(c.tools[h.tool], q.Detail, lang)
+		e.Decision = h.decision
+		e.Score = math.Round(h.score*1000) / 1000
+		found.Tools = append(found.Tools, e)
+	}
+	return found
+}
+
+// Describe is a tool's entry by any spelling of its name.
+func (c *Catalogue) Describe(name, detail, lang string) (Entry, bool) {
+	t, ok := c.Lookup(name)
+	if !ok {
+		return Entry{}, false
+	}
+	return c.entry(t, cmp.Or(detail, "full"), cmp.Or(lang, "javascript")), true
+}
+
+func (c *Catalogue) entry(t Tool, detail, lang string) Entry {
+	e := Entry{Name: t.ID(), Call: c.Call(t, lang)}
+	if detail == "name" {
+		return e
+	}
+	e.Summary = Summary(cmp.Or(t.Description, t.Title), 160)
+	if detail == "full" {
+		if lang == "python" {
+			e.Declaration = c.Python(t)
+		} else {
+			e.Declaration = c.TypeScript(t)
+		}
+	}
+	return e
+}

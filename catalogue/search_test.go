@@ -1,0 +1,143 @@
+package catalogue
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+func shop() *Catalogue {
+	tool := func(server, name, description string, args ...string) Tool {
+		var props []string
+		for _, a := range args {
+			props = append(props, fmt.Sprintf("%q:{}", a))
+		}
+		return Tool{Server: server, Name: name, Description: description,
+			InputSchema: []byte(`{"type":"object","properties":{` + strings.Join(props, ",") + `}}`)}
+	}
+	return New([]Tool{
+		tool("github", "list_commits", "List the commits of a branch", "owner", "repo", "since"),
+		tool("github", "create_pull_request", "Open a pull request", "title", "head", "base"),
+		tool("github", "delete_branch", "Delete a branch", "branch"),
+		tool("slack", "post_message", "Post a message to a channel", "channel", "text"),
+		tool("slack", "get_channel_history", "Messages of a channel", "channel", "limit"),
+		tool("crm", "find_customers", "Search the customer list", "city", "segment"),
+		tool("fs", "read_file", "Read the contents of a file", "path"),
+		tool("fs", "write_file", "Write contents to a file", "path", "content"),
+	})
+}
+
+func TestSearchUnderstandsHowPeopleAsk(t *testing.T) {
+	c := shop()
+	for question, want := range map[string]string{
+		"commit history":                   "github.list_commits",
+		"make a new PR":                    "github.create_pull_request",
+		"remove a branch":                  "github.delete_branch",
+		"send something to a room":         "slack.post_message",
+		"which clients live in a city":     "crm.find_customers",
+		"open a document on disk and load": "fs.read_file",
+		"save text into a file":            "fs.write_file",
+		"lst comits":                       "github.list_commits",
+	} {
+		found := c.Search(Query{Text: question, Limit: 3})
+		ok := false
+		var got []string
+		for _, e := range found.Tools {
+			got = append(got, e.Name)
+			ok = ok || e.Name == want
+		}
+		if !ok {
+			t.Errorf("%q gave %v, want %s among them", question, got, want)
+		}
+	}
+}
+
+func TestSearchLeavesOutWhatThePolicyDenies(t *testing.T) {
+	found := shop().Search(Query{Text: "branch", Keep: func(t Tool) string {
+		if strings.HasPrefix(t.Name, "delete") {
+			return ""
+		}
+		return "allow"
+	}})
+	for _, e := range found.Tools {
+		if e.Name == "github.delete_branch" || e.Decision != "allow" {
+			t.Errorf("found %+v", e)
+		}
+	}
+	if found.Total == 0 {
+		t.Error("nothing was left")
+	}
+}
+
+func TestEmptyQueryListsEverything(t *testing.T) {
+	if found := shop().Search(Query{Limit: 3}); found.Total != 8 || len(found.Tools) != 3 {
+		t.Errorf("%d of %d", len(found.Tools), found.Total)
+	}
+}
+
+func many(n int) []Tool {
+	verbs := []string{"list", "create", "delete", "update", "search", "send", "export", "merge"}
+	nouns := []string{"commit", "invoice", "ticket", "customer", "message", "deployment", "calendar_event", "report"}
+	var out []Tool
+	for i := range n {
+		out = append(out, Tool{Server: fmt.Sprintf("server%d", i%20), Name: fmt.Sprintf("%s_%s_%d", verbs[i%8], nouns[i/8%8], i),
+			Description: "Works on things of the kind its name says, with paging, filters and a limit on what comes back.",
+			InputSchema: []byte(`{"type":"object","properties":{"limit":{"type":"integer"},"cursor":{"type":"string"},"query":{"type":"string"}}}`)})
+	}
+	return out
+}
+
+func TestTwoThousandToolsAreIndexedAndSearchedInTime(t *testing.T) {
+	c := New(many(2000))
+	start := time.Now()
+	c.Search(Query{Text: "warm"})
+	if took := time.Since(start); took > 600*time.Millisecond {
+		t.Errorf("indexing took %v", took)
+	}
+}
+
+func BenchmarkIndex2000(b *testing.B) {
+	tools := many(2000)
+	for b.Loop() {
+		New(tools).words()
+	}
+}
+
+func BenchmarkSearch2000(b *testing.B) {
+	c := New(many(2000))
+	c.words()
+	for b.Loop() {
+		c.Search(Query{Text: "create an invoice for a customer"})
+	}
+}
+
+func TestTreeIsAFileSystem(t *testing.T) {
+	if err := fstest.TestFS(shop().Tree(), "README.md", "github/index.ts", "github/list_commits.ts", "slack/__init__.pyi", "crm/find_customers.pyi"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func FuzzDeclarations(f *testing.F) {
+	f.Add(`{"type":"object","properties":{"a":{"$ref":"#/$defs/N"}},"$defs":{"N":{"type":"object","properties":{"n":{"$ref":"#/$defs/N"}}}}}`)
+	f.Add(`{"$ref":"#"}`)
+	f.Add(`{"allOf":[{"$ref":"#/allOf/0"}]}`)
+	f.Add(`{"type":["string","null"],"enum":["a\"*/",null,1.5,{}]}`)
+	f.Add(`{"type":"array","items":[{"type":"number"}],"additionalItems":false}`)
+	f.Fuzz(func(t *testing.T, schema string) {
+		if len(schema) > 1<<16 {
+			return
+		}
+		tool := Tool{Server: "s", Name: "t", Description: schema, InputSchema: []byte(schema), OutputSchema: []byte(schema)}
+		c := New([]Tool{tool})
+		for _, text := range []string{c.TypeScript(tool), c.Python(tool)} {
+			if text == "" {
+				t.Fatal("no declaration")
+			}
+			if len(text) > 64*len(schema)*len(schema)+1<<16 {
+				t.Fatalf("%d bytes of schema became %d of declaration", len(schema), len(text))
+			}
+		}
+	})
+}

@@ -1,0 +1,211 @@
+package catalogue
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// TypeScript is a tool's declaration: its documentation and its signature,
+// preceded by the named types it refers to.
+func (c *Catalogue) TypeScript(t Tool) string {
+	return c.typescript(t, "declare function ")
+}
+
+func (c *Catalogue) typescript(t Tool, keyword string) string {
+	name := c.Name(t)
+	prefix := pascal(name)
+	args, defs := readShape(t.InputSchema)
+	var result *shape
+	var resultDefs map[string]*shape
+	if len(t.OutputSchema) > 0 {
+		result, resultDefs = readShape(t.OutputSchema)
+	}
+	var b strings.Builder
+	export := ""
+	if strings.HasPrefix(keyword, "export ") {
+		export = "export "
+	}
+	in := tsWriter{prefix: prefix}
+	for _, d := range slices.Sorted(maps.Keys(defs)) {
+		b.WriteString(export + "type " + in.named(d) + " = " + in.write(defs[d], 0) + ";\n")
+	}
+	out := tsWriter{prefix: prefix + "Result"}
+	for _, d := range slices.Sorted(maps.Keys(resultDefs)) {
+		b.WriteString(export + "type " + out.named(d) + " = " + out.write(resultDefs[d], 0) + ";\n")
+	}
+	b.WriteString(tsDoc(documentation(t), ""))
+	b.WriteString(keyword + tsName(name) + "(" + in.argument(args) + "): Promise<")
+	if result == nil {
+		b.WriteString("any")
+	} else {
+		b.WriteString(out.write(result, 0))
+	}
+	b.WriteString(">;\n")
+	return b.String()
+}
+
+// documentation is what a declaration says of a tool in words.
+func documentation(t Tool) string {
+	doc := Summary(t.Description, 400)
+	if doc == "" {
+		doc = t.Title
+	}
+	if t.Annotations.Destructive != nil && *t.Annotations.Destructive {
+		doc = strings.TrimSpace(doc + " (destructive)")
+	}
+	return oneLine(doc)
+}
+
+// tsWriter writes shapes as TypeScript types.
+type tsWriter struct{ prefix string }
+
+func (w tsWriter) named(name string) string { return w.prefix + name }
+
+// argument is the parameter list of a tool.
+func (w tsWriter) argument(s *shape) string {
+	if s.kind == object && len(s.fields) == 0 && (s.items == nil || s.items.kind == anything) {
+		return "args?: Record<string, unknown>"
+	}
+	optional := ""
+	if s.kind != object || !slices.ContainsFunc(s.fields, func(p property) bool { return p.required }) {
+		optional = "?"
+	}
+	return "args" + optional + ": " + w.write(s, 0)
+}
+
+func (w tsWriter) write(s *shape, depth int) string {
+	if depth > 12 {
+		return "unknown"
+	}
+	switch s.kind {
+	case nothing:
+		return "never"
+	case null:
+		return "null"
+	case boolean:
+		return "boolean"
+	case integer, number:
+		return "number"
+	case text:
+		return "string"
+	case literal:
+		return tsLiteral(s.value)
+	case named:
+		return w.named(s.name)
+	case array:
+		return "Array<" + w.write(s.items, depth+1) + ">"
+	case tuple:
+		var parts []string
+		for _, p := range s.parts {
+			parts = append(parts, w.write(p, depth+1))
+		}
+		if s.items != nil {
+			parts = append(parts, "...Array<"+w.write(s.items, depth+1)+">")
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case union, combined:
+		op := " | "
+		if s.kind == combined {
+			op = " & "
+		}
+		var parts []string
+		for _, p := range s.parts {
+			part := w.write(p, depth+1)
+			if p.kind == union || p.kind == combined {
+				part = "(" + part + ")"
+			}
+			if !slices.Contains(parts, part) {
+				parts = append(parts, part)
+			}
+		}
+		return strings.Join(parts, op)
+	case object:
+		return w.object(s, depth)
+	}
+	return "unknown"
+}
+
+func (w tsWriter) object(s *shape, depth int) string {
+	if len(s.fields) == 0 {
+		if s.items == nil {
+			return "Record<string, never>"
+		}
+		return "Record<string, " + w.write(s.items, depth+1) + ">"
+	}
+	indent := strings.Repeat("  ", depth+1)
+	var b strings.Builder
+	b.WriteString("{\n")
+	for _, p := range s.fields {
+		b.WriteString(tsDoc(p.comment(), indent))
+		b.WriteString(indent + tsKey(p.name))
+		if !p.required {
+			b.WriteByte('?')
+		}
+		b.WriteString(": " + w.write(p.shape, depth+1) + ";\n")
+	}
+	if s.items != nil {
+		b.WriteString(indent + "[key: string]: unknown;\n")
+	}
+	b.WriteString(strings.Repeat("  ", depth) + "}")
+	return b.String()
+}
+
+// comment is what the type of a property cannot say: its description, bounds
+// and default.
+func (p property) comment() string {
+	doc := oneLine(Summary(p.doc, 140))
+	if p.shape.note != "" {
+		doc = strings.TrimSpace(doc + " (" + p.shape.note + ")")
+	}
+	if p.fallback != "" {
+		doc = strings.TrimSpace(doc + " Default " + oneLine(p.fallback) + ".")
+	}
+	return doc
+}
+
+func tsDoc(doc, indent string) string {
+	if doc == "" {
+		return ""
+	}
+	return indent + "/** " + doc + " */\n"
+}
+
+var tsIdentifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
+
+func tsKey(name string) string {
+	if tsIdentifier.MatchString(name) {
+		return name
+	}
+	b, err := json.Marshal(name)
+	if err != nil {
+		return `""`
+	}
+	return tsLiteral(string(b))
+}
+
+// tsLiteral makes a JSON literal one of TypeScript.
+func tsLiteral(js string) string {
+	return strings.NewReplacer("\u2028", `\u2028`, "\u2029", `\u2029`).Replace(js)
+}
+
+// tsName is the name of a declared function; reserved words, which are fine as
+// members, gain an underscore in the declaration alone.
+func tsName(name string) string {
+	if tsReserved[name] {
+		return name + "_"
+	}
+	return name
+}
+
+var tsReserved = map[string]bool{
+	"break": true, "case": true, "catch": true, "class": true, "const": true, "continue": true, "debugger": true,
+	"default": true, "delete": true, "do": true, "else": true, "enum": true, "export": true, "extends": true,
+	"false": true, "finally": true, "for": true, "function": true, "if": true, "import": true, "in": true,
+	"instanceof": true, "new": true, "null": true, "return": true, "super": true, "switch": true, "this": true,
+	"throw": true, "true": true, "try": true, "typeof": true, "var": true, "void": true, "while": true, "with": true,
+	"yield": true, "let": true, "static": true, "implements": true, "interface": true, "package": true,
+	"private": true, "protected": true, "public": true, "await": true, "eval": true, "arguments": true,
+}
