@@ -1,0 +1,144 @@
+package meter
+
+// emitter writes code.
+type emitter struct {
+	fuel   uint32 // the global
+	refill uint32 // the imported function
+	out    []byte // the function at hand
+}
+
+// function writes a function with its edits. The result is good until the next
+// call.
+func (e *emitter) function(f *function) []byte {
+	r := reader{b: f.body}
+	groups := r.u32()
+	e.out = e.out[:0]
+	if f.extra > 0 {
+		groups++
+	}
+	e.out = append(appendU32(e.out, groups), f.body[r.p:f.code]...)
+	if f.extra > 0 {
+		e.out = append(appendU32(e.out, f.extra), 0x7f)
+	}
+	from := uint32(f.code)
+	for _, d := range f.edits {
+		e.out = append(e.out, f.body[from:d.at]...)
+		e.edit(f, d)
+		from = d.end
+	}
+	e.out = append(e.out, f.body[from:]...)
+	return e.out
+}
+
+func (e *emitter) edit(f *function, d edit) {
+	instruction := f.body[d.at:d.end]
+	switch d.kind {
+	case editCharge:
+		e.subtract(d.n)
+	case editChargeEntry:
+		e.subtract(d.n)
+		e.look()
+	case editChargeLoop:
+		e.subtract(d.n)
+		e.lookInLoop()
+	case editIndex:
+		e.out = appendU32(append(e.out, instruction[0]), uint32(d.n))
+	case editBytes, editEntries:
+		e.local(opLocalTee, f.locals)
+		e.global(opGlobalGet)
+		e.shifted(f.locals, d.n)
+		e.op(opI64Sub)
+		e.global(opGlobalSet)
+		e.look()
+		e.out = append(e.out, instruction...)
+	case editGrow, editGrowTable:
+		e.grown(f, d, instruction)
+	}
+}
+
+// grown runs an instruction that grows a memory or a table, then charges what
+// was added, which is nothing where it failed.
+func (e *emitter) grown(f *function, d edit, instruction []byte) {
+	amount, result := f.locals, f.locals+1
+	e.local(opLocalTee, amount)
+	e.out = append(e.out, instruction...)
+	e.local(opLocalTee, result)
+	e.global(opGlobalGet)
+	if d.kind == editGrow {
+		e.local(opLocalGet, amount)
+		e.op(opI64ExtendI32U)
+		e.i64(d.n)
+		e.op(opI64Mul)
+	} else {
+		e.shifted(amount, d.n)
+	}
+	e.i64(0)
+	e.local(opLocalGet, result)
+	e.out = append(e.out, opI32Const, 0x7f) // -1
+	e.op(opI32Ne)
+	e.op(opSelect)
+	e.op(opI64Sub)
+	e.global(opGlobalSet)
+	e.subtract(growCost)
+	e.look()
+}
+
+// shifted pushes a length, divided by two to the power of shift.
+func (e *emitter) shifted(local uint32, shift int64) {
+	e.local(opLocalGet, local)
+	e.op(opI64ExtendI32U)
+	e.i64(shift)
+	e.op(opI64ShrU)
+}
+
+// subtract charges.
+func (e *emitter) subtract(cost int64) {
+	e.global(opGlobalGet)
+	e.i64(cost)
+	e.op(opI64Sub)
+	e.global(opGlobalSet)
+}
+
+// look calls refill where the level is below zero. This form and the other are
+// equal; which one wazero's compiler makes better code of depends on the place.
+func (e *emitter) look() {
+	e.global(opGlobalGet)
+	e.i64(0)
+	e.op(opI64LtS)
+	e.out = append(e.out, opIf, emptyBlock)
+	e.refuel()
+	e.op(opEnd)
+}
+
+func (e *emitter) lookInLoop() {
+	e.global(opGlobalGet)
+	e.i64(0)
+	e.op(opI64GeS)
+	e.out = append(e.out, opIf, emptyBlock, opElse)
+	e.refuel()
+	e.op(opEnd)
+}
+
+func (e *emitter) refuel() {
+	e.global(opGlobalGet)
+	e.out = appendU32(append(e.out, opCall), e.refill)
+	e.global(opGlobalSet)
+}
+
+// thunk is a function that pays for an import and calls it.
+func (e *emitter) thunk(imported, params uint32, cost int64) []byte {
+	e.out = append(e.out[:0], 0) // no locals
+	e.subtract(cost)
+	e.look()
+	for i := range params {
+		e.local(opLocalGet, i)
+	}
+	e.out = appendU32(append(e.out, opCall), imported)
+	e.op(opEnd)
+	return e.out
+}
+
+func (e *emitter) op(op byte)              { e.out = append(e.out, op) }
+func (e *emitter) i64(v int64)             { e.out = appendS64(append(e.out, opI64Const), v) }
+func (e *emitter) global(op byte)          { e.out = appendU32(append(e.out, op), e.fuel) }
+func (e *emitter) local(op byte, i uint32) { e.out = appendU32(append(e.out, op), i) }

@@ -1,0 +1,351 @@
+package meter
+
+// Opcodes that the meter looks at or writes.
+const (
+	opUnreachable    = 0x00
+	opNop            = 0x01
+	opBlock          = 0x02
+	opLoop           = 0x03
+	opIf             = 0x04
+	opElse           = 0x05
+	opEnd            = 0x0b
+	opBr             = 0x0c
+	opBrIf           = 0x0d
+	opBrTable        = 0x0e
+	opReturn         = 0x0f
+	opCall           = 0x10
+	opCallIndirect   = 0x11
+	opReturnCall     = 0x12
+	opReturnIndirect = 0x13
+	opCallRef        = 0x14
+	opReturnCallRef  = 0x15
+	opSelect         = 0x1b
+	opSelectTyped    = 0x1c
+	opLocalGet       = 0x20
+	opLocalSet       = 0x21
+	opLocalTee       = 0x22
+	opGlobalGet      = 0x23
+	opGlobalSet      = 0x24
+	opTableGet       = 0x25
+	opTableSet       = 0x26
+	opI32Load        = 0x28
+	opI64Store32     = 0x3e
+	opMemorySize     = 0x3f
+	opMemoryGrow     = 0x40
+	opI32Const       = 0x41
+	opI64Const       = 0x42
+	opF32Const       = 0x43
+	opF64Const       = 0x44
+	opI32Eqz         = 0x45
+	opI32Ne          = 0x47
+	opI64LtS         = 0x53
+	opI64GeS         = 0x59
+	opI32Add         = 0x6a
+	opI32Sub         = 0x6b
+	opI32Mul         = 0x6c
+	opI64Add         = 0x7c
+	opI64Sub         = 0x7d
+	opI64Mul         = 0x7e
+	opI64ShrU        = 0x88
+	opI64ExtendI32U  = 0xad
+	opI64Extend32S   = 0xc4
+	opRefNull        = 0xd0
+	opRefIsNull      = 0xd1
+	opRefFunc        = 0xd2
+	opRefAsNonNull   = 0xd4
+	opBrOnNull       = 0xd5
+	opBrOnNonNull    = 0xd6
+	opMisc           = 0xfc
+	opVector         = 0xfd
+	opAtomic         = 0xfe
+	emptyBlock       = 0x40
+)
+
+// Second bytes of prefixed instructions.
+const (
+	miscMemoryInit = 8
+	miscDataDrop   = 9
+	miscMemoryCopy = 10
+	miscMemoryFill = 11
+	miscTableInit  = 12
+	miscElemDrop   = 13
+	miscTableCopy  = 14
+	miscTableGrow  = 15
+	miscTableSize  = 16
+	miscTableFill  = 17
+
+	vecConst   = 12
+	vecShuffle = 13
+
+	atomicWait64 = 2
+	atomicFence  = 3
+	atomicFirst  = 0x10
+	atomicLast   = 0x4e
+)
+
+// instruction is one decoded instruction.
+type instruction struct {
+	op      byte
+	sub     uint32 // second opcode of prefixed instructions
+	at, end int    // place in the body, opcode included
+	index   uint32 // function, or label
+	targets int    // of br_table: where its labels begin
+	labels  uint32 // of br_table: how many, the default included
+}
+
+// decoder reads the instructions of one function. Where wazero and the
+// specification could read the same bytes differently, as with numbers that
+// are longer than they need be, the bytes are refused: both must see the same
+// instructions.
+type decoder struct {
+	m      *module
+	locals uint32
+	r      reader
+}
+
+func (m *module) decode(f *function) decoder {
+	return decoder{m: m, locals: f.locals, r: reader{b: f.body, p: f.code, base: f.base}}
+}
+
+func (d *decoder) next(in *instruction) {
+	r := &d.r
+	in.at = r.p
+	in.op = r.u8()
+	switch op := in.op; {
+	case op >= 0x45 && op <= opI64Extend32S: // comparisons and arithmetic
+	case op >= opLocalGet && op <= opLocalTee:
+		r.index("local", d.locals)
+	case op == opGlobalGet || op == opGlobalSet:
+		r.index("global", d.m.globals)
+	case op == opTableGet || op == opTableSet:
+		r.index("table", d.m.tables)
+	case op >= opI32Load && op <= opI64Store32:
+		d.memoryArgument()
+	case op == opI32Const:
+		r.skipLEB(5)
+	case op == opI64Const:
+		r.skipLEB(10)
+	case op == opF32Const:
+		r.bytes(4)
+	case op == opF64Const:
+		r.bytes(8)
+	case op == opMemorySize || op == opMemoryGrow:
+		d.memoryIndex()
+	default:
+		d.rare(in)
+	}
+	in.end = r.p
+}
+
+// rare decodes control, calls, references and what has a prefix.
+func (d *decoder) rare(in *instruction) {
+	r := &d.r
+	switch in.op {
+	case opUnreachable, opNop, opElse, opEnd, opReturn, 0x1a, opSelect, opRefIsNull, opRefAsNonNull:
+	case opBlock, opLoop, opIf:
+		d.blockType()
+	case opBr, opBrIf, opBrOnNull, opBrOnNonNull:
+		in.index = r.u32()
+	case opBrTable:
+		n := r.count("branch targets", maxTargets)
+		in.targets, in.labels = r.p, n+1
+		for range in.labels {
+			r.u32()
+		}
+	case opCall, opReturnCall, opRefFunc:
+		in.index = r.index("function", d.m.funcs())
+	case opCallIndirect, opReturnIndirect:
+		r.index("type", uint32(len(d.m.types)))
+		r.index("table", d.m.tables)
+	case opCallRef, opReturnCallRef:
+		r.index("type", uint32(len(d.m.types)))
+	case opSelectTyped:
+		if n := r.u8(); n != 1 {
+			r.fail(ErrMalformed, "select of %d types", n)
+		}
+		d.valueType()
+	case opRefNull:
+		d.m.nullType(r)
+	case opMisc:
+		in.sub = r.u32()
+		d.misc(in)
+	case opVector:
+		d.vector(in)
+	case opAtomic:
+		d.atomic(in)
+	default:
+		d.unknown(in.op)
+	}
+}
+
+func (d *decoder) misc(in *instruction) {
+	r := &d.r
+	switch in.sub {
+	case 0, 1, 2, 3, 4, 5, 6, 7: // saturating truncation
+	case miscMemoryInit:
+		r.index("data segment", d.m.data)
+		d.memoryIndex()
+	case miscDataDrop:
+		r.index("data segment", d.m.data)
+	case miscMemoryCopy:
+		d.memoryIndex()
+		d.memoryIndex()
+	case miscMemoryFill:
+		d.memoryIndex()
+	case miscTableInit:
+		r.index("element segment", d.m.elements)
+		r.index("table", d.m.tables)
+	case miscElemDrop:
+		r.index("element segment", d.m.elements)
+	case miscTableCopy:
+		r.index("table", d.m.tables)
+		r.index("table", d.m.tables)
+	case miscTableGrow, miscTableSize, miscTableFill:
+		r.index("table", d.m.tables)
+	default:
+		r.fail(ErrUnsupported, "instruction 0xfc %d", in.sub)
+	}
+}
+
+// vector decodes SIMD. wazero takes the second opcode for a single byte and
+// reads the byte that follows a large one, always 1, as a nop.
+func (d *decoder) vector(in *instruction) {
+	r := &d.r
+	code := r.u8()
+	in.sub = uint32(code)
+	if code >= 0x80 {
+		switch second := r.u8(); second {
+		case 1:
+		case 2:
+			r.fail(ErrUnsupported, "relaxed SIMD")
+		default:
+			r.fail(ErrMalformed, "SIMD instruction %#x %#x", code, second)
+		}
+		return
+	}
+	switch {
+	case code <= 11 || code == 0x5c || code == 0x5d:
+		d.memoryArgument()
+	case code == vecConst || code == vecShuffle:
+		r.bytes(16)
+	case code >= 0x15 && code <= 0x22: // lanes
+		r.u8()
+	case code >= 0x54 && code <= 0x5b: // loads and stores of lanes
+		d.memoryArgument()
+		r.u8()
+	}
+}
+
+func (d *decoder) atomic(in *instruction) {
+	code := d.r.u8()
+	in.sub = uint32(code)
+	switch {
+	case code == atomicFence:
+		d.r.u8()
+	case code <= atomicWait64 || code >= atomicFirst && code <= atomicLast:
+		d.memoryArgument()
+	default:
+		d.r.fail(ErrUnsupported, "instruction 0xfe %d", code)
+	}
+}
+
+func (d *decoder) unknown(op byte) {
+	r := &d.r
+	if r.err != nil {
+		return
+	}
+	switch op {
+	case 0x06, 0x07, 0x08, 0x09, 0x0a, 0x18, 0x19, 0x1f:
+		names := map[byte]string{0x06: "try", 0x07: "catch", 0x08: "throw", 0x09: "rethrow", 0x0a: "throw_ref",
+			0x18: "delegate", 0x19: "catch_all", 0x1f: "try_table"}
+		r.fail(ErrUnsupported, "exception handling (%s)", names[op])
+	case 0xd3, 0xfb:
+		r.fail(ErrUnsupported, "garbage collection (instruction %#x)", op)
+	case 0xe0, 0xe1, 0xe2, 0xe3, 0xe4, 0xe5:
+		r.fail(ErrUnsupported, "stack switching (instruction %#x)", op)
+	default:
+		r.fail(ErrMalformed, "unknown instruction %#x", op)
+	}
+}
+
+func (d *decoder) memoryArgument() {
+	align := d.r.u32()
+	if align >= 32 {
+		if align&0x40 != 0 {
+			d.r.fail(ErrUnsupported, "multiple memories")
+		} else {
+			d.r.fail(ErrMalformed, "alignment 2^%d", align)
+		}
+	}
+	d.r.u32()
+}
+
+func (d *decoder) memoryIndex() {
+	if i := d.r.u8(); i != 0 {
+		d.r.fail(ErrUnsupported, "multiple memories")
+	}
+}
+
+func (d *decoder) valueType() {
+	switch t := d.r.u8(); t {
+	case 0x7f, 0x7e, 0x7d, 0x7c, 0x7b, 0x70, 0x6f:
+	case 0x63, 0x64:
+		d.reference(d.r.s33())
+	default:
+		d.m.unknownType(&d.r, int64(t)-0x80)
+	}
+}
+
+// reference checks the heap type of a reference in code, where a type by index
+// has to be one of the module's.
+func (d *decoder) reference(h int64) {
+	if h >= int64(len(d.m.types)) {
+		d.r.fail(ErrMalformed, "unknown type %d", h)
+		return
+	}
+	d.m.heapType(&d.r, h)
+}
+
+func (d *decoder) blockType() {
+	switch t := d.r.s33(); t {
+	case -0x40, -0x01, -0x02, -0x03, -0x04, -0x05, -0x10, -0x11:
+	case -0x1d, -0x1c: // (ref null …), (ref …)
+		d.reference(d.r.s33())
+	default:
+		if t < 0 {
+			d.m.unknownType(&d.r, t)
+		} else if t >= int64(len(d.m.types)) {
+			d.r.fail(ErrMalformed, "unknown type %d", t)
+		}
+	}
+}
+
+// localTypes reads the declaration of a function's locals and returns how many
+// there are.
+func (d *decoder) localTypes() uint64 {
+	var n uint64
+	for range d.r.count("groups of locals", maxLocals) {
+		n += uint64(d.r.u32())
+		d.valueType()
+		if d.r.err == nil && n > maxLocals {
+			d.r.fail(ErrTooLarge, "%d locals, at most %d are taken", n, maxLocals)
+		}
+		if d.r.err != nil {
+			return 0
+		}
+	}
+	return n
+}
+
+// cost is what an instruction adds to its region.
+func (in *instruction) cost(w *Weights) int64 {
+	switch in.op {
+	case opNop, opBlock, opLoop, opElse, opEnd:
+		return 0
+	case opCallIndirect, opReturnIndirect, opCallRef, opReturnCallRef:
+		return 1 + w.Indirect
+	case opRefFunc:
+		return 1 + refFuncCost
+	}
+	return 1
+}

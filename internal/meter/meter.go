@@ -1,0 +1,170 @@
+// Package meter rewrites WebAssembly modules so that they pay for what they
+// do. It is pure: bytes in, bytes out, the same on every machine.
+//
+// # What is added
+//
+// A metered module counts its fuel in a mutable i64 global, exported under
+// [FuelExport]. Its first value is 0. Charges are subtracted from it, and where
+// the level is looked at and found below zero the module calls one imported
+// function, refill(level i64) -> i64, whose result is the new level. The host
+// decides there whether the guest may go on: it returns a level, or it stops
+// the guest by panicking with an error of its own, which comes out of the call
+// into the guest. So the first look of every run reaches the host. [Tank] is
+// the arithmetic of the host's side.
+//
+// Nothing the module could do before reaches the counter: every function,
+// global, local and type that its code names is checked to be one of its own.
+//
+// # What is charged
+//
+// One unit is about one instruction. Charges are made at function entries and
+// loop headers: the instructions of the region that follows (a function or a
+// loop without the loops inside it), at most 64 of them, since large regions
+// are the switches of interpreters of which one arm is taken. Loop-free
+// functions of at most 100 instructions carry no charge of their own, their
+// callers pay. On a straight line of more than 512 instructions, and on any
+// path of more than 2048, a further charge is made. Growing memory and tables,
+// bulk operations, indirect calls and calls of imports have weights of their
+// own, see [Weights].
+//
+// The level is looked at wherever a program can come back to: at loop headers,
+// at the entries of functions that recursion can reach or that lead to much
+// other code, before bulk operations and before calls of imports. Between two
+// looks lies a bounded amount of code, whatever the module.
+//
+// # What it does not do
+//
+// Rewrite is no validator. Compile the original with wazero first; what is
+// rewritten then is valid, and does what the original did.
+package meter
+
+import "fmt"
+
+const (
+	// RefillModule and RefillName are the default name of the imported
+	// function of a metered module, of type (i64) -> i64.
+	RefillModule = "wexec"
+	RefillName   = "refill"
+	// FuelExport is the name under which the fuel global is exported.
+	FuelExport = "wexec_fuel"
+)
+
+// Options say how a module is metered. The zero value is what wexec uses for
+// its guests.
+type Options struct {
+	// ImportModule and ImportName name the refill function; empty is
+	// RefillModule and RefillName.
+	ImportModule, ImportName string
+	// Weights are the prices of what costs more than an instruction.
+	Weights Weights
+	// MaxTable is how many entries a table of the module may have: a module
+	// that starts with more is refused, a limit beyond it is lowered to it, so
+	// that table.grow answers -1 there. Tables live outside the memory cap.
+	// Zero is DefaultMaxTable; below zero leaves the module's limits as they
+	// are.
+	MaxTable int64
+}
+
+// DefaultMaxTable is the largest table of a module unless Options say
+// otherwise.
+const DefaultMaxTable = 1 << 20
+
+// Weights are prices in fuel, beside the one unit of the instruction itself.
+// Zero is the default, below zero is nothing.
+type Weights struct {
+	// Indirect is for a call through a table or a reference; default 4. It is
+	// part of its region and under the region's cap.
+	Indirect int64
+	// Host is for a call of an imported function, and for the instructions
+	// which leave compiled code as such a call does; default 100.
+	Host int64
+	// Hosts holds other prices of imported functions by "module.name"; zero is
+	// free here.
+	Hosts map[string]int64
+	// Page is for a page that memory.grow added; default 2048.
+	Page int64
+}
+
+// The bulk operations cost by length: bytes and entries that a unit covers, as
+// powers of two.
+const (
+	bulkBytesShift   = 5
+	bulkEntriesShift = 1
+)
+
+const (
+	regionCap   = 64   // the most that a function entry or a loop header costs
+	leafMax     = 100  // the largest function without a charge of its own
+	lineMax     = 512  // instructions on a straight line between two charges
+	pathMax     = 2048 // instructions on any path between two charges
+	throughMax  = 4096 // instructions a function may stand for without a look at the level
+	refFuncCost = 32   // ref.func leaves compiled code
+	growCost    = 100  // so do memory.grow and table.grow
+)
+
+// Bounds of what is taken. Web browsers have bounds of the same size.
+const (
+	maxModule    = 64 << 20
+	maxBody      = 8 << 20
+	maxFunctions = 1 << 18
+	maxTypes     = 1 << 18
+	maxItems     = 1 << 20 // globals, exports, segments, entries of a segment
+	maxImports   = 1 << 16
+	maxTables    = 1 << 12
+	maxParams    = 1000
+	maxLocals    = 50_000
+	maxNesting   = 50_000
+	maxTargets   = 1 << 17
+	maxName      = 100_000
+)
+
+func weight(given, normal int64) int64 {
+	switch {
+	case given == 0:
+		return normal
+	case given < 0:
+		return 0
+	}
+	return given
+}
+
+// Rewrite returns the metered form of a module. The original is left as it is.
+// An error is an [*Error]; it names what is not known.
+func Rewrite(original []byte, o Options) ([]byte, Info, error) {
+	if o.ImportModule == "" && o.ImportName == "" {
+		o.ImportModule, o.ImportName = RefillModule, RefillName
+	}
+	for name, w := range o.Weights.Hosts {
+		if w < 0 || w > maxWeight {
+			return nil, Info{}, fmt.Errorf("meter: weight %d of %s is out of range", w, name)
+		}
+	}
+	o.Weights.Indirect = weight(o.Weights.Indirect, 4)
+	o.Weights.Host = weight(o.Weights.Host, 100)
+	o.Weights.Page = weight(o.Weights.Page, 2048)
+	if max(o.Weights.Indirect, o.Weights.Host, o.Weights.Page) > maxWeight {
+		return nil, Info{}, fmt.Errorf("meter: a weight is above %d", maxWeight)
+	}
+	if o.MaxTable == 0 {
+		o.MaxTable = DefaultMaxTable
+	}
+	m, err := parse(original, o)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	if err := m.scan(); err != nil {
+		return nil, Info{}, err
+	}
+	m.rank()
+	if err := m.plan(); err != nil {
+		return nil, Info{}, err
+	}
+	out, err := m.write()
+	if err != nil {
+		return nil, Info{}, err
+	}
+	return out, m.info, nil
+}
+
+// maxWeight keeps sums of charges far from the ends of an int64.
+const maxWeight = 1 << 30

@@ -1,0 +1,253 @@
+package meter
+
+// editKind is what happens at a place in a function's code.
+type editKind uint8
+
+const (
+	editCharge      editKind = iota // subtract, without a look
+	editChargeEntry                 // subtract and look, as at entries
+	editChargeLoop                  // subtract and look, as at loop headers
+	editIndex                       // the instruction gets another function index
+	editBytes                       // charge bytes by the length on the stack
+	editEntries                     // charge entries by the length on the stack
+	editGrow                        // charge what memory.grow added
+	editGrowTable                   // charge what table.grow added
+)
+
+// edit is one change to a function's code. Those between at and end replace
+// or follow an instruction, the others stand before at.
+type edit struct {
+	kind    editKind
+	at, end uint32
+	n       int64 // cost, or index
+}
+
+// plan decides what changes in every function.
+func (m *module) plan() error {
+	p := planner{m: m}
+	for _, i := range m.order {
+		if err := p.function(&m.functions[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// planner keeps what is used again for each function.
+type planner struct {
+	m       *module
+	f       *function
+	regions []int64 // cost of the function's own region, then of each loop's
+	frames  []frame
+	now     path
+}
+
+// path is how many instructions ran since the last charge, less what it paid
+// for: on the shortest way to a place, and on the longest. A dead path is
+// never taken.
+type path struct {
+	least, most int64
+	live        bool
+}
+
+func (p *path) join(q path) {
+	switch {
+	case !q.live:
+	case !p.live:
+		*p = q
+	default:
+		p.least, p.most = min(p.least, q.least), max(p.most, q.most)
+	}
+}
+
+// frame is an open block.
+type frame struct {
+	op     byte
+	region int
+	exit   path // joined ways to its end
+	other  path // of an if: the way to its else
+}
+
+// price is the cost of a region at the point that opens it.
+func price(region int64) int64 { return min(max(region, 1), regionCap) }
+
+func (p *planner) function(f *function) error {
+	p.f = f
+	if !f.leaf {
+		if err := p.measure(); err != nil {
+			return err
+		}
+	}
+	d := p.m.decode(f)
+	p.frames = append(p.frames[:0], frame{op: opBlock})
+	p.now = path{live: true}
+	if !f.leaf {
+		kind := editCharge
+		if f.check {
+			kind = editChargeEntry
+		}
+		p.charge(kind, f.code, price(p.regions[0]))
+	}
+	var in instruction
+	loops := 0
+	for len(p.frames) > 0 {
+		d.next(&in)
+		if d.r.err != nil {
+			return d.r.err
+		}
+		if !f.leaf {
+			p.milestone(&in)
+		}
+		p.rewrite(&in)
+		cost := p.cost(&in)
+		p.now.least, p.now.most = p.now.least+cost, p.now.most+cost
+		p.follow(&d, &in)
+		if in.op == opLoop && !f.leaf {
+			loops++
+			p.charge(editChargeLoop, in.end, price(p.regions[loops]))
+		}
+	}
+	return nil
+}
+
+// cost is what an instruction adds to its region: a leaf is part of it.
+func (p *planner) cost(in *instruction) int64 {
+	c := in.cost(&p.m.o.Weights)
+	if in.op == opCall && in.index >= p.m.refill() {
+		if callee := &p.m.functions[in.index-p.m.refill()]; callee.leaf {
+			c += callee.free
+		}
+	}
+	return c
+}
+
+// measure sums the costs of the regions.
+func (p *planner) measure() error {
+	d := p.m.decode(p.f)
+	p.regions = append(p.regions[:0], 0)
+	p.frames = append(p.frames[:0], frame{})
+	region := 0
+	var in instruction
+	for len(p.frames) > 0 {
+		d.next(&in)
+		if d.r.err != nil {
+			return d.r.err
+		}
+		p.regions[region] += p.cost(&in)
+		switch in.op {
+		case opBlock, opIf:
+			p.frames = append(p.frames, frame{region: region})
+		case opLoop:
+			p.frames = append(p.frames, frame{region: region})
+			p.regions = append(p.regions, 0)
+			region = len(p.regions) - 1
+		case opEnd:
+			region = p.frames[len(p.frames)-1].region
+			p.frames = p.frames[:len(p.frames)-1]
+		}
+	}
+	return nil
+}
+
+// charge adds a charge that pays for what follows.
+func (p *planner) charge(kind editKind, at int, cost int64) {
+	p.add(edit{kind: kind, at: uint32(at), end: uint32(at), n: cost})
+	p.now.least, p.now.most = -cost, -cost
+	p.m.info.ChargePoints++
+}
+
+// milestone adds a charge where the way since the last one has become long: in
+// full where every way here is long, capped where only some are.
+func (p *planner) milestone(in *instruction) {
+	if !p.now.live {
+		return
+	}
+	cost := int64(regionCap)
+	switch {
+	case p.now.least >= lineMax:
+		cost = p.now.least
+	case p.now.most >= pathMax:
+	default:
+		return
+	}
+	p.add(edit{kind: editChargeEntry, at: uint32(in.at), end: uint32(in.at), n: cost})
+	p.now.least -= cost
+	p.now.most = max(0, p.now.least)
+	p.m.info.ChargePoints++
+}
+
+func (p *planner) add(e edit) { p.f.edits = append(p.f.edits, e) }
+
+// rewrite notes what becomes of one instruction.
+func (p *planner) rewrite(in *instruction) {
+	m, f := p.m, p.f
+	at, end := uint32(in.at), uint32(in.end)
+	own := func(kind editKind, cost int64, extra uint32) {
+		p.add(edit{kind, at, end, cost})
+		f.extra = max(f.extra, extra)
+		m.info.ChargePoints++
+	}
+	switch in.op {
+	case opCall, opReturnCall:
+		if in.index >= m.refill() {
+			p.add(edit{editIndex, at, end, int64(m.moved(in.index))})
+		} else if h := m.hosts[in.index]; h.cost > 0 {
+			p.add(edit{editChargeEntry, at, at, h.cost})
+			m.info.ChargePoints++
+		}
+	case opRefFunc:
+		p.add(edit{editIndex, at, end, int64(m.referred(in.index))})
+		m.declare = true
+	case opMemoryGrow:
+		own(editGrow, m.o.Weights.Page, 2)
+	case opAtomic:
+		if in.priced() && m.o.Weights.Host > 0 {
+			p.add(edit{editChargeEntry, at, at, m.o.Weights.Host})
+			m.info.ChargePoints++
+		}
+	case opMisc:
+		switch in.sub {
+		case miscMemoryInit, miscMemoryCopy, miscMemoryFill:
+			own(editBytes, bulkBytesShift, 1)
+		case miscTableInit, miscTableCopy, miscTableFill:
+			own(editEntries, bulkEntriesShift, 1)
+		case miscTableGrow:
+			own(editGrowTable, bulkEntriesShift, 2)
+		}
+	}
+}
+
+// follow moves on along the ways through the code.
+func (p *planner) follow(d *decoder, in *instruction) {
+	top := len(p.frames) - 1
+	branch := func(label uint32) {
+		if target := &p.frames[top-int(label)]; target.op != opLoop {
+			target.exit.join(p.now)
+		}
+	}
+	switch in.op {
+	case opBlock, opLoop:
+		p.frames = append(p.frames, frame{op: in.op})
+	case opIf:
+		p.frames = append(p.frames, frame{op: in.op, other: p.now})
+	case opElse:
+		f := &p.frames[top]
+		f.exit.join(p.now)
+		p.now, f.other = f.other, path{}
+	case opEnd:
+		f := p.frames[top]
+		p.now.join(f.other)
+		p.now.join(f.exit)
+		p.frames = p.frames[:top]
+	case opBrIf, opBrOnNull, opBrOnNonNull:
+		branch(in.index)
+	case opBr:
+		branch(in.index)
+		p.now.live = false
+	case opBrTable:
+		d.targets(in, branch)
+		p.now.live = false
+	case opUnreachable, opReturn, opReturnCall, opReturnIndirect, opReturnCallRef:
+		p.now.live = false
+	}
+}

@@ -1,0 +1,93 @@
+package meter
+
+// scan reads every function once: it checks the frame of the code, that is
+// nesting, labels and indices, and notes what each function calls.
+func (m *module) scan() error {
+	for i := range m.functions {
+		if err := m.scanFunction(&m.functions[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *module) scanFunction(f *function) error {
+	d := m.decode(f)
+	n := d.localTypes() + uint64(m.types[f.typ].paramCount)
+	f.locals, f.code = uint32(n), d.r.p
+	d.locals = f.locals
+	depth := 1
+	var in instruction
+	for depth > 0 && d.r.err == nil {
+		d.next(&in)
+		if d.r.err != nil {
+			break
+		}
+		f.cost += in.cost(&m.o.Weights)
+		switch in.op {
+		case opBlock, opIf, opLoop:
+			depth++
+			if depth > maxNesting {
+				d.r.fail(ErrTooLarge, "blocks nested deeper than %d", maxNesting)
+			}
+			f.heavy = f.heavy || in.op == opLoop
+		case opEnd:
+			depth--
+		case opBr, opBrIf, opBrOnNull, opBrOnNonNull:
+			if uint64(in.index) >= uint64(depth) {
+				d.r.fail(ErrMalformed, "unknown label %d", in.index)
+			}
+		case opBrTable:
+			d.targets(&in, func(label uint32) {
+				if uint64(label) >= uint64(depth) {
+					d.r.fail(ErrMalformed, "unknown label %d", label)
+				}
+			})
+		default:
+			m.note(f, &in)
+		}
+	}
+	return d.r.done()
+}
+
+// note keeps what matters of an instruction for the graph of calls.
+func (m *module) note(f *function, in *instruction) {
+	switch in.op {
+	case opCall, opReturnCall:
+		if in.index < m.refill() {
+			f.heavy = true
+			return
+		}
+		f.calls = append(f.calls, in.index-m.refill())
+		f.heavy = f.heavy || in.op == opReturnCall
+	case opCallIndirect, opReturnIndirect, opCallRef, opReturnCallRef:
+		f.indirect, f.heavy = true, true
+	case opMemoryGrow, opMisc, opAtomic:
+		f.heavy = f.heavy || in.priced()
+	}
+}
+
+// priced says that an instruction has a charge of its own.
+func (in *instruction) priced() bool {
+	switch in.op {
+	case opMemoryGrow:
+		return true
+	case opMisc:
+		switch in.sub {
+		case miscMemoryInit, miscMemoryCopy, miscMemoryFill,
+			miscTableInit, miscTableCopy, miscTableGrow, miscTableFill:
+			return true
+		}
+	case opAtomic:
+		return in.sub <= atomicWait64
+	}
+	return false
+}
+
+// targets calls yield with every label of a br_table that was just decoded.
+func (d *decoder) targets(in *instruction, yield func(label uint32)) {
+	t := reader{b: d.r.b[:in.end], p: in.targets, base: d.r.base}
+	for range in.labels {
+		yield(t.u32())
+	}
+}

@@ -1,0 +1,209 @@
+package meter
+
+// write puts the metered module together.
+func (m *module) write() ([]byte, error) {
+	// The sections in which functions are referred to come first: they decide
+	// which imports need a function that pays for them.
+	made := map[byte][]byte{}
+	for _, s := range m.sections {
+		r := s.reader()
+		var body []byte
+		switch s.id {
+		case secTable:
+			body = appendU32(body, r.u32())
+			for r.more() {
+				m.table(r, false, &body)
+			}
+		case secGlobal:
+			body = m.globalSection(r)
+		case secElement:
+			m.elementSegments(r, &body)
+		case secExport:
+			body = m.exportSection(r)
+		case secStart:
+			body = appendU32(nil, m.moved(r.u32()))
+		case secType:
+			r.u32()
+			body = m.typeSection(r.b[r.p:])
+			r.p = len(r.b)
+		case secImport:
+			n := r.u32()
+			body = m.importSection(n, r.b[r.p:])
+			r.p = len(r.b)
+		default:
+			continue
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+		made[s.id] = body
+	}
+	for id, build := range map[byte]func() []byte{
+		secType:   func() []byte { return m.typeSection(nil) },
+		secImport: func() []byte { return m.importSection(0, nil) },
+		secGlobal: func() []byte { return m.globalSection(&reader{b: []byte{0}}) },
+		secExport: func() []byte { return m.exportSection(&reader{b: []byte{0}}) },
+	} {
+		if made[id] == nil {
+			made[id] = build()
+		}
+	}
+	if len(m.thunks) > 0 {
+		made[secFunction] = m.functionSection()
+		if m.declare {
+			made[secElement] = m.declareThunks(made[secElement])
+		}
+	}
+	return m.assemble(made), nil
+}
+
+// assemble writes the sections in their order: those that were made, and the
+// others as they were.
+func (m *module) assemble(made map[byte][]byte) []byte {
+	original := map[byte][]byte{}
+	for _, s := range m.sections {
+		original[s.id] = s.body
+	}
+	out := make([]byte, 0, len(m.src)+len(m.src)/2)
+	out = append(out, m.src[:8]...)
+	put := func(id byte, body []byte) {
+		out = append(appendU32(append(out, id), uint32(len(body))), body...)
+	}
+	for _, id := range []byte{secType, secImport, secFunction, secTable, secMemory, secGlobal, secExport,
+		secStart, secElement, secDataCount, secCode, secData} {
+		body := made[id]
+		if body == nil {
+			body = original[id]
+		}
+		if id == secCode && body != nil || id == secCode && len(m.thunks) > 0 {
+			body = m.codeSection()
+		}
+		if body != nil {
+			put(id, body)
+		}
+	}
+	if names, ok := original[secCustom]; ok {
+		if body := m.nameSection(names); body != nil {
+			put(secCustom, body)
+		}
+	}
+	return out
+}
+
+func (m *module) typeSection(rest []byte) []byte {
+	out := append(appendU32(nil, m.typeItems+1), rest...)
+	return append(out, 0x60, 1, 0x7e, 1, 0x7e)
+}
+
+func (m *module) importSection(n uint32, rest []byte) []byte {
+	out := append(appendU32(nil, n+1), rest...)
+	out = appendName(appendName(out, m.o.ImportModule), m.o.ImportName)
+	return appendU32(append(out, 0), uint32(len(m.types)))
+}
+
+func (m *module) functionSection() []byte {
+	out := appendU32(nil, uint32(len(m.functions)+len(m.thunks)))
+	for i := range m.functions {
+		out = appendU32(out, m.functions[i].typ)
+	}
+	for _, t := range m.thunks {
+		out = appendU32(out, m.hosts[t].typ)
+	}
+	return out
+}
+
+func (m *module) globalSection(r *reader) []byte {
+	n := r.u32()
+	out := appendU32(nil, n+1)
+	for range n {
+		from := r.p
+		m.valueType(r)
+		r.u8()
+		out = append(out, r.b[from:r.p]...)
+		m.constExpr(r, &out)
+	}
+	return append(out, 0x7e, 1, opI64Const, 0, opEnd)
+}
+
+func (m *module) exportSection(r *reader) []byte {
+	n := r.u32()
+	out := appendU32(nil, n+1)
+	for range n {
+		from := r.p
+		r.name()
+		kind := r.u8()
+		out = append(out, r.b[from:r.p]...)
+		i := r.u32()
+		if kind == 0 {
+			i = m.moved(i)
+		}
+		out = appendU32(out, i)
+	}
+	out = append(appendName(out, FuelExport), 3)
+	return appendU32(out, m.globals)
+}
+
+// declareThunks adds a segment that makes the functions in front of imports
+// known to ref.func.
+func (m *module) declareThunks(section []byte) []byte {
+	r := &reader{b: section}
+	n := uint32(0)
+	if section != nil {
+		n = r.u32()
+	}
+	out := append(appendU32(nil, n+1), section[r.p:]...)
+	out = appendU32(append(out, 3, 0), uint32(len(m.thunks)))
+	for _, t := range m.thunks {
+		out = appendU32(out, m.hosts[t].thunk)
+	}
+	return out
+}
+
+func (m *module) codeSection() []byte {
+	e := emitter{fuel: m.globals, refill: m.refill()}
+	out := make([]byte, 0, len(m.src)+len(m.src)/4)
+	out = appendU32(out, uint32(len(m.functions)+len(m.thunks)))
+	for i := range m.functions {
+		body := e.function(&m.functions[i])
+		out = append(appendU32(out, uint32(len(body))), body...)
+	}
+	for _, t := range m.thunks {
+		h := m.hosts[t]
+		body := e.thunk(t, m.types[h.typ].paramCount, h.cost)
+		out = append(appendU32(out, uint32(len(body))), body...)
+	}
+	return out
+}
+
+// nameSection keeps the names of the module and of its functions. They are
+// for people who read a trace; names that cannot be read are left out.
+func (m *module) nameSection(b []byte) []byte {
+	out := appendName(nil, "name")
+	r := &reader{b: b}
+	for r.more() {
+		id := r.u8()
+		sub := r.sub(r.u32())
+		if r.err != nil {
+			return nil
+		}
+		var body []byte
+		switch id {
+		case 0:
+			body = sub.b
+		case 1:
+			n := sub.count("names", maxFunctions)
+			body = appendU32(nil, n)
+			for range n {
+				f := sub.index("function", m.funcs())
+				body = appendName(appendU32(body, m.moved(f)), sub.name())
+			}
+			if sub.done() != nil {
+				return nil
+			}
+		default:
+			continue
+		}
+		out = append(appendU32(append(out, id), uint32(len(body))), body...)
+	}
+	return out
+}
