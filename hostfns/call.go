@@ -1,0 +1,500 @@
+package hostfns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
+)
+
+// Call calls a tool by any spelling of its name, or one of the prelude's own
+// calls, and waits for the answer. A *[Failure] may be caught by the program;
+// every other error ends the run, and [Run.Err] gives it from then on.
+func (r *Run) Call(ctx context.Context, name string, args []byte) (Answer, error) {
+	ctx, stop := r.join(ctx)
+	defer stop()
+	return r.call(ctx, name, args, &flight{})
+}
+
+// join is a context that ends with the caller's and with the run's.
+func (r *Run) join(ctx context.Context) (context.Context, func()) {
+	if ctx == r.ctx {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	off := context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })
+	return ctx, func() { off(); cancel(nil) }
+}
+
+// call is the one way out of a guest.
+func (r *Run) call(ctx context.Context, name string, args []byte, f *flight) (Answer, error) {
+	if err := r.Err(); err != nil {
+		return Answer{}, err
+	}
+	if !utf8.ValidString(name) {
+		name = strings.ToValidUTF8(name, "�")
+	}
+	if err := r.spend(int64(len(args))); err != nil {
+		return Answer{}, err
+	}
+	if strings.HasPrefix(name, ownPrefix) {
+		return r.ownCall(ctx, name, args, f)
+	}
+	q, err := r.newRequest(name, f)
+	if err != nil {
+		return Answer{}, err
+	}
+	return q.serve(ctx, args)
+}
+
+// request is one call on its way.
+type request struct {
+	run    *Run
+	flight *flight
+	number uint64
+	name   string // server.tool in original names, or as the program wrote it while unknown
+	info   *CallInfo
+	entry  *entry
+
+	args     arguments      // as the program wrote them, with defaults
+	values   map[string]any // revealed: what the policy and the schema see
+	revealed []byte         // the same as JSON
+	secrets  []Secret
+	decision policy.Decision
+	refund   func()
+	approval *audit.Approval
+	decided  bool
+	called   bool
+}
+
+// newRequest counts a call against the run's budget.
+func (r *Run) newRequest(name string, f *flight) (*request, error) {
+	n := r.number.Add(1)
+	if n > uint64(r.limits.ToolCalls) {
+		err := fault.New(fault.LimitToolCalls, "more than %d tool calls", r.limits.ToolCalls).
+			WithHint("ask tools for more at once, or raise the limit tool_calls")
+		r.fail(err)
+		return nil, err
+	}
+	name = clean(name, 300)
+	return &request{run: r, flight: f, number: n, name: name, info: r.begin(name), refund: func() {}}, nil
+}
+
+// serve makes the call and records how it ended, whatever happened.
+func (q *request) serve(ctx context.Context, args []byte) (Answer, error) {
+	answer, err := q.steps(ctx, args)
+	return q.end(ctx, answer, err)
+}
+
+// steps is the order that nothing leaves: arguments, decision, record, people,
+// the call, what comes back.
+func (q *request) steps(ctx context.Context, args []byte) (Answer, error) {
+	if err := q.resolve(ctx); err != nil {
+		return Answer{}, err
+	}
+	q.flight.turn.toDecide(ctx)
+	if err := q.prepare(ctx, args); err != nil {
+		return Answer{}, err
+	}
+	if err := q.decide(ctx); err != nil {
+		return Answer{}, err
+	}
+	q.flight.turn.hasDecided()
+	if q.run.info.DryRun {
+		q.flight.turn.toDeliver(ctx)
+		q.run.cacheable(0)
+		return null(), nil
+	}
+	if err := q.ask(ctx); err != nil {
+		return Answer{}, err
+	}
+	answer, err := q.make(ctx)
+	q.flight.turn.toDeliver(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	return q.admit(ctx, answer)
+}
+
+// resolve finds the tool.
+func (q *request) resolve(ctx context.Context) error {
+	e, err := q.run.table.resolve(ctx, q.name)
+	if err != nil {
+		if ctx.Err() != nil {
+			return q.gaveUp(ctx)
+		}
+		return failureOf(err, q.name)
+	}
+	q.entry = e
+	q.name = e.id
+	return nil
+}
+
+// prepare reads the arguments and checks them against the schema.
+func (q *request) prepare(ctx context.Context, args []byte) error {
+	a, f := readArguments(q.entry, args)
+	if f != nil {
+		return q.refuse(ctx, "schema", f)
+	}
+	var names []string
+	secrets, err := q.run.table.argumentSecrets(ctx, q.name)
+	if err != nil {
+		return err
+	}
+	q.secrets = secrets
+	for _, s := range secrets {
+		name := strings.TrimPrefix(s.As, "arg:")
+		names = append(names, name)
+		if _, given := a.values[name]; given {
+			delete(a.values, name)
+			if f := a.rewrite(q.entry); f != nil {
+				return q.refuse(ctx, "schema", f)
+			}
+		}
+	}
+	q.args, q.values, q.revealed = a, a.values, a.raw
+	if q.run.veil != nil {
+		if q.revealed, err = q.run.veil.reveal(a.raw); err != nil {
+			return failureOf(fault.New(fault.ToolInvalidArgs, "the tokens in the arguments cannot be read: %w", err), q.name)
+		}
+		if len(q.revealed) != len(a.raw) || string(q.revealed) != string(a.raw) {
+			doc, err := decode(q.revealed)
+			values, ok := doc.value.(map[string]any)
+			if err != nil || !ok {
+				return failureOf(fault.New(fault.ToolInvalidArgs, "the tokens in the arguments cannot be read"), q.name)
+			}
+			q.values = values
+		}
+	}
+	if f := q.entry.fits(q.run, q.values, names); f != nil {
+		return q.refuse(ctx, "schema", f)
+	}
+	return nil
+}
+
+// refuse records a refusal that is not the policy's.
+func (q *request) refuse(ctx context.Context, kind string, f *Failure) error {
+	if err := q.run.record(ctx, audit.Event{Decision: &audit.Decision{
+		Call: q.number, Kind: kind, Tool: q.name, Effect: policy.Deny.String(), Code: string(f.Code), Message: q.run.covered(f.Message),
+	}}); err != nil {
+		return err
+	}
+	return f
+}
+
+// decide has the policy decide on the revealed arguments, and records it. No
+// record, no call.
+func (q *request) decide(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return q.gaveUp(ctx)
+	}
+	r := q.run
+	d, refund := r.decideCounted(policy.Request{
+		Tool: q.entry.tool, Args: q.values, Run: r.facts, Actor: r.actor, Now: time.Now(),
+	})
+	q.decision, q.refund = d, refund
+	for _, w := range d.Warnings {
+		r.warn(clean(w, 500))
+	}
+	digest, text := kept(r.keep.Inputs, "", q.args.raw)
+	record := &audit.Decision{
+		Call: q.number, Tool: q.name, Effect: d.Effect.String(), Rule: d.Rule, Message: r.covered(d.Message),
+		ArgsSHA256: digest, Args: text, Writes: !q.entry.readOnly(), Warnings: d.Warnings,
+	}
+	if d.Effect == policy.Deny {
+		record.Code = string(fault.DeniedTool)
+	}
+	if err := r.record(ctx, audit.Event{Decision: record}); err != nil {
+		return err
+	}
+	q.decided = true
+	r.finishDecision(q.info, q.name, d)
+	if d.Effect == policy.Deny {
+		return q.denied(fault.DeniedTool, d.Message, "")
+	}
+	return nil
+}
+
+// readOnly reports whether the server says that its tool changes nothing.
+func (e *entry) readOnly() bool {
+	ro := e.tool.Annotations.ReadOnly
+	return ro != nil && *ro
+}
+
+func (r *Run) finishDecision(c *CallInfo, name string, d policy.Decision) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.Tool, c.Decision, c.Rule = name, d.Effect.String(), d.Rule
+}
+
+// denied is the exception of a denial.
+func (q *request) denied(code fault.Code, why, hint string) *Failure {
+	message := q.name + " is not allowed"
+	if why != "" {
+		message += ": " + why
+	}
+	if hint == "" && q.decision.Rule != "" {
+		hint = "decided by " + q.decision.Rule
+	}
+	return &Failure{Code: code, Tool: q.name, Message: q.run.covered(clean(message, maxMessage)), Rule: q.decision.Rule, Hint: hint}
+}
+
+// make calls the provider, bounded in time, whatever it does.
+func (q *request) make(ctx context.Context) (Answer, error) {
+	r := q.run
+	args, err := q.argumentsForTool()
+	if err != nil {
+		return Answer{}, err
+	}
+	select {
+	case r.slots <- struct{}{}:
+	case <-ctx.Done():
+		return Answer{}, q.gaveUp(ctx)
+	}
+	defer func() { <-r.slots }()
+	limit := q.decision.Limits.Timeout()
+	calling, cancel := ctx, context.CancelFunc(func() {})
+	if limit > 0 {
+		calling, cancel = context.WithTimeoutCause(ctx, limit, fault.ToolTimeout)
+	}
+	defer cancel()
+	q.called = true
+	a, err := guarded(calling, q.entry.provider, Call{
+		Server: q.entry.tool.Server, Tool: q.entry.tool.Name, Args: args,
+		Progress: r.progress(q.name), Gate: &gate{run: r, call: q.number, tool: q.name},
+	}, func(p any, stack []byte) {
+		r.table.log().Error("panic in a provider", "tool", q.name, "panic", fmt.Sprint(p), "stack", string(stack))
+	})
+	switch {
+	case err == nil:
+		return a, nil
+	case ctx.Err() != nil:
+		return Answer{}, q.gaveUp(ctx)
+	case calling.Err() != nil:
+		return Answer{}, &Failure{Code: fault.ToolTimeout, Tool: q.name, Rule: q.decision.Rule,
+			Message: fmt.Sprintf("%s took longer than %s", q.name, limit), Hint: "ask it for less at once"}
+	case endsRun(err):
+		r.fail(err)
+		return Answer{}, err
+	}
+	return Answer{}, failureOf(err, q.name)
+}
+
+// guarded calls a provider in a goroutine of its own. One that does not come
+// back when it is told to is left behind.
+func guarded(ctx context.Context, p Provider, call Call, panicked func(p any, stack []byte)) (Answer, error) {
+	type result struct {
+		answer Answer
+		err    error
+	}
+	got := make(chan result, 1)
+	go func() {
+		var res result
+		defer func() {
+			if p := recover(); p != nil {
+				panicked(p, debug.Stack())
+				res = result{err: fault.New(fault.ToolFailed, "the provider of the tool failed")}
+			}
+			if ctx.Err() != nil && res.answer.Body != nil {
+				_ = res.answer.Body.Close()
+				res.answer.Body = nil
+				res.err = ctx.Err()
+			}
+			got <- res
+		}()
+		res.answer, res.err = p.Call(ctx, call)
+	}()
+	select {
+	case res := <-got:
+		return res.answer, res.err
+	case <-ctx.Done():
+		select {
+		case res := <-got: // it was done at the same moment
+			return res.answer, res.err
+		default:
+			return Answer{}, ctx.Err()
+		}
+	}
+}
+
+// argumentsForTool reveals what the tool may know and puts secrets in.
+func (q *request) argumentsForTool() ([]byte, error) {
+	a := arguments{raw: q.args.raw, values: q.args.values}
+	if q.run.veil.reveals(q.name) {
+		a.raw, a.values = q.revealed, q.values
+	}
+	if len(q.secrets) == 0 {
+		return a.raw, nil
+	}
+	extra := make(map[string]any, len(q.secrets))
+	for _, s := range q.secrets {
+		extra[strings.TrimPrefix(s.As, "arg:")] = s.Value
+	}
+	if f := a.splice(q.entry, extra); f != nil {
+		return nil, f
+	}
+	return a.raw, nil
+}
+
+// admit lets an answer in: checked, bounded, counted, covered.
+func (q *request) admit(ctx context.Context, a Answer) (Answer, error) {
+	r := q.run
+	if f := q.sound(&a); f != nil {
+		closeBody(a)
+		return Answer{}, f
+	}
+	size := int64(len(a.Data))
+	if limit := q.decision.Limits.Result(); limit > 0 && size > limit {
+		closeBody(a)
+		return Answer{}, &Failure{Code: fault.ToolTooLarge, Tool: q.name, Rule: q.decision.Rule,
+			Message: fmt.Sprintf("%s answered %d bytes, more than the %d its rule allows", q.name, size, limit),
+			Hint:    q.entry.paging()}
+	}
+	if err := r.spend(size); err != nil {
+		closeBody(a)
+		return Answer{}, err
+	}
+	q.checkOutput(a)
+	if err := q.strip(&a); err != nil {
+		return Answer{}, err
+	}
+	counts, mode, err := r.veil.cover(&a, q.name)
+	if len(counts) > 0 {
+		if recorded := r.recordPrivacy(ctx, q.number, q.name, "answer", mode, counts); recorded != nil {
+			return Answer{}, recorded
+		}
+	}
+	if err != nil {
+		return Answer{}, &Failure{Code: fault.ToolFailed, Tool: q.name, Hint: "the policy blocks personal data from this tool",
+			Message: q.name + " answered with personal data, which the policy blocks"}
+	}
+	if a.Body != nil {
+		if a.Data, err = r.keepStream(a); err != nil {
+			return Answer{}, failureOf(err, q.name)
+		}
+		a.Body = nil
+	}
+	r.cacheable(q.decision.Cache)
+	return a, nil
+}
+
+func closeBody(a Answer) {
+	if a.Body != nil {
+		_ = a.Body.Close()
+	}
+}
+
+// sound refuses an answer that is not what it says.
+func (q *request) sound(a *Answer) *Failure {
+	bad := func(what string) *Failure {
+		return &Failure{Code: fault.ToolFailed, Tool: q.name, Message: q.name + " answered with " + what}
+	}
+	switch a.Kind {
+	case JSON, Content:
+		if len(a.Data) == 0 {
+			a.Data = []byte("null")
+		}
+		if !a.Checked && !json.Valid(a.Data) {
+			return bad("something that is no JSON")
+		}
+	case Text:
+		if !a.Checked && !utf8.Valid(a.Data) {
+			a.Data = []byte(strings.ToValidUTF8(string(a.Data), "�"))
+		}
+	case Bytes:
+	default:
+		return bad("a kind of answer that does not exist")
+	}
+	return nil
+}
+
+// maxOutputCheck bounds the answers that are held against the output schema.
+const maxOutputCheck = 64 << 10
+
+// checkOutput warns of an answer that does not fit what the tool declares.
+func (q *request) checkOutput(a Answer) {
+	if a.Kind != JSON || len(q.entry.tool.OutputSchema) == 0 || len(a.Data) > maxOutputCheck {
+		return
+	}
+	q.entry.compile()
+	var v any
+	if json.Unmarshal(a.Data, &v) != nil {
+		return
+	}
+	if f, _ := q.entry.output.Check("answer", v); f != nil {
+		q.run.warn(q.name + " does not keep to its output schema: " + clean(f.Error(), 500))
+	}
+}
+
+// paging says how to ask a tool for less, by what its arguments are called.
+func (e *entry) paging() string {
+	var found []string
+	for _, name := range e.schema().Properties() {
+		switch strings.ToLower(strings.ReplaceAll(name, "_", "")) {
+		case "limit", "perpage", "pagesize", "maxresults", "first", "count", "top", "page", "cursor", "offset",
+			"after", "pagetoken", "nextcursor", "fields", "select", "since", "query", "head", "maxlength", "startindex":
+			found = append(found, clean(name, 80))
+		}
+	}
+	if len(found) == 0 {
+		return "ask for less; " + e.signature(e.schema())
+	}
+	return "ask for less at once with " + strings.Join(found, ", ")
+}
+
+// gaveUp is the error of a call whose caller or run is over.
+func (q *request) gaveUp(ctx context.Context) error {
+	if err := q.run.Err(); err != nil {
+		return err
+	}
+	return fault.New(fault.Cancelled, "the call of %s was cancelled", q.name)
+}
+
+// end records how the call ended. Without that record the run is over.
+func (q *request) end(ctx context.Context, a Answer, err error) (Answer, error) {
+	r := q.run
+	call := &audit.Call{Call: q.number, Tool: q.name, OK: err == nil, MS: time.Since(q.info.Started).Milliseconds()}
+	var f *Failure
+	size := int64(len(a.Data))
+	switch {
+	case err == nil:
+		call.Bytes, call.AnswerKind = size, int(a.Kind)
+		call.AnswerSHA256, call.Answer = kept(r.keep.Outputs, "", a.Data)
+	case errors.As(err, &f):
+		f.Message, f.Hint = r.covered(f.Message), r.covered(f.Hint)
+		call.Code, call.Message = string(f.Code), f.Message
+		if r.keep.Outputs == policy.DetailFull {
+			answer := f.answer()
+			call.AnswerKind, call.Answer = int(answer.Kind), answer.Data
+		}
+	default:
+		call.Code = string(fault.CodeOf(err))
+	}
+	if !q.called {
+		q.refund()
+	}
+	if err != nil {
+		r.cacheable(0)
+	}
+	r.finish(q.info, func(c *CallInfo) {
+		c.OK, c.Bytes, c.Code = err == nil, size, fault.Code(call.Code)
+		if q.approval != nil {
+			c.Waited = time.Duration(q.approval.MS) * time.Millisecond
+		}
+	})
+	if recorded := r.record(ctx, audit.Event{Call: call}); recorded != nil {
+		return Answer{}, recorded
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	return a, nil
+}

@@ -1,0 +1,235 @@
+package hostfns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
+)
+
+type sum struct {
+	A int `json:"a" jsonschema:"the first"`
+	B int `json:"b,omitempty"`
+}
+
+func add(_ context.Context, in sum) (int, error) { return in.A + in.B, nil }
+
+// mustPolicy reads a policy of a test.
+func mustPolicy(t testing.TB, text string) *policy.Policy {
+	t.Helper()
+	p, err := policy.Parse("policy.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const allowAll = "version: 1\ntools:\n  allow: ['*']\npii: {mode: off}\n"
+
+// newRun opens a run of a fresh table.
+func newRun(t testing.TB, p *policy.Policy, sink audit.Sink, providers ...Provider) *Run {
+	t.Helper()
+	table, err := NewTable(p, sink, providers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openRun(t, table, RunInfo{})
+}
+
+func openRun(t testing.TB, table *Table, info RunInfo) *Run {
+	t.Helper()
+	if info.ID == "" {
+		info.ID = "run"
+	}
+	r, err := table.Open(t.Context(), info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = r.Close(context.Background(), audit.End{Status: "ok"}) })
+	return r
+}
+
+func wantCode(t testing.TB, err error, code fault.Code) *Failure {
+	t.Helper()
+	if fault.CodeOf(err) != code {
+		t.Fatalf("got %v (%s), want %s", err, fault.CodeOf(err), code)
+	}
+	var f *Failure
+	errors.As(err, &f)
+	return f
+}
+
+func TestAnAllowedCallIsDecidedRecordedAndMade(t *testing.T) {
+	var sink audit.Memory
+	r := newRun(t, mustPolicy(t, allowAll), &sink, Func("math.add", add))
+	a, err := r.Call(t.Context(), "math.add", []byte(`{"a": 1, "b": 2}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Kind != JSON || string(a.Data) != "3" {
+		t.Fatalf("got %v %s", a.Kind, a.Data)
+	}
+	var kinds []string
+	for _, e := range sink.Events() {
+		kinds = append(kinds, string(e.Kind()))
+	}
+	if got := strings.Join(kinds, " "); got != "start decision call" {
+		t.Fatalf("recorded %s", got)
+	}
+}
+
+func TestNilPolicyDenies(t *testing.T) {
+	var sink audit.Memory
+	called := false
+	r := newRun(t, nil, &sink, Func("math.add", func(ctx context.Context, in sum) (int, error) { called = true; return 0, nil }))
+	_, err := r.Call(t.Context(), "math.add", []byte(`{"a": 1}`))
+	wantCode(t, err, fault.DeniedTool)
+	if called {
+		t.Fatal("a denied tool was called")
+	}
+}
+
+func TestNoRecordNoCall(t *testing.T) {
+	var sink audit.Memory
+	called := false
+	r := newRun(t, mustPolicy(t, allowAll), &sink, Func("math.add", func(ctx context.Context, in sum) (int, error) { called = true; return 0, nil }))
+	sink.Fail(errors.New("disk full"))
+	_, err := r.Call(t.Context(), "math.add", []byte(`{"a": 1}`))
+	wantCode(t, err, fault.AuditUnavailable)
+	if called {
+		t.Fatal("a tool was called without a record")
+	}
+	wantCode(t, r.Err(), fault.AuditUnavailable)
+	_, err = r.Call(t.Context(), "math.add", []byte(`{"a": 1}`))
+	wantCode(t, err, fault.AuditUnavailable)
+}
+
+func TestOpenNeedsARecord(t *testing.T) {
+	var sink audit.Memory
+	sink.Fail(errors.New("disk full"))
+	table, err := NewTable(nil, &sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = table.Open(t.Context(), RunInfo{ID: "x"})
+	wantCode(t, err, fault.AuditUnavailable)
+}
+
+func TestATableNeedsASink(t *testing.T) {
+	if _, err := NewTable(nil, nil); fault.CodeOf(err) != fault.UsageConfig {
+		t.Fatal(err)
+	}
+}
+
+// heap is a guest's memory.
+type heap []byte
+
+func (h heap) Read(ptr, n uint32) ([]byte, bool) {
+	if uint64(ptr)+uint64(n) > uint64(len(h)) {
+		return nil, false
+	}
+	return h[ptr : ptr+n], true
+}
+
+func (h heap) Write(ptr uint32, b []byte) bool {
+	if uint64(ptr)+uint64(len(b)) > uint64(len(h)) {
+		return false
+	}
+	copy(h[ptr:], b)
+	return true
+}
+
+// start starts a call as a guest does.
+func start(t testing.TB, c *Calls, name, args string) int64 {
+	t.Helper()
+	mem := heap(name + args)
+	id, err := c.Start(mem, 0, uint32(len(name)), uint32(len(name)), uint32(len(args)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// read reads an answer as a guest does.
+func read(t testing.TB, c *Calls, id int64) (Kind, string) {
+	t.Helper()
+	size := c.Size(id)
+	if size < 0 {
+		t.Fatalf("call %d has no answer", id)
+	}
+	mem := make(heap, uint32(size))
+	n, err := c.Read(mem, id, 0, uint32(size))
+	if err != nil || uint32(n) != uint32(size) {
+		t.Fatal(n, err)
+	}
+	return Kind(size >> 32), string(mem)
+}
+
+func TestAGuestHasManyCallsInFlight(t *testing.T) {
+	r := newRun(t, mustPolicy(t, allowAll), audit.None(), Func("math.add", add))
+	c := NewCalls(r, CallsOptions{})
+	defer c.Close()
+	want := map[int64]string{}
+	for i := range 50 {
+		id := start(t, c, "math.add", fmt.Sprintf(`{"a": %d, "b": 1}`, i))
+		want[id] = fmt.Sprint(i + 1)
+	}
+	for range 50 {
+		id, err := c.Wait(0, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, data := read(t, c, id)
+		if kind != JSON || data != want[id] {
+			t.Fatalf("call %d answered %s, want %s", id, data, want[id])
+		}
+		delete(want, id)
+	}
+	if id, err := c.Wait(0, -1); id != -1 || err != nil {
+		t.Fatal("there is nothing left to wait for", id, err)
+	}
+}
+
+func TestAnOrderedRunDeliversInTheOrderOfStarts(t *testing.T) {
+	slow := Func("t.sleep", func(ctx context.Context, in struct{ MS int }) (int, error) {
+		time.Sleep(time.Duration(in.MS) * time.Millisecond)
+		return in.MS, nil
+	})
+	r := newRun(t, mustPolicy(t, allowAll), audit.None(), slow)
+	c := NewCalls(r, CallsOptions{Ordered: true})
+	defer c.Close()
+	for _, ms := range []int{30, 1, 20, 5, 0} {
+		start(t, c, "t.sleep", fmt.Sprintf(`{"MS": %d}`, ms))
+	}
+	for want := int64(1); want <= 5; want++ {
+		id, err := c.Wait(0, time.Microsecond) // timers wait for calls in flight
+		if err != nil || id != want {
+			t.Fatalf("got %d %v, want %d", id, err, want)
+		}
+	}
+}
+
+func TestAFailureReachesTheGuestAsAnAnswer(t *testing.T) {
+	r := newRun(t, mustPolicy(t, allowAll), audit.None(), Func("math.add", add))
+	c := NewCalls(r, CallsOptions{})
+	defer c.Close()
+	id := start(t, c, "math.ad", `{}`)
+	if _, err := c.Wait(id, -1); err != nil {
+		t.Fatal(err)
+	}
+	kind, data := read(t, c, id)
+	var f Failure
+	if err := json.Unmarshal([]byte(data), &f); err != nil || kind != Error {
+		t.Fatal(kind, data)
+	}
+	if f.Code != fault.ToolUnknown || !strings.Contains(f.Hint, "math.add") {
+		t.Fatalf("got %+v", f)
+	}
+}

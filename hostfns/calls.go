@@ -1,0 +1,444 @@
+package hostfns
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// Memory is the linear memory of a guest. Read gives a view that holds until
+// the guest runs again.
+type Memory interface {
+	Read(ptr, length uint32) ([]byte, bool)
+	Write(ptr uint32, data []byte) bool
+}
+
+// CallsOptions say how the calls of one guest behave. The zero value delivers
+// answers as they come and sleeps in real time.
+type CallsOptions struct {
+	// Ordered delivers answers in the order in which their calls were started,
+	// decides calls in that order, and has timers wait for calls in flight.
+	Ordered bool
+	// Sleep waits while nothing is in flight; a deterministic run moves its
+	// virtual clock on instead. Nil sleeps in real time.
+	Sleep func(ctx context.Context, d time.Duration) error
+	// Park is called before the guest waits and Resume before it goes on, so
+	// that a waiting run can give its core to another. Resume may block until
+	// a core is free. Nil does nothing.
+	Park, Resume func()
+	// People is called, between Park and Resume, with true when nothing but
+	// people is waited for from now on, and with false when that ends: the
+	// run's clock stands still in between. Nil does nothing.
+	People func(only bool)
+}
+
+// maxFlying bounds the calls of which the guest has not read the answer.
+const maxFlying = 10_000
+
+// Bounds of what a guest hands over in one call.
+const (
+	maxNameSize = 1 << 10
+	maxArgsSize = 64 << 20
+)
+
+// Calls is the part of a run that guest code talks to: it starts calls, waits
+// for any of them and reads the answers. The guest is one thread, so Start,
+// Wait, Size, Read and Cancel are called by one goroutine at a time; the calls
+// themselves run in goroutines of their own. An error of a method ends the run.
+type Calls struct {
+	run  *Run
+	opts CallsOptions
+	wake chan struct{}
+	done sync.WaitGroup
+
+	mu      sync.Mutex
+	last    int64
+	calls   map[int64]*inFlight
+	order   []int64 // answers that were not announced, in the order they came
+	flying  int     // calls without an answer
+	asking  int     // of those, calls that wait for a person
+	waiting waiting
+	tail    *turn
+	closed  bool
+}
+
+type inFlight struct {
+	cancel    context.CancelFunc
+	answer    Answer
+	arrived   bool
+	announced bool
+	asking    bool
+	dropped   bool
+}
+
+// waiting is what the parked guest waits for.
+type waiting struct {
+	parked bool
+	id     int64 // 0: any call
+	timed  bool  // a timer would wake it too
+	people bool  // only people are waited for
+}
+
+// NewCalls gives the guest-facing half of a run.
+func NewCalls(run *Run, opts CallsOptions) *Calls {
+	return &Calls{run: run, opts: opts, wake: make(chan struct{}, 1), calls: map[int64]*inFlight{}}
+}
+
+// Start starts a host call and returns its id, from 1 on. Whatever is wrong
+// with the call arrives as its answer.
+func (c *Calls) Start(mem Memory, name, nameLen, args, argsLen uint32) (int64, error) {
+	if err := c.run.Err(); err != nil {
+		return 0, err
+	}
+	if nameLen > maxNameSize || argsLen > maxArgsSize {
+		return 0, fault.New(fault.GuestException, "a call with %d bytes of arguments is more than the host takes", argsLen).
+			WithHint("hand the data over in parts of at most %d MiB", maxArgsSize>>20)
+	}
+	n, ok1 := mem.Read(name, nameLen)
+	a, ok2 := mem.Read(args, argsLen)
+	if !ok1 || !ok2 {
+		return 0, fault.New(fault.GuestException, "a host call points outside the guest's memory")
+	}
+	tool, doc := string(n), slices.Clone(a)
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return 0, fault.New(fault.Cancelled, "the run has ended")
+	}
+	if len(c.calls) >= maxFlying {
+		return 0, fault.New(fault.LimitToolCalls, "more than %d calls are in flight or have answers that nobody read", maxFlying).
+			WithHint("await calls before starting more")
+	}
+	c.last++
+	id := c.last
+	ctx, cancel := context.WithCancel(c.run.Context())
+	call := &inFlight{cancel: cancel}
+	c.calls[id] = call
+	c.flying++
+	f := &flight{asking: func(on bool) { c.setAsking(call, on) }}
+	if c.opts.Ordered {
+		f.turn = newTurn(c.tail)
+		c.tail = f.turn
+	}
+	c.done.Add(1)
+	go c.make(ctx, id, call, f, tool, doc)
+	return id, nil
+}
+
+// make runs one call to its end.
+func (c *Calls) make(ctx context.Context, id int64, call *inFlight, f *flight, tool string, doc []byte) {
+	defer c.done.Done()
+	defer call.cancel()
+	answer, err := func() (answer Answer, err error) {
+		defer f.turn.end()
+		defer func() {
+			if p := recover(); p != nil {
+				c.run.table.log().Error("panic in a host call", "tool", clean(tool, 200), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				err = fault.New(fault.Internal, "the host failed in a call of %s", clean(tool, 200))
+			}
+		}()
+		return c.run.call(ctx, tool, doc, f)
+	}()
+	if err != nil {
+		if failure, ok := err.(*Failure); ok {
+			answer = failure.answer()
+		} else if ctx.Err() == nil || c.run.Context().Err() != nil {
+			c.run.fail(err)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.flying--
+	if call.asking {
+		call.asking = false
+		c.asking--
+	}
+	if !call.dropped {
+		call.answer, call.arrived = answer, true
+		if c.opts.Ordered {
+			at, _ := slices.BinarySearch(c.order, id)
+			c.order = slices.Insert(c.order, at, id)
+		} else {
+			c.order = append(c.order, id)
+		}
+	}
+	c.changed()
+}
+
+func (c *Calls) setAsking(call *inFlight, on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if call.asking == on {
+		return
+	}
+	call.asking = on
+	if on {
+		c.asking++
+	} else {
+		c.asking--
+	}
+	c.changed()
+}
+
+// changed wakes the guest and tells whether only people are waited for. The
+// lock is held.
+func (c *Calls) changed() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+	c.tellPeople()
+}
+
+func (c *Calls) tellPeople() {
+	w := &c.waiting
+	only := w.parked && !w.timed
+	if only && w.id != 0 {
+		call := c.calls[w.id]
+		only = call != nil && call.asking
+	} else if only {
+		only = c.asking > 0 && c.asking == c.flying && len(c.order) == 0
+	}
+	if only != w.people {
+		w.people = only
+		if c.opts.People != nil {
+			c.opts.People(only)
+		}
+	}
+}
+
+// Wait waits until call id (0: any call) has an answer that was not announced
+// before, and returns the id; 0 when the timeout has passed, which is negative
+// for none; -1 when there is nothing to wait for. With nothing in flight and a
+// timeout it sleeps.
+func (c *Calls) Wait(id int64, timeout time.Duration) (int64, error) {
+	ctx := c.run.Context()
+	if err := c.run.Err(); err != nil {
+		return 0, err
+	}
+	c.mu.Lock()
+	if got, ok := c.take(id); ok {
+		c.mu.Unlock()
+		return got, nil
+	}
+	idle := c.flying == 0 || (id != 0 && c.calls[id] == nil)
+	if idle && (timeout < 0 || id != 0) {
+		c.mu.Unlock()
+		return -1, nil
+	}
+	if timeout == 0 && !c.opts.Ordered {
+		c.mu.Unlock()
+		return 0, nil
+	}
+	timed := timeout >= 0 && !(c.opts.Ordered && !idle)
+	c.waiting = waiting{parked: true, id: id, timed: timed}
+	if c.opts.Park != nil {
+		c.opts.Park()
+	}
+	c.tellPeople()
+	c.mu.Unlock()
+
+	got, err := c.wait(ctx, id, timeout, timed, idle)
+
+	c.mu.Lock()
+	c.waiting.parked = false
+	c.tellPeople()
+	c.mu.Unlock()
+	if c.opts.Resume != nil {
+		c.opts.Resume()
+	}
+	if err == nil {
+		err = c.run.Err()
+	}
+	return got, err
+}
+
+func (c *Calls) wait(ctx context.Context, id int64, timeout time.Duration, timed, idle bool) (int64, error) {
+	if idle && c.opts.Sleep != nil {
+		return 0, c.opts.Sleep(ctx, timeout)
+	}
+	var over <-chan time.Time
+	if timed {
+		t := time.NewTimer(timeout)
+		defer t.Stop()
+		over = t.C
+	}
+	for {
+		c.mu.Lock()
+		got, ok := c.take(id)
+		c.mu.Unlock()
+		if ok {
+			return got, nil
+		}
+		select {
+		case <-c.wake:
+		case <-over:
+			return 0, nil
+		case <-ctx.Done():
+			return 0, c.run.Err()
+		}
+	}
+}
+
+// take announces an answer. The lock is held.
+func (c *Calls) take(id int64) (int64, bool) {
+	if id != 0 {
+		call := c.calls[id]
+		if call == nil || !call.arrived {
+			return 0, false
+		}
+		if at := slices.Index(c.order, id); at >= 0 {
+			c.order = slices.Delete(c.order, at, at+1)
+		}
+		call.announced = true
+		return id, true
+	}
+	if len(c.order) == 0 {
+		return 0, false
+	}
+	first := c.order[0]
+	if c.opts.Ordered && first != c.firstUnannounced() {
+		return 0, false
+	}
+	c.order = c.order[1:]
+	c.calls[first].announced = true
+	return first, true
+}
+
+// firstUnannounced is the call whose turn it is in an ordered run.
+func (c *Calls) firstUnannounced() int64 {
+	first := int64(0)
+	for id, call := range c.calls {
+		if !call.announced && (first == 0 || id < first) {
+			first = id
+		}
+	}
+	return first
+}
+
+// Size is kind<<32 | length of an answer that has arrived, or -1.
+func (c *Calls) Size(id int64) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	call := c.calls[id]
+	if call == nil || !call.arrived {
+		return -1
+	}
+	return int64(call.answer.Kind)<<32 | int64(len(call.answer.Data))
+}
+
+// Read copies an answer into guest memory, forgets it, and returns the number
+// of bytes copied: at most length, and 0 where there is no answer.
+func (c *Calls) Read(mem Memory, id int64, ptr, length uint32) (int32, error) {
+	c.mu.Lock()
+	call := c.calls[id]
+	if call == nil || !call.arrived {
+		c.mu.Unlock()
+		return 0, nil
+	}
+	if at := slices.Index(c.order, id); at >= 0 {
+		c.order = slices.Delete(c.order, at, at+1)
+	}
+	delete(c.calls, id)
+	c.mu.Unlock()
+	data := call.answer.Data
+	if uint64(len(data)) > uint64(length) {
+		data = data[:length]
+	}
+	if !mem.Write(ptr, data) {
+		return 0, fault.New(fault.GuestException, "a host call points outside the guest's memory")
+	}
+	return int32(len(data)), nil
+}
+
+// Cancel drops a call: the tool is told, and no answer arrives.
+func (c *Calls) Cancel(id int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	call := c.calls[id]
+	if call == nil {
+		return
+	}
+	delete(c.calls, id)
+	if at := slices.Index(c.order, id); at >= 0 {
+		c.order = slices.Delete(c.order, at, at+1)
+	}
+	call.dropped = true
+	call.cancel()
+	c.changed()
+}
+
+// Close cancels every call in flight and waits until they have ended.
+func (c *Calls) Close() {
+	c.mu.Lock()
+	c.closed = true
+	for _, call := range c.calls {
+		call.cancel()
+	}
+	c.mu.Unlock()
+	c.done.Wait()
+}
+
+// flight is what the call path and [Calls] tell each other about one call. The
+// zero value belongs to a call that a Go host makes.
+type flight struct {
+	turn   *turn
+	asking func(on bool)
+}
+
+// turn keeps the calls of an ordered run in line: a call is decided after the
+// one started before it was decided, and delivered after that was delivered.
+// Counters and the numbers of tokens come out the same each time.
+type turn struct {
+	before             *turn
+	decided, delivered chan struct{}
+	onceA, onceB       sync.Once
+}
+
+func newTurn(before *turn) *turn {
+	return &turn{before: before, decided: make(chan struct{}), delivered: make(chan struct{})}
+}
+
+// toDecide waits for the turn to be decided.
+func (t *turn) toDecide(ctx context.Context) {
+	if t == nil || t.before == nil {
+		return
+	}
+	select {
+	case <-t.before.decided:
+	case <-ctx.Done():
+	}
+}
+
+// hasDecided lets the next call be decided.
+func (t *turn) hasDecided() {
+	if t != nil {
+		t.onceA.Do(func() { close(t.decided) })
+	}
+}
+
+// toDeliver waits for the turn to be delivered.
+func (t *turn) toDeliver(ctx context.Context) {
+	if t == nil || t.before == nil {
+		return
+	}
+	select {
+	case <-t.before.delivered:
+	case <-ctx.Done():
+	}
+}
+
+// end lets the next call go on, whatever became of this one.
+func (t *turn) end() {
+	if t != nil {
+		t.hasDecided()
+		t.onceB.Do(func() { close(t.delivered) })
+		t.before = nil
+	}
+}

@@ -1,0 +1,67 @@
+package hostfns
+
+import (
+	"io"
+	"io/fs"
+
+	"github.com/tetratelabs/wazero/experimental/sys"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// Filer is a provider that gives programs files. A table has at most one; the
+// first is asked.
+type Filer interface {
+	// Mount makes the file system of one run, with "/" as its root.
+	Mount(m Mount) (sys.FS, io.Closer, error)
+}
+
+// Mount is what the file system of a run is made of.
+type Mount struct {
+	Gate  Gate
+	Root  string // folder of the host seen as /app; empty: none
+	Dir   string // folder that relative paths start from; empty: none
+	Read  []string
+	Write []string // literal starts of what the policy grants: absolute, of the host
+	// Catalogue gives the tree seen as /mcp-servers. It may start servers, and
+	// is called on first use.
+	Catalogue func() fs.FS
+	// Memory bounds what /tmp holds, in bytes.
+	Memory int64
+}
+
+// FS is the file system of the run, for a mount at "/": /tmp, /mcp-servers,
+// /app and what the policy grants. It is nil where the table has no provider
+// of files. Every call gives the same one.
+func (r *Run) FS() (sys.FS, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fs != nil || r.closed {
+		return r.fs, nil
+	}
+	for _, p := range r.table.all {
+		f, ok := p.(Filer)
+		if !ok {
+			continue
+		}
+		m := Mount{
+			Gate: &gate{run: r, tool: "wexec:files"}, Root: r.info.Root, Dir: r.info.Dir,
+			Catalogue: func() fs.FS { return r.visible(r.ctx).Tree() },
+			Memory:    min(r.limits.Memory, r.limits.HostBytes),
+		}
+		granted := r.table.policy.Files()
+		for _, root := range granted.Read {
+			m.Read = append(m.Read, root.Path)
+		}
+		for _, root := range granted.Write {
+			m.Write = append(m.Write, root.Path)
+		}
+		made, closer, err := f.Mount(m)
+		if err != nil {
+			return nil, fault.New(fault.UsageFile, "the files of the policy cannot be opened: %w", err)
+		}
+		r.fs, r.files = made, closer
+		return made, nil
+	}
+	return nil, nil
+}

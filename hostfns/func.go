@@ -1,0 +1,108 @@
+package hostfns
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/fault"
+)
+
+// Func makes a Go function a tool. The name is "server.tool", or a tool of the
+// server "host" without a dot. The schema comes from the type of its input,
+// which is a struct or a map, and from the jsonschema tags of its fields; the
+// schema of its output is not declared. What the function returns reaches the
+// program as JSON, []byte as bytes; an error is tool.failed unless it is a
+// *fault.Error.
+//
+// Several functions may share a server.
+//
+// A provider that cannot be made, because the type has no schema, lists no
+// tool and fails when it is asked for them, so that the table says why.
+func Func[In, Out any](name string, f func(context.Context, In) (Out, error), opts ...FuncOption) Provider {
+	server, tool, ok := strings.Cut(name, ".")
+	if !ok {
+		server, tool = "host", name
+	}
+	p := &function{tool: catalogue.Tool{Server: server, Name: tool}}
+	for _, o := range opts {
+		o(&p.tool)
+	}
+	s, err := jsonschema.For[In](nil)
+	if err == nil {
+		p.tool.InputSchema, err = json.Marshal(s)
+	}
+	if err != nil {
+		p.broken = fault.New(fault.UsageConfig, "the input of %s has no JSON schema: %w", name, err)
+		return p
+	}
+	p.call = func(ctx context.Context, args json.RawMessage) (Answer, error) {
+		var in In
+		if err := json.Unmarshal(args, &in); err != nil {
+			return Answer{}, fault.New(fault.ToolInvalidArgs, "%s cannot read its arguments: %w", name, err)
+		}
+		out, err := f(ctx, in)
+		if err != nil {
+			return Answer{}, err
+		}
+		if b, ok := any(out).([]byte); ok {
+			return Answer{Kind: Bytes, Data: b}, nil
+		}
+		data, err := json.Marshal(out)
+		if err != nil {
+			return Answer{}, fault.New(fault.ToolFailed, "the answer of %s has no JSON form: %w", name, err)
+		}
+		return Answer{Kind: JSON, Data: data, Checked: true}, nil
+	}
+	return p
+}
+
+// FuncOption describes a tool made by [Func].
+type FuncOption func(*catalogue.Tool)
+
+// Describe says what a function does, for search and declarations.
+func Describe(text string) FuncOption { return func(t *catalogue.Tool) { t.Description = text } }
+
+// ReadOnly says that a function changes nothing.
+func ReadOnly() FuncOption {
+	return func(t *catalogue.Tool) { yes := true; t.Annotations.ReadOnly = &yes }
+}
+
+// Destructive says that a function may destroy what cannot be brought back.
+func Destructive() FuncOption {
+	return func(t *catalogue.Tool) { yes := true; t.Annotations.Destructive = &yes }
+}
+
+type function struct {
+	tool   catalogue.Tool
+	broken error
+	call   func(context.Context, json.RawMessage) (Answer, error)
+}
+
+func (p *function) Servers() []string { return []string{p.tool.Server} }
+
+func (p *function) Tools(_ context.Context, server string) ([]catalogue.Tool, error) {
+	if p.broken != nil {
+		return nil, p.broken
+	}
+	if server != p.tool.Server {
+		return nil, nil
+	}
+	return []catalogue.Tool{p.tool}, nil
+}
+
+func (p *function) Call(ctx context.Context, call Call) (Answer, error) {
+	if p.broken != nil {
+		return Answer{}, p.broken
+	}
+	if call.Tool != p.tool.Name {
+		return Answer{}, fault.New(fault.ToolUnknown, "there is no tool %s.%s", call.Server, call.Tool)
+	}
+	return p.call(ctx, call.Args)
+}
+
+func (p *function) Watch(func(string)) func() { return func() {} }
+func (p *function) Close() error              { return nil }

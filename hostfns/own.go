@@ -1,0 +1,355 @@
+package hostfns
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/privacy"
+)
+
+// ownPrefix begins the names of the prelude's own calls.
+const ownPrefix = "wexec:"
+
+// ownCall answers the prelude's own calls. Those that look something up are
+// answered here and need no decision; those that reach outside go to a
+// provider, which asks the gate for each effect.
+func (r *Run) ownCall(ctx context.Context, name string, args []byte, f *flight) (Answer, error) {
+	var a Answer
+	var err error
+	switch name {
+	case "wexec:names":
+		a, err = r.names(ctx, args)
+	case "wexec:search":
+		a, err = r.search(ctx, args)
+	case "wexec:describe":
+		a, err = r.describe(ctx, args)
+	case "wexec:read":
+		f.turn.toDecide(ctx)
+		a, err = r.readStream(ctx, args)
+	case "wexec:close":
+		a, err = r.closeStream(args)
+	case "wexec:progress":
+		a, err = r.tellProgress(args)
+	case "wexec:pii":
+		a, err = r.pii(args)
+	default:
+		return r.provided(ctx, name, args, f)
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := r.spend(int64(len(a.Data))); err != nil {
+		return Answer{}, err
+	}
+	return a, nil
+}
+
+// provided hands one of the prelude's calls to its provider, with the same
+// budget, the same bounds and the same record as a tool's.
+func (r *Run) provided(ctx context.Context, name string, args []byte, f *flight) (Answer, error) {
+	p := r.table.own[name]
+	if p == nil {
+		return Answer{}, &Failure{Code: fault.ToolUnknown, Tool: clean(name, 100), Message: "there is no call " + clean(name, 100)}
+	}
+	q, err := r.newRequest(name, f)
+	if err != nil {
+		return Answer{}, err
+	}
+	q.entry = &entry{tool: catalogue.Tool{Server: name}, provider: p, id: name}
+	answer, err := func() (Answer, error) {
+		f.turn.toDecide(ctx)
+		doc, err := decode(args)
+		values, ok := doc.value.(map[string]any)
+		if err != nil || !ok {
+			return Answer{}, q.entry.invalid("the arguments are no JSON object", "")
+		}
+		q.args = arguments{raw: args, values: values}
+		if !doc.exact {
+			if f := q.args.rewrite(q.entry); f != nil {
+				return Answer{}, f
+			}
+		}
+		q.values, q.revealed = values, q.args.raw
+		// What leaves by the network is revealed where the policy names the
+		// call, as for any tool.
+		if q.revealed, err = r.veil.reveal(q.args.raw); err != nil {
+			return Answer{}, q.entry.invalid("the tokens in the arguments cannot be read", "")
+		}
+		q.decision = policy.Decision{Effect: policy.Allow}
+		if r.info.DryRun {
+			f.turn.hasDecided()
+			f.turn.toDeliver(ctx)
+			r.cacheable(0)
+			return null(), nil
+		}
+		a, err := q.make(ctx)
+		f.turn.hasDecided()
+		f.turn.toDeliver(ctx)
+		if err != nil {
+			return Answer{}, err
+		}
+		return q.admitRaw(a)
+	}()
+	r.finishDecision(q.info, name, policy.Decision{Effect: policy.Allow})
+	return q.end(ctx, answer, err)
+}
+
+// admitRaw lets the answer of one of the prelude's calls in. Its bytes only
+// pass through: they are covered when they leave for the agent.
+func (q *request) admitRaw(a Answer) (Answer, error) {
+	r := q.run
+	if f := q.sound(&a); f != nil {
+		closeBody(a)
+		return Answer{}, f
+	}
+	if err := r.spend(int64(len(a.Data))); err != nil {
+		closeBody(a)
+		return Answer{}, err
+	}
+	if a.Body != nil {
+		data, err := r.keepStream(a)
+		if err != nil {
+			return Answer{}, failureOf(err, q.name)
+		}
+		a.Data, a.Body = data, nil
+	}
+	r.cacheable(0)
+	return a, nil
+}
+
+// readOwn reads the arguments of one of the prelude's calls.
+func readOwn(args []byte, into any) *Failure {
+	if len(args) == 0 {
+		args = []byte("{}")
+	}
+	if err := json.Unmarshal(args, into); err != nil {
+		return &Failure{Code: fault.ToolInvalidArgs, Message: "the arguments cannot be read: " + clean(err.Error(), 300)}
+	}
+	return nil
+}
+
+func reply(v any) (Answer, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return Answer{}, &Failure{Code: fault.Internal, Message: "an answer cannot be written"}
+	}
+	return Answer{Kind: JSON, Data: data, Checked: true}, nil
+}
+
+// visible is the catalogue without what the policy denies outright. Servers
+// that cannot be reached are missing.
+func (r *Run) visible(ctx context.Context) *catalogue.Catalogue {
+	whole, errs := r.table.Catalogue(ctx)
+	for _, err := range errs {
+		r.warn(clean(err.Error(), 500))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.viewOf != whole {
+		r.viewOf = whole
+		r.view = whole.Keep(func(t catalogue.Tool) bool { return r.table.outlook(t) != policy.Deny })
+	}
+	return r.view
+}
+
+func (r *Run) names(ctx context.Context, args []byte) (Answer, error) {
+	var in struct{ Server string }
+	if f := readOwn(args, &in); f != nil {
+		return Answer{}, f
+	}
+	out := []string{}
+	if in.Server == "" {
+		return reply(append(out, r.table.Identifiers()...))
+	}
+	server, ok := r.table.spelled.Server(in.Server)
+	if !ok {
+		return Answer{}, r.table.unknown(in.Server)
+	}
+	l, err := r.table.list(ctx, server)
+	if err != nil {
+		return Answer{}, failureOf(err, server)
+	}
+	for _, e := range l.entries {
+		if r.table.outlook(e.tool) != policy.Deny {
+			out = append(out, l.cat.Name(e.tool))
+		}
+	}
+	slices.Sort(out)
+	return reply(out)
+}
+
+func (r *Run) search(ctx context.Context, args []byte) (Answer, error) {
+	var in struct {
+		Query, Detail string
+		Limit         int
+	}
+	if f := readOwn(args, &in); f != nil {
+		return Answer{}, f
+	}
+	return reply(r.visible(ctx).Search(catalogue.Query{
+		Text: in.Query, Detail: in.Detail, Limit: min(max(in.Limit, 0), 200), Lang: r.facts.Language,
+		Keep: func(t catalogue.Tool) string { return r.table.outlook(t).String() },
+	}))
+}
+
+func (r *Run) describe(ctx context.Context, args []byte) (Answer, error) {
+	var in struct{ Name string }
+	if f := readOwn(args, &in); f != nil {
+		return Answer{}, f
+	}
+	view := r.visible(ctx)
+	e, ok := view.Describe(in.Name, "full", r.facts.Language)
+	if !ok {
+		return Answer{}, r.table.unknown(in.Name)
+	}
+	if t, ok := view.Lookup(in.Name); ok {
+		e.Decision = r.table.outlook(t).String()
+	}
+	return reply(e)
+}
+
+func (r *Run) tellProgress(args []byte) (Answer, error) {
+	var in struct {
+		Done, Total float64
+		Text        string
+	}
+	if f := readOwn(args, &in); f != nil {
+		return Answer{}, f
+	}
+	r.progress("")(in.Done, in.Total, in.Text)
+	return null(), nil
+}
+
+// pii answers what code may know of a value behind a token: its kind, whether
+// two are equal, the domain of an address.
+func (r *Run) pii(args []byte) (Answer, error) {
+	var in struct {
+		Op     string
+		Values []string
+	}
+	if f := readOwn(args, &in); f != nil {
+		return Answer{}, f
+	}
+	need := map[string]int{"kind": 1, "equal": 2, "domain": 1}[in.Op]
+	if need == 0 || len(in.Values) != need {
+		return Answer{}, &Failure{Code: fault.ToolInvalidArgs, Message: "the helper is kind, equal or domain, with its values"}
+	}
+	if r.veil == nil {
+		switch in.Op {
+		case "equal":
+			return reply(in.Values[0] == in.Values[1])
+		case "domain":
+			_, domain, _ := strings.Cut(in.Values[0], "@")
+			return reply(domain)
+		}
+		return null(), nil
+	}
+	switch in.Op {
+	case "equal":
+		return reply(r.veil.vault.Equal(in.Values[0], in.Values[1]))
+	case "domain":
+		return reply(r.veil.vault.Domain(in.Values[0]))
+	}
+	if k := r.veil.vault.Kind(in.Values[0]); k != "" {
+		return reply(string(k))
+	}
+	return null(), nil
+}
+
+// Egress replaces personal data in text that leaves for the agent, and records
+// that it did. Where is value, stdout, stderr, error or progress.
+func (r *Run) Egress(where, text string) string {
+	out, counts := r.veil.text(text)
+	if len(counts) > 0 {
+		if r.recordPrivacy(r.ctx, 0, "", where, r.veil.pii.Mode, counts) != nil {
+			return ""
+		}
+	}
+	return out
+}
+
+// EgressJSON is Egress for a JSON document. An error means that the policy
+// blocks what stands in it.
+func (r *Run) EgressJSON(where string, doc []byte) ([]byte, error) {
+	if r.veil == nil || r.veil.pii.Mode == privacy.Off || len(doc) == 0 {
+		return doc, nil
+	}
+	out, counts, err := r.veil.vault.JSON(doc, r.veil.pii.Mode)
+	r.veil.add(counts)
+	if len(counts) > 0 {
+		if recorded := r.recordPrivacy(r.ctx, 0, "", where, r.veil.pii.Mode, counts); recorded != nil {
+			return nil, recorded
+		}
+	}
+	if err != nil {
+		return nil, fault.New(fault.DeniedTool, "the %s holds personal data, which the policy blocks", where)
+	}
+	return out, nil
+}
+
+// Reveal gives text its values back, for a Go host.
+func (r *Run) Reveal(text string) string {
+	if r.veil == nil {
+		return text
+	}
+	return r.veil.vault.Reveal(text)
+}
+
+// covered is text for the program or the record, without personal data.
+func (r *Run) covered(s string) string {
+	if s == "" {
+		return s
+	}
+	out, _ := r.veil.text(s)
+	return out
+}
+
+func (r *Run) recordPrivacy(ctx context.Context, call uint64, tool, where string, mode privacy.Mode, counts privacy.Counts) error {
+	plain := make(map[string]int, len(counts))
+	for k, n := range counts {
+		plain[string(k)] = n
+	}
+	return r.record(ctx, audit.Event{Privacy: &audit.Privacy{Call: call, Tool: tool, Where: where, Mode: string(mode), Counts: plain}})
+}
+
+// Waiting lists the questions of the run that people have not answered.
+func (r *Run) Waiting() []Question {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]Question, 0, len(r.asked))
+	for _, q := range r.asked {
+		out = append(out, q)
+	}
+	slices.SortFunc(out, func(a, b Question) int { return a.Since.Compare(b.Since) })
+	return out
+}
+
+func (r *Run) noteAsked(q Question) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asked == nil {
+		r.asked = map[string]Question{}
+	}
+	q.Message = r.covered(q.Message)
+	q.Args = q.Shown
+	r.asked[q.ID] = q
+}
+
+func (r *Run) forgetAsked(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.asked, id)
+}
+
+// streamLimit bounds one read of a stream.
+const streamLimit = 8 << 20
+
+// streamPatience is how long a stream may say nothing.
+const streamPatience = 2 * time.Minute

@@ -1,0 +1,333 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+)
+
+// Restarts of a server that failed wait, each twice as long as the one before.
+const (
+	firstBackoff = 500 * time.Millisecond
+	lastBackoff  = 30 * time.Second
+)
+
+// connection is one server: started when it is first needed, started again
+// when it ended.
+type connection struct {
+	server  Server
+	options *Options
+	changed func()
+
+	mu      sync.Mutex
+	live    *live         // nil: not running
+	opening chan struct{} // closed when the start under way has ended
+	failed  error         // why the last start failed
+	failedN int
+	retryAt time.Time
+	closed  bool
+}
+
+// live is a server that answers.
+type live struct {
+	session *mcp.ClientSession
+	process *process // nil for HTTP
+	answers answers
+	calls   atomic.Int64
+	watch   sync.Map // call number to hostfns progress
+
+	toolsMu sync.Mutex
+	tools   []catalogue.Tool
+	refused []string
+	fresh   bool // tools are what the server has now
+}
+
+// connect gives the running server, starting it where need be. All who wait
+// for one start share it.
+func (c *connection) connect(ctx context.Context) (*live, error) {
+	for {
+		c.mu.Lock()
+		switch {
+		case c.closed:
+			c.mu.Unlock()
+			return nil, fault.New(fault.UpstreamUnavailable, "server %s is closed", c.server.Name)
+		case c.live != nil:
+			l := c.live
+			c.mu.Unlock()
+			return l, nil
+		case c.opening != nil:
+			wait := c.opening
+			c.mu.Unlock()
+			select {
+			case <-wait:
+				continue
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		case c.failed != nil && time.Now().Before(c.retryAt):
+			err := c.failed
+			c.mu.Unlock()
+			return nil, err
+		}
+		c.opening = make(chan struct{})
+		c.mu.Unlock()
+		go c.open(context.WithoutCancel(ctx))
+	}
+}
+
+// open starts the server and tells those who wait.
+func (c *connection) open(ctx context.Context) {
+	limit := c.server.Timeout
+	if limit <= 0 {
+		limit = 30 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	l, err := c.dial(ctx, limit)
+	c.mu.Lock()
+	if err == nil && c.closed {
+		err = fault.New(fault.UpstreamUnavailable, "server %s is closed", c.server.Name)
+		defer func() { _ = l.session.Close() }()
+	}
+	if err != nil {
+		c.failed = err
+		wait := min(firstBackoff<<min(c.failedN, 10), lastBackoff)
+		c.failedN++
+		c.retryAt = time.Now().Add(wait)
+	} else {
+		c.live, c.failed = l, nil
+		go c.supervise(l)
+	}
+	close(c.opening)
+	c.opening = nil
+	c.mu.Unlock()
+}
+
+// supervise notices when a server ends.
+func (c *connection) supervise(l *live) {
+	err := l.session.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.live != l {
+		return
+	}
+	c.live = nil
+	if !c.closed {
+		c.options.log().Warn("server ended", "server", c.server.Name, "error", err, "stderr", l.stderr())
+	}
+}
+
+// dial makes the transport and says hello.
+func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, error) {
+	l := &live{}
+	client := mcp.NewClient(&mcp.Implementation{Name: "wexec", Version: c.options.version()}, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{},
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			l.toolsMu.Lock()
+			l.fresh = false
+			l.toolsMu.Unlock()
+			c.changed()
+		},
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { l.progress(r.Params) },
+		LoggingMessageHandler: func(ctx context.Context, r *mcp.LoggingMessageRequest) {
+			c.options.log().Debug("server says", "server", c.server.Name, "level", string(r.Params.Level), "data", cleanText(fmt.Sprint(r.Params.Data), 2000))
+		},
+	})
+	transport, err := c.transport(l)
+	if err != nil {
+		return nil, err
+	}
+	l.session, err = client.Connect(ctx, transport, nil)
+	if err == nil {
+		c.mu.Lock()
+		c.failedN = 0
+		c.mu.Unlock()
+		return l, nil
+	}
+	if l.process != nil {
+		l.process.stop()
+	}
+	why := fault.New(fault.UpstreamUnavailable, "server %s did not start: %v", c.server.Name, err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		why = fault.New(fault.UpstreamUnavailable, "server %s did not answer within %v", c.server.Name, limit)
+	case l.process != nil && l.process.err != nil:
+		why = fault.New(fault.UpstreamUnavailable, "server %s ended while it started: %v", c.server.Name, l.process.err)
+	}
+	if said := strings.TrimSpace(l.stderr()); said != "" {
+		return nil, why.WithHint("it said: %s", cleanText(lastLines(said, 5), 1000))
+	}
+	return nil, why.WithHint("check how it is configured in %s", orHere(c.server.Origin))
+}
+
+func (c *connection) transport(l *live) (mcp.Transport, error) {
+	if c.server.URL != "" {
+		client := &http.Client{Transport: &headers{set: c.server.Headers, next: http.DefaultTransport}}
+		if c.server.Transport == SSE {
+			return &mcp.SSEClientTransport{Endpoint: c.server.URL, HTTPClient: client}, nil
+		}
+		t := &mcp.StreamableClientTransport{Endpoint: c.server.URL, HTTPClient: client, MaxEventSize: maxMessage}
+		if c.options.Authorize != nil {
+			t.OAuthHandler = c.options.Authorize(c.server)
+		}
+		return t, nil
+	}
+	p, err := start(c.server, c.options.Environ)
+	if err != nil {
+		return nil, err
+	}
+	l.process = p
+	return &lineTransport{p: p, answers: &l.answers}, nil
+}
+
+// headers adds a server's configured headers to each request to it.
+type headers struct {
+	set  map[string]string
+	next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
+	if len(h.set) > 0 {
+		req = req.Clone(req.Context())
+		for k, v := range h.set {
+			req.Header.Set(k, v)
+		}
+	}
+	return h.next.RoundTrip(req)
+}
+
+// list asks a server for its tools, page by page.
+func (l *live) list(ctx context.Context, server string) ([]catalogue.Tool, error) {
+	l.toolsMu.Lock()
+	defer l.toolsMu.Unlock()
+	if l.fresh {
+		return l.tools, nil
+	}
+	version := ""
+	if r := l.session.InitializeResult(); r != nil && r.ServerInfo != nil {
+		version = cleanText(r.ServerInfo.Version, 60)
+	}
+	var tools []catalogue.Tool
+	var refused []string
+	for t, err := range l.session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, fault.New(fault.UpstreamUnavailable, "server %s did not list its tools: %w", server, err)
+		}
+		if len(tools) >= maxTools {
+			refused = append(refused, fmt.Sprintf("every tool after the first %d", maxTools))
+			break
+		}
+		clean, err := cleanTool(server, version, t)
+		if err != nil {
+			refused = append(refused, err.Error())
+			continue
+		}
+		tools = append(tools, clean)
+	}
+	l.tools, l.refused, l.fresh = tools, refused, true
+	return tools, nil
+}
+
+// call calls one tool. The number of the call is its progress token, by which
+// raw answers and progress are found.
+func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, error) {
+	n := l.calls.Add(1)
+	if call.Progress != nil {
+		l.watch.Store(n, call.Progress)
+		defer l.watch.Delete(n)
+	}
+	params := &mcp.CallToolParams{Name: call.Tool, Arguments: call.Args}
+	params.Meta = mcp.Meta{}
+	params.SetProgressToken(n)
+	res, err := l.session.CallTool(ctx, params)
+	raw, kept := l.answers.collect(n)
+	if err != nil {
+		l.answers.forget(n)
+		if ctx.Err() != nil {
+			return hostfns.Answer{}, context.Cause(ctx)
+		}
+		if errors.Is(err, mcp.ErrConnectionClosed) {
+			return hostfns.Answer{}, fault.New(fault.UpstreamUnavailable, "server %s ended during the call", call.Server).
+				WithHint("%s", saidLast(l.stderr()))
+		}
+		return hostfns.Answer{}, fault.New(fault.ToolFailed, "%v", err)
+	}
+	if !kept {
+		if raw, err = json.Marshal(res); err != nil {
+			return hostfns.Answer{}, fault.New(fault.ToolFailed, "the answer cannot be read: %w", err)
+		}
+	}
+	return unwrap(call.Server, call.Tool, raw)
+}
+
+// progress passes a notification on to the call it belongs to.
+func (l *live) progress(p *mcp.ProgressNotificationParams) {
+	if p == nil {
+		return
+	}
+	var n int64
+	switch token := p.ProgressToken.(type) {
+	case float64:
+		n = int64(token)
+	case int64:
+		n = token
+	case int:
+		n = int64(token)
+	default:
+		return
+	}
+	if f, ok := l.watch.Load(n); ok {
+		f.(func(float64, float64, string))(p.Progress, p.Total, cleanText(p.Message, 500))
+	}
+}
+
+func (l *live) stderr() string {
+	if l.process == nil {
+		return ""
+	}
+	return l.process.stderr.String()
+}
+
+func saidLast(stderr string) string {
+	said := strings.TrimSpace(stderr)
+	if said == "" {
+		return "it is started again with the next call"
+	}
+	return "it said: " + cleanText(lastLines(said, 5), 1000)
+}
+
+func lastLines(s string, n int) string {
+	lines := strings.Split(s, "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// close ends the server and waits until it is gone.
+func (c *connection) close() {
+	c.mu.Lock()
+	c.closed = true
+	l, opening := c.live, c.opening
+	c.live = nil
+	c.mu.Unlock()
+	if opening != nil {
+		<-opening
+	}
+	if l != nil {
+		_ = l.session.Close()
+		if l.process != nil {
+			l.process.stop()
+		}
+	}
+}

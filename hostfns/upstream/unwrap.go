@@ -1,0 +1,133 @@
+package upstream
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+)
+
+// result is what of a tool's answer is looked at.
+type result struct {
+	Content    []json.RawMessage `json:"content"`
+	Structured json.RawMessage   `json:"structuredContent"`
+	IsError    bool              `json:"isError"`
+	Type       string            `json:"resultType"`
+}
+
+// item is one content item, as far as it matters here.
+type item struct {
+	Type     string          `json:"type"`
+	Text     *string         `json:"text"`
+	Data     *string         `json:"data"`
+	MIMEType string          `json:"mimeType"`
+	Resource json.RawMessage `json:"resource"`
+}
+
+// unwrap turns an answer into what the program sees: structured content, else
+// text that is a JSON object or array, else text as it is, else the list of
+// content items with binary data as bytes.
+func unwrap(server, tool string, raw json.RawMessage) (hostfns.Answer, error) {
+	var r result
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return hostfns.Answer{}, fault.New(fault.ToolFailed, "the answer of %s.%s is not what MCP says an answer is", server, tool)
+	}
+	if r.Type == "input_required" {
+		return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s.%s asks for more input, which is not offered here", server, tool)
+	}
+	if r.IsError {
+		return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s", errorText(r))
+	}
+	if s := bytes.TrimSpace(r.Structured); len(s) > 0 && !bytes.Equal(s, []byte("null")) {
+		return hostfns.Answer{Kind: hostfns.JSON, Data: s}, nil
+	}
+	if text, ok := onlyText(r.Content); ok {
+		if isDocument(text) {
+			return hostfns.Answer{Kind: hostfns.JSON, Data: []byte(text)}, nil
+		}
+		return hostfns.Answer{Kind: hostfns.Text, Data: []byte(strings.ToValidUTF8(text, "�"))}, nil
+	}
+	if len(r.Content) == 0 {
+		return hostfns.Answer{Kind: hostfns.JSON, Data: []byte("null")}, nil
+	}
+	list, err := contentList(r.Content)
+	if err != nil {
+		return hostfns.Answer{}, fault.New(fault.ToolFailed, "the answer of %s.%s has content that cannot be read", server, tool)
+	}
+	return hostfns.Answer{Kind: hostfns.Content, Data: list}, nil
+}
+
+// onlyText is the text of an answer that has one text item and nothing else.
+func onlyText(content []json.RawMessage) (string, bool) {
+	if len(content) != 1 {
+		return "", false
+	}
+	var it item
+	if json.Unmarshal(content[0], &it) != nil || it.Type != "text" || it.Text == nil {
+		return "", false
+	}
+	return *it.Text, true
+}
+
+// isDocument reports whether a text is a JSON object or array.
+func isDocument(text string) bool {
+	t := strings.TrimSpace(text)
+	if t == "" || (t[0] != '{' && t[0] != '[') {
+		return false
+	}
+	return utf8.ValidString(t) && json.Valid([]byte(t))
+}
+
+// contentList is the items as they are, with base64 data marked as bytes.
+func contentList(content []json.RawMessage) ([]byte, error) {
+	out := make([]map[string]json.RawMessage, 0, len(content))
+	for _, raw := range content {
+		var m map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &m); err != nil {
+			return nil, err
+		}
+		markBytes(m, "data")
+		if inner, ok := m["resource"]; ok {
+			var res map[string]json.RawMessage
+			if json.Unmarshal(inner, &res) == nil {
+				markBytes(res, "blob")
+				b, err := json.Marshal(res)
+				if err != nil {
+					return nil, err
+				}
+				m["resource"] = b
+			}
+		}
+		out = append(out, m)
+	}
+	return json.Marshal(out)
+}
+
+func markBytes(m map[string]json.RawMessage, key string) {
+	v, ok := m[key]
+	if !ok || len(v) == 0 || v[0] != '"' {
+		return
+	}
+	m[key] = append(append([]byte(`{"$bytes":`), v...), '}')
+}
+
+// errorText is what a server says of its failure.
+func errorText(r result) string {
+	var parts []string
+	for _, raw := range r.Content {
+		var it item
+		if json.Unmarshal(raw, &it) == nil && it.Text != nil && *it.Text != "" {
+			parts = append(parts, *it.Text)
+		}
+	}
+	if len(parts) == 0 && len(r.Structured) > 0 {
+		parts = append(parts, string(r.Structured))
+	}
+	if len(parts) == 0 {
+		return "the tool failed and did not say why"
+	}
+	return strings.Join(parts, "\n")
+}

@@ -1,0 +1,367 @@
+package upstream
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+)
+
+// The test binary is also the servers it tests against: SERVER names which.
+func TestMain(m *testing.M) {
+	if kind := os.Getenv("SERVER"); kind != "" {
+		serve(kind)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func serve(kind string) {
+	s := mcp.NewServer(&mcp.Implementation{Name: kind, Version: "7"}, nil)
+	raw := func(name string, f func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)) {
+		s.AddTool(&mcp.Tool{Name: name, Description: "A <b>bold</b>\x1b[31m tool<!-- hidden -->", InputSchema: json.RawMessage(`{"type":"object"}`)}, f)
+	}
+	text := func(t string) *mcp.CallToolResult {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: t}}}
+	}
+	raw("echo", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return text(string(r.Params.Arguments)), nil
+	})
+	raw("say", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var in struct{ Text string }
+		_ = json.Unmarshal(r.Params.Arguments, &in)
+		return text(in.Text), nil
+	})
+	raw("structured", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{StructuredContent: json.RawMessage(`{"big":9007199254740993,"e":1e400}`)}, nil
+	})
+	raw("image", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: []byte{1, 2, 3}, MIMEType: "image/png"}}}, nil
+	})
+	raw("fail", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no such branch"}}}, nil
+	})
+	raw("hang", func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		<-ctx.Done()
+		fmt.Fprintln(os.Stderr, "call was cancelled")
+		return nil, ctx.Err()
+	})
+	raw("die", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		fmt.Fprintln(os.Stderr, "out of tea")
+		os.Exit(3)
+		return nil, nil
+	})
+	raw("grow", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		raw("late", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return text("late"), nil })
+		return text("grown"), nil
+	})
+	raw("steps", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1, Total: 2, Message: "half"})
+		return text("done"), nil
+	})
+	switch kind {
+	case "noisy":
+		fmt.Println("Server listening, and other chatter")
+		fmt.Println(`{"not": "a message"`)
+	case "mute":
+		time.Sleep(time.Hour)
+	case "broken":
+		fmt.Fprintln(os.Stderr, "cannot find my database")
+		os.Exit(1)
+	case "many":
+		for i := range maxTools + 10 {
+			raw("t"+strconv.Itoa(i), func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return text(""), nil })
+		}
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
+		child := exec.Command("sleep", "600")
+		if err := child.Start(); err != nil {
+			os.Exit(9)
+		}
+		_ = os.WriteFile(os.Getenv("PIDS"), fmt.Appendf(nil, "%d %d", os.Getpid(), child.Process.Pid), 0o600)
+		defer time.Sleep(time.Hour)
+	}
+	_ = s.Run(context.Background(), &mcp.StdioTransport{})
+}
+
+// connectTo makes a provider of one server of a kind.
+func connectTo(t *testing.T, kind string, env map[string]string) *Provider {
+	t.Helper()
+	all := map[string]string{"SERVER": kind}
+	for k, v := range env {
+		all[k] = v
+	}
+	p, err := New([]Server{{Name: kind, Command: os.Args[0], Env: all, Timeout: 3 * time.Second, Origin: "mcp.json:4"}}, Options{Environ: os.Environ()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	return p
+}
+
+func call(p *Provider, server, tool, args string) (hostfns.Answer, error) {
+	return p.Call(context.Background(), hostfns.Call{Server: server, Tool: tool, Args: json.RawMessage(args), Progress: func(float64, float64, string) {}})
+}
+
+func TestAnswersAreUnwrappedOneWay(t *testing.T) {
+	p := connectTo(t, "plain", nil)
+	for _, c := range []struct {
+		tool, args string
+		kind       hostfns.Kind
+		data       string
+	}{
+		{"echo", `{"a":[1,2]}`, hostfns.JSON, `{"a":[1,2]}`},
+		{"say", `{"Text":"42"}`, hostfns.Text, `42`},
+		{"say", `{"Text":"[1, 2"}`, hostfns.Text, `[1, 2`},
+		{"structured", `{}`, hostfns.JSON, `{"big":9007199254740993,"e":1e400}`},
+		{"image", `{}`, hostfns.Content, `[{"data":{"$bytes":"AQID"},"mimeType":"image/png","type":"image"}]`},
+	} {
+		got, err := call(p, "plain", c.tool, c.args)
+		if err != nil || got.Kind != c.kind || string(got.Data) != c.data {
+			t.Errorf("%s(%s) = %d %s, %v; want %d %s", c.tool, c.args, got.Kind, got.Data, err, c.kind, c.data)
+		}
+	}
+	if _, err := call(p, "plain", "fail", `{}`); !errors.Is(err, fault.ToolFailed) || err.Error() != "no such branch" {
+		t.Errorf("a failing tool gives %v", err)
+	}
+}
+
+func TestWordsOfAServerAreCleaned(t *testing.T) {
+	p := connectTo(t, "plain", nil)
+	tools, err := p.Tools(context.Background(), "plain")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools {
+		if tool.Description != "A bold[31m tool" || tool.Version != "7" {
+			t.Fatalf("%q of version %q", tool.Description, tool.Version)
+		}
+	}
+}
+
+func TestChatterOnStandardOutputIsPassedOver(t *testing.T) {
+	p := connectTo(t, "noisy", nil)
+	if got, err := call(p, "noisy", "say", `{"Text":"hi"}`); err != nil || string(got.Data) != "hi" {
+		t.Fatalf("%s, %v", got.Data, err)
+	}
+}
+
+func TestAServerThatDoesNotStartSaysWhy(t *testing.T) {
+	p := connectTo(t, "broken", nil)
+	_, err := call(p, "broken", "echo", `{}`)
+	if !errors.Is(err, fault.UpstreamUnavailable) || !strings.Contains(fault.HintOf(err), "cannot find my database") {
+		t.Errorf("error %v, hint %q", err, fault.HintOf(err))
+	}
+	missing, err := New([]Server{{Name: "x", Command: "no-such-program-anywhere", Origin: "mcp.json:9"}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := call(missing, "x", "echo", `{}`); !errors.Is(err, fault.UpstreamUnavailable) || !strings.Contains(fault.HintOf(err), "mcp.json:9") {
+		t.Errorf("error %v, hint %q", err, fault.HintOf(err))
+	}
+}
+
+func TestAMuteServerIsGivenUpInTime(t *testing.T) {
+	p := connectTo(t, "mute", nil)
+	start := time.Now()
+	if _, err := p.Tools(context.Background(), "mute"); !errors.Is(err, fault.UpstreamUnavailable) {
+		t.Fatalf("a mute server gives %v", err)
+	}
+	if took := time.Since(start); took > 9*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestAServerThatDiesIsStartedAgain(t *testing.T) {
+	p := connectTo(t, "plain", nil)
+	_, err := call(p, "plain", "die", `{}`)
+	if !errors.Is(err, fault.UpstreamUnavailable) {
+		t.Fatalf("a dying server gives %v", err)
+	}
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		if got, err := call(p, "plain", "say", `{"Text":"again"}`); err == nil && string(got.Data) == "again" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it did not come back")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func TestACancelledCallIsCancelledAtTheServer(t *testing.T) {
+	p := connectTo(t, "plain", nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := p.Call(ctx, hostfns.Call{Server: "plain", Tool: "hang", Args: json.RawMessage(`{}`)}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("a cancelled call gives %v", err)
+	}
+	c := p.connections["plain"]
+	deadline := time.Now().Add(3 * time.Second)
+	for !strings.Contains(c.live.stderr(), "call was cancelled") {
+		if time.Now().After(deadline) {
+			t.Fatal("the server was not told")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func TestChangedToolsAreHeard(t *testing.T) {
+	p := connectTo(t, "plain", nil)
+	heard := make(chan string, 10)
+	stop := p.Watch(func(s string) { heard <- s })
+	defer stop()
+	before, err := p.Tools(context.Background(), "plain")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := call(p, "plain", "grow", `{}`); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case s := <-heard:
+		if s != "plain" {
+			t.Errorf("heard %q", s)
+		}
+	case <-time.After(3 * time.Second):
+		t.Fatal("nothing was heard")
+	}
+	after, err := p.Tools(context.Background(), "plain")
+	if err != nil || len(after) != len(before)+1 {
+		t.Errorf("%d tools before, %d after, %v", len(before), len(after), err)
+	}
+}
+
+func TestProgressReachesTheCall(t *testing.T) {
+	p := connectTo(t, "plain", nil)
+	var mu sync.Mutex
+	var said []string
+	_, err := p.Call(context.Background(), hostfns.Call{Server: "plain", Tool: "steps", Args: json.RawMessage(`{}`),
+		Progress: func(done, total float64, text string) {
+			mu.Lock()
+			defer mu.Unlock()
+			said = append(said, fmt.Sprint(done, total, text))
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(said) != 1 || said[0] != "1 2half" && said[0] != "1 2 half" {
+		t.Errorf("heard %q", said)
+	}
+}
+
+func TestTooManyToolsCostOnlyTheRest(t *testing.T) {
+	p := connectTo(t, "many", nil)
+	tools, err := p.Tools(context.Background(), "many")
+	if err != nil || len(tools) != maxTools {
+		t.Fatalf("%d tools, %v", len(tools), err)
+	}
+	if len(p.Refused("many")) == 0 {
+		t.Error("nobody is told of those left out")
+	}
+}
+
+func TestCloseEndsTheWholeGroupOfAStubbornServer(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs process groups and /proc")
+	}
+	pids := filepath.Join(t.TempDir(), "pids")
+	p := connectTo(t, "stubborn", map[string]string{"PIDS": pids})
+	if _, err := p.Tools(context.Background(), "stubborn"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mustBeGone(t, pids)
+}
+
+// TestServersDoNotOutliveAKilledHost starts a host that starts a stubborn
+// server, and kills the host the hard way.
+func TestServersDoNotOutliveAKilledHost(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the watcher is Linux only")
+	}
+	if os.Getenv("HOST") != "" {
+		p := connectTo(t, "stubborn", map[string]string{"PIDS": os.Getenv("PIDS")})
+		if _, err := p.Tools(context.Background(), "stubborn"); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("started")
+		time.Sleep(time.Minute)
+		return
+	}
+	pids := filepath.Join(t.TempDir(), "pids")
+	host := exec.Command(os.Args[0], "-test.run", "^TestServersDoNotOutliveAKilledHost$", "-test.v")
+	host.Env = append(os.Environ(), "HOST=1", "PIDS="+pids)
+	out, err := host.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && lines.Text() != "started" {
+	}
+	if err := host.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = host.Wait()
+	mustBeGone(t, pids)
+}
+
+func mustBeGone(t *testing.T, pids string) {
+	t.Helper()
+	data, err := os.ReadFile(pids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(8 * time.Second)
+	for _, pid := range strings.Fields(string(data)) {
+		for alive(pid) {
+			if time.Now().After(deadline) {
+				t.Fatalf("process %s lives on", pid)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}
+
+// alive reports whether a process runs; a zombie does not.
+func alive(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return false
+	}
+	_, rest, ok := strings.Cut(string(stat), ") ")
+	return ok && !strings.HasPrefix(rest, "Z")
+}
+
+func TestOnlyNamedVariablesReachAServer(t *testing.T) {
+	got := childEnv(map[string]string{"TOKEN": "mine", "LANG": "de"}, []string{"PATH=/bin", "AWS_SECRET_ACCESS_KEY=x", "LANG=C", "HOME=/h"})
+	want := "HOME=/h,LANG=de,PATH=/bin,TOKEN=mine"
+	if strings.Join(got, ",") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

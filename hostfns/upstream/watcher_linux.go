@@ -1,0 +1,53 @@
+package upstream
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+)
+
+// watchScript reads one line. A line means that all is well; the end of the
+// input without one means that wexec is gone, and the group must go too.
+const watchScript = `read -r line && exit 0; kill -TERM "-$1" 2>/dev/null || exit 0; sleep 2; kill -KILL "-$1" 2>/dev/null`
+
+// watchGroup starts a small process that outlives wexec by as long as it takes
+// to end a server's group. Where it cannot be started, the server's own
+// handling of a closed input has to do.
+func watchGroup(leader int) io.Closer {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil
+	}
+	cmd := exec.Command("/bin/sh", "-c", watchScript, "watch", strconv.Itoa(leader))
+	cmd.Stdin = r
+	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin"}
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = cmd.Start()
+	_ = r.Close()
+	if err != nil {
+		_ = w.Close()
+		return nil
+	}
+	return &watcher{cmd: cmd, pipe: w}
+}
+
+// watcher is the running watch process.
+type watcher struct {
+	cmd  *exec.Cmd
+	pipe *os.File
+}
+
+// Close lets the watcher end without touching the group.
+func (w *watcher) Close() error {
+	_, err := w.pipe.WriteString("ended\n")
+	if cerr := w.pipe.Close(); err == nil {
+		err = cerr
+	}
+	if werr := w.cmd.Wait(); err == nil {
+		err = werr
+	}
+	return err
+}

@@ -1,0 +1,128 @@
+package hostfns
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/privacy"
+)
+
+// vault is what the call path needs of a privacy.Vault.
+type vault interface {
+	JSON(doc []byte, mode privacy.Mode) ([]byte, privacy.Counts, error)
+	Text(s string, mode privacy.Mode) (string, privacy.Counts, error)
+	Reveal(s string) string
+	RevealJSON(doc []byte) ([]byte, error)
+	Reserve(texts ...string)
+	Kind(s string) privacy.Kind
+	Equal(a, b string) bool
+	Domain(s string) string
+}
+
+// veil keeps personal data from the program: what comes in is replaced by
+// tokens, what goes to a tool that may know is revealed. The nil veil changes
+// nothing.
+type veil struct {
+	vault vault
+	pii   policy.PII
+
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+// veilFor is the veil of a run: its session's where it has one. Token numbers
+// that stand in what the run was given are never handed out anew.
+func (t *Table) veilFor(s *Session, start audit.Start) (*veil, error) {
+	pii := t.pii()
+	if t.policy == nil { // nothing can come in
+		return nil, nil
+	}
+	if pii.Mode == privacy.Off && len(pii.Tools) == 0 {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.vault == nil {
+		d, err := privacy.NewDetector(pii.Config)
+		if err != nil {
+			return nil, err
+		}
+		s.vault = privacy.NewVault(d)
+	}
+	s.vault.Reserve(string(start.Code), string(start.Args), string(start.Input))
+	for _, a := range start.Argv {
+		s.vault.Reserve(a)
+	}
+	return &veil{vault: s.vault, pii: pii, counts: map[string]int{}}, nil
+}
+
+// reveal gives a document its values back.
+func (v *veil) reveal(doc []byte) ([]byte, error) {
+	if v == nil {
+		return doc, nil
+	}
+	return v.vault.RevealJSON(doc)
+}
+
+// reveals reports whether a tool gets values for tokens.
+func (v *veil) reveals(tool string) bool { return v != nil && v.pii.Reveals(tool) }
+
+// cover replaces personal data in an answer.
+func (v *veil) cover(a *Answer, tool string) (privacy.Counts, privacy.Mode, error) {
+	if v == nil {
+		return nil, privacy.Off, nil
+	}
+	mode := v.pii.ModeOf(tool)
+	if mode == privacy.Off {
+		return nil, mode, nil
+	}
+	var counts privacy.Counts
+	var err error
+	switch a.Kind {
+	case JSON, Content:
+		a.Data, counts, err = v.vault.JSON(a.Data, mode)
+	case Text:
+		var s string
+		s, counts, err = v.vault.Text(string(a.Data), mode)
+		a.Data = []byte(s)
+	}
+	v.add(counts)
+	return counts, mode, err
+}
+
+// text replaces personal data in text that leaves for the agent. Text that is
+// to be blocked is left out.
+func (v *veil) text(s string) (string, privacy.Counts) {
+	if v == nil || v.pii.Mode == privacy.Off {
+		return s, nil
+	}
+	out, counts, err := v.vault.Text(s, v.pii.Mode)
+	v.add(counts)
+	if err != nil {
+		return "[blocked: personal data]", counts
+	}
+	return out, counts
+}
+
+func (v *veil) add(counts privacy.Counts) {
+	if len(counts) == 0 {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for k, n := range counts {
+		v.counts[string(k)] += n
+	}
+}
+
+// found is the mode and the counts so far.
+func (v *veil) found() (string, map[string]int) {
+	if v == nil {
+		return "", nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return string(v.pii.Mode), maps.Clone(v.counts)
+}
