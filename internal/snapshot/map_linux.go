@@ -1,0 +1,123 @@
+//go:build linux && (amd64 || arm64)
+
+package snapshot
+
+import (
+	"fmt"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// canMap is whether this platform has copy-on-write mappings here.
+const canMap = true
+
+// fileSource keeps an image in an open file.
+type fileSource struct{ fd int }
+
+func (f *fileSource) copyTo(dst []byte) error {
+	for done := 0; done < len(dst); {
+		n, err := unix.Pread(f.fd, dst[done:], int64(done))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			return fmt.Errorf("read the image: %d of %d bytes: %w", done, len(dst), err)
+		}
+		done += n
+	}
+	return nil
+}
+
+func (f *fileSource) close() error { return unix.Close(f.fd) }
+
+// anonymousFile puts an image into a file that has no name and that nobody can
+// change any more.
+func anonymousFile(image []byte) (source, error) {
+	fd, err := unix.MemfdCreate("image", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), "image")
+	err = writeSparse(f, image)
+	if err == nil {
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return detach(f)
+}
+
+// detach makes a source of an open file, with a descriptor of its own.
+func detach(f *os.File) (source, error) {
+	defer f.Close()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &fileSource{fd}, nil
+}
+
+// mapFile is what [OpenFile] makes of the file of an image.
+func mapFile(f *os.File) (source, error) { return detach(f) }
+
+const (
+	access  = unix.PROT_READ | unix.PROT_WRITE
+	private = unix.MAP_PRIVATE | unix.MAP_NORESERVE
+)
+
+// reserve takes the address space of a memory and lays the image over its
+// beginning.
+func (m *memory) reserve(size uint64) error {
+	im := m.from.image
+	if size == 0 {
+		return fmt.Errorf("a memory of no bytes cannot be mapped")
+	}
+	p, err := unix.MmapPtr(-1, 0, nil, uintptr(size), access, private|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return err
+	}
+	base := unsafe.Slice((*byte)(p), size)
+	if m.image {
+		if im.closed {
+			unmap(base)
+			return os.ErrClosed
+		}
+		fd := im.source.(*fileSource).fd
+		if _, err := unix.MmapPtr(fd, 0, p, uintptr(im.size), access, private|unix.MAP_FIXED); err != nil {
+			unmap(base)
+			return err
+		}
+		im.hot.prefault(base[:im.size])
+	}
+	m.base, m.max = base, size
+	im.reserved.Add(int64(size))
+	return nil
+}
+
+// unmap gives a reservation back. It cannot fail for one that was made here.
+func unmap(base []byte) {
+	_ = unix.MunmapPtr(unsafe.Pointer(&base[0]), uintptr(len(base)))
+}
+
+// hugeAfter is how much a guest grows before large pages are asked for what it
+// grows into: below that they cost more than they save.
+const hugeAfter = 4 << 20
+
+// grown asks for large pages once a memory has grown by much.
+func (m *memory) grown(size uint64) {
+	start := m.from.image.size
+	if m.huge || !m.image || size < start+hugeAfter {
+		return
+	}
+	m.huge = true
+	const large = 2 << 20
+	at := uintptr(unsafe.Pointer(&m.base[0]))
+	from := (at+uintptr(start)+large-1)&^(large-1) - at
+	if from < uintptr(len(m.base)) {
+		_ = unix.Madvise(m.base[from:], unix.MADV_HUGEPAGE) // only a wish
+	}
+}
