@@ -1,0 +1,336 @@
+package javascript_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+	"github.com/tetratelabs/wazero/sys"
+)
+
+// Kinds of answers and outcomes, as wasm-modules/ABI.md numbers them.
+const (
+	answerJSON    = 0
+	answerError   = 1
+	answerText    = 2
+	answerContent = 3
+	answerBytes   = 4
+
+	outcomeValue   = 0
+	outcomeError   = 1
+	outcomeNothing = 2
+)
+
+// answer is what a host call gives back after a time.
+type answer struct {
+	kind  uint32
+	data  []byte
+	after time.Duration
+	id    int64 // where not 0: announced under this id
+	size  int64 // where not 0: the size answer_size tells
+}
+
+func jsonAnswer(v any) answer {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return answer{kind: answerJSON, data: data}
+}
+
+// host is a small host of one guest: it implements the ABI and nothing else.
+type host struct {
+	input  map[string]any
+	raw    []byte // where not nil: the input document as it is
+	handle func(name string, args []byte) answer
+	mounts map[string]string
+	seed   byte
+
+	outcome     int
+	document    []byte
+	finished    int
+	stdout      bytes.Buffer
+	stderr      bytes.Buffer
+	cancelled   []int64
+	started     []string
+	maxInFlight int
+
+	calls map[int64]*flight
+	last  int64
+}
+
+type flight struct {
+	answer    answer
+	ready     time.Time
+	announced bool
+}
+
+type outcomeError_ struct {
+	Code, Name, Message, Hint, Tool, Rule, File, Text, Stack string
+	Line, Column                                             int
+}
+
+func (h *host) fault(t testing.TB) outcomeError_ {
+	t.Helper()
+	if h.outcome != outcomeError {
+		t.Fatalf("outcome %d %s, want an error", h.outcome, h.document)
+	}
+	var e outcomeError_
+	if err := json.Unmarshal(h.document, &e); err != nil {
+		t.Fatalf("error outcome %q: %v", h.document, err)
+	}
+	return e
+}
+
+var shared struct {
+	once    sync.Once
+	err     error
+	runtime wazero.Runtime
+	module  wazero.CompiledModule
+}
+
+func modulePath() string {
+	return filepath.Join("..", "..", "work", "quickjs", "quickjs.wasm")
+}
+
+// guestModule compiles the raw module of the recipe's work folder once.
+func guestModule(t testing.TB) (wazero.Runtime, wazero.CompiledModule) {
+	t.Helper()
+	shared.once.Do(func() {
+		wasm, err := os.ReadFile(modulePath())
+		if err != nil {
+			shared.err = err
+			return
+		}
+		ctx := context.Background()
+		config := wazero.NewRuntimeConfigCompiler()
+		if dir := os.Getenv("WEXEC_TEST_CACHE"); dir != "" {
+			cache, err := wazero.NewCompilationCacheWithDir(dir)
+			if err != nil {
+				shared.err = err
+				return
+			}
+			config = config.WithCompilationCache(cache)
+		}
+		shared.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+		wasi_snapshot_preview1.MustInstantiate(ctx, shared.runtime)
+		if shared.err = exportHost(ctx, shared.runtime); shared.err == nil {
+			shared.module, shared.err = shared.runtime.CompileModule(ctx, wasm)
+		}
+	})
+	if os.IsNotExist(shared.err) {
+		t.Skip("the raw module is not built: run wasm-modules/quickjs/build.sh")
+	}
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.runtime, shared.module
+}
+
+type hostKey struct{}
+
+func hostOf(ctx context.Context) *host { return ctx.Value(hostKey{}).(*host) }
+
+func read(m api.Module, ptr, size uint32) []byte {
+	b, ok := m.Memory().Read(ptr, size)
+	if !ok {
+		panic(fmt.Sprintf("the guest passed a range outside its memory: %d+%d", ptr, size))
+	}
+	return bytes.Clone(b)
+}
+
+func exportHost(ctx context.Context, r wazero.Runtime) error {
+	b := r.NewHostModuleBuilder("wexec")
+	export := func(name string, f any) { b.NewFunctionBuilder().WithFunc(f).Export(name) }
+	export("input_size", func(ctx context.Context) int32 { return int32(len(hostOf(ctx).inputDocument())) })
+	export("input_read", func(ctx context.Context, m api.Module, ptr, size uint32) int32 {
+		data := hostOf(ctx).inputDocument()
+		if int(size) < len(data) {
+			data = data[:size]
+		}
+		m.Memory().Write(ptr, data)
+		return int32(len(data))
+	})
+	export("call_start", func(ctx context.Context, m api.Module, name, nameSize, args, argsSize uint32) int64 {
+		return hostOf(ctx).start(string(read(m, name, nameSize)), read(m, args, argsSize))
+	})
+	export("call_wait", func(ctx context.Context, id, timeout int64) int64 { return hostOf(ctx).wait(id, timeout) })
+	export("answer_size", func(ctx context.Context, id int64) int64 {
+		f := hostOf(ctx).calls[id]
+		if f == nil {
+			return -1
+		}
+		size := int64(len(f.answer.data))
+		if f.answer.size != 0 {
+			size = f.answer.size
+		}
+		return int64(f.answer.kind)<<32 | size
+	})
+	export("answer_read", func(ctx context.Context, m api.Module, id int64, ptr, size uint32) int32 {
+		h := hostOf(ctx)
+		f := h.calls[id]
+		if f == nil {
+			return -1
+		}
+		delete(h.calls, id)
+		data := f.answer.data
+		if int(size) < len(data) {
+			data = data[:size]
+		}
+		m.Memory().Write(ptr, data)
+		return int32(len(data))
+	})
+	export("call_cancel", func(ctx context.Context, id int64) {
+		h := hostOf(ctx)
+		h.cancelled = append(h.cancelled, id)
+		delete(h.calls, id)
+	})
+	export("finish", func(ctx context.Context, m api.Module, kind int32, ptr, size uint32) {
+		h := hostOf(ctx)
+		h.finished++
+		h.outcome, h.document = int(kind), read(m, ptr, size)
+	})
+	_, err := b.Instantiate(ctx)
+	return err
+}
+
+func (h *host) inputDocument() []byte {
+	if h.raw == nil {
+		h.raw, _ = json.Marshal(h.input)
+	}
+	return h.raw
+}
+
+func (h *host) start(name string, args []byte) int64 {
+	h.last++
+	a := answer{kind: answerError, data: []byte(`{"code":"tool.unknown","message":"no such tool"}`)}
+	if h.handle != nil {
+		a = h.handle(name, args)
+	}
+	h.started = append(h.started, name+string(args))
+	h.calls[h.last] = &flight{answer: a, ready: time.Now().Add(a.after)}
+	inFlight := 0
+	for _, f := range h.calls {
+		if time.Now().Before(f.ready) {
+			inFlight++
+		}
+	}
+	h.maxInFlight = max(h.maxInFlight, inFlight)
+	return h.last
+}
+
+func (h *host) wait(id, timeout int64) int64 {
+	deadline := time.Now().Add(time.Duration(timeout))
+	for {
+		best, next := int64(0), time.Time{}
+		for i, f := range h.calls {
+			if f.announced || (id != 0 && i != id) {
+				continue
+			}
+			if !time.Now().Before(f.ready) && (best == 0 || f.ready.Before(h.calls[best].ready)) {
+				best = i
+			}
+			if next.IsZero() || f.ready.Before(next) {
+				next = f.ready
+			}
+		}
+		if best != 0 {
+			h.calls[best].announced = true
+			if odd := h.calls[best].answer.id; odd != 0 {
+				return odd
+			}
+			return best
+		}
+		if timeout >= 0 && !time.Now().Before(deadline) {
+			return 0
+		}
+		if next.IsZero() && timeout < 0 {
+			return -1
+		}
+		if next.IsZero() || (timeout >= 0 && deadline.Before(next)) {
+			next = deadline
+		}
+		time.Sleep(time.Until(next))
+	}
+}
+
+type seeded byte
+
+func (s seeded) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(s) + byte(i)
+	}
+	return len(p), nil
+}
+
+// guest is one instance of the interpreter with its prelude loaded.
+type guest struct {
+	module api.Module
+	h      *host
+}
+
+// newGuest starts an interpreter the way the baker does.
+func newGuest(t testing.TB, h *host) *guest {
+	t.Helper()
+	r, compiled := guestModule(t)
+	h.calls = map[int64]*flight{}
+	ctx := context.WithValue(context.Background(), hostKey{}, h)
+	files := wazero.NewFSConfig().WithReadOnlyDirMount(".", "/prelude")
+	for at, dir := range h.mounts {
+		files = files.WithDirMount(dir, at)
+	}
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize").
+		WithStdout(&h.stdout).WithStderr(&h.stderr).WithFSConfig(files).
+		WithSysWalltime().WithSysNanotime().WithSysNanosleep().WithRandSource(seeded(h.seed))
+	module, err := r.InstantiateModule(ctx, compiled, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { module.Close(ctx) })
+	result, err := module.ExportedFunction("guest_init").Call(ctx)
+	if err != nil || result[0] != 0 {
+		t.Fatalf("guest_init gave %v, %v\n%s", result, err, h.stderr.String())
+	}
+	return &guest{module, h}
+}
+
+// run runs what h.input says once; a second run is the next of a session.
+func (g *guest) run(t testing.TB) error {
+	t.Helper()
+	h := g.h
+	h.raw, h.finished, h.outcome, h.document = nil, 0, -1, nil
+	ctx := context.WithValue(context.Background(), hostKey{}, h)
+	result, err := g.module.ExportedFunction("guest_run").Call(ctx)
+	if err != nil {
+		if exit, ok := err.(*sys.ExitError); ok && exit.ExitCode() == 0 {
+			return nil
+		}
+		return err
+	}
+	if result[0] != 0 || h.finished != 1 {
+		t.Errorf("guest_run gave %d and finished %d times", result[0], h.finished)
+	}
+	return nil
+}
+
+// run runs code in a fresh guest and returns the host that saw it.
+func run(t testing.TB, code string, change ...func(*host)) *host {
+	t.Helper()
+	h := &host{input: map[string]any{"code": code, "file": "main.js", "args": map[string]any{}}}
+	for _, c := range change {
+		c(h)
+	}
+	if err := newGuest(t, h).run(t); err != nil {
+		t.Fatalf("the guest trapped: %v", err)
+	}
+	return h
+}

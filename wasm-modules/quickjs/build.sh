@@ -1,0 +1,95 @@
+#!/bin/sh
+# Builds the QuickJS guest from Debian's source package: build.sh
+#
+# Needs a Debian machine, root for installing the compiler, and the machine's
+# own mirrors. Works in $WORK/quickjs (default: work/ at the root of the
+# repository) and leaves quickjs.wasm there: the raw module, which the baker
+# meters, initialises with guests/javascript as its prelude, and splits.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+work=${WORK:-$root/work}/quickjs
+
+suite=trixie
+quickjs=2025.04.26-1
+wasi_libc=0.0~git20241209.574b88d-2
+compiler=1:19.1.7
+digests="
+ec81da5b3249ed648dbc7df4a1654988910e66a118d9b71cb63534216efcfbbe  quickjs_2025.04.26.orig.tar.xz
+b7716260051d289248b7667f81fa2792c125d888ff51da3fa09c6272cc0bd11d  wasi-libc_0.0~git20241209.574b88d-2_all.deb
+"
+
+gone() {
+  echo "quickjs: $1 is not in the archive any more." >&2
+  echo "quickjs: see what $suite has now (apt-cache showsrc quickjs, apt-cache policy wasi-libc), then change" >&2
+  echo "quickjs: the version and its digest at the top of $0 and in wasm-modules/manifest.json." >&2
+  exit 1
+}
+
+# ---- the compiler ----
+missing=
+for package in clang-19 lld-19 llvm-19 libclang-rt-19-dev-wasm32 dpkg-dev patch xz-utils; do
+  dpkg -s "$package" >/dev/null 2>&1 || missing="$missing $package"
+done
+if [ -n "$missing" ]; then
+  apt-get update -qq
+  # shellcheck disable=SC2086
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
+fi
+
+# ---- a private apt that knows the suite's sources; the system's stays as it is ----
+mkdir -p "$work/apt/state/lists/partial" "$work/apt/cache/archives/partial" "$work/download"
+mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' | awk '$1 == "Debian" && !/security/ { print $2; exit }')
+if [ -z "$mirror" ]; then
+  echo "quickjs: no Debian mirror in the machine's apt configuration: run apt-get update" >&2
+  exit 1
+fi
+key=/usr/share/keyrings/debian-archive-keyring.gpg
+printf 'deb-src [signed-by=%s] %s %s main\ndeb [signed-by=%s] %s %s main\n' \
+  "$key" "$mirror" "$suite" "$key" "$mirror" "$suite" >"$work/apt/sources.list"
+cat >"$work/apt/apt.conf" <<EOF
+Dir::Etc::sourcelist "$work/apt/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::State "$work/apt/state";
+Dir::State::status "/var/lib/dpkg/status";
+Dir::Cache "$work/apt/cache";
+Acquire::Languages "none";
+APT::Sandbox::User "root";
+EOF
+
+fetched() {
+  echo "$digests" | sed '/^$/d' | (cd "$work/download" && sha256sum --check --status -)
+}
+if ! fetched; then
+  (
+    export APT_CONFIG="$work/apt/apt.conf"
+    cd "$work/download"
+    apt-get update -qq
+    apt-get source -qq --download-only "quickjs=$quickjs" || gone "the source package quickjs $quickjs"
+    apt-get download -qq "wasi-libc=$wasi_libc" || gone "the package wasi-libc $wasi_libc"
+  )
+  if ! fetched; then
+    echo "quickjs: what the archive gave has not the digests this recipe was written for:" >&2
+    (cd "$work/download" && sha256sum ./*.orig.tar.xz ./*.deb) >&2
+    exit 1
+  fi
+fi
+
+# ---- sources and system root ----
+rm -rf "$work/source" "$work/sysroot"
+mkdir -p "$work/source" "$work/sysroot"
+tar -xf "$work/download"/quickjs_*.orig.tar.xz -C "$work/source" --strip-components=1
+dpkg -x "$work/download"/wasi-libc_*.deb "$work/sysroot"
+for p in "$here"/patches/*.patch; do
+  patch -s -p1 -d "$work/source" <"$p"
+done
+
+# ---- the module ----
+have=$(dpkg-query -W -f '${Version}' clang-19)
+case $have in
+"$compiler"*) ;;
+*) echo "quickjs: built with clang-19 $have, the committed module with $compiler: the bytes will differ" >&2 ;;
+esac
+"$here/cc.sh" "$work/source" "$work/sysroot/usr" "$work/quickjs.wasm.new"
+mv "$work/quickjs.wasm.new" "$work/quickjs.wasm"
+sha256sum "$work/quickjs.wasm"

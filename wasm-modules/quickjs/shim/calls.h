@@ -1,0 +1,170 @@
+/* Host calls: started at once, answered through promises. */
+#pragma once
+#include "guest.h"
+
+static JSValue call_hook(Hook hook, int argc, JSValueConst *argv) {
+    return JS_Call(guest.ctx, guest.hooks[hook], JS_UNDEFINED, argc, argv);
+}
+
+/* {code, message, hint, tool} for the prelude's error hook; the texts may be
+   NULL. Throws the exception it makes. */
+static void throw_fault(JSContext *ctx, const char *code, JSValue message, const char *hint,
+                        JSValueConst tool) {
+    JSValue answer = JS_NewObject(ctx);
+    JS_SetPropertyStr(ctx, answer, "code", JS_NewString(ctx, code));
+    JS_SetPropertyStr(ctx, answer, "message", message);
+    if (hint)
+        JS_SetPropertyStr(ctx, answer, "hint", JS_NewString(ctx, hint));
+    if (!JS_IsUndefined(tool))
+        JS_SetPropertyStr(ctx, answer, "tool", JS_DupValue(ctx, tool));
+    JSValue error = call_hook(HOOK_ERROR, 1, (JSValueConst *)&answer);
+    JS_FreeValue(ctx, answer);
+    if (!JS_IsException(error))
+        JS_Throw(ctx, error);
+}
+
+/* "value.items[3] is a function" */
+static JSValue problem_message(JSONWriter *w) {
+    const char *place = JS_ToCString(w->ctx, w->place);
+    char text[600];
+    snprintf(text, sizeof(text), "%s %s", place ? place : w->root, w->problem);
+    JS_FreeCString(w->ctx, place);
+    return JS_NewString(w->ctx, text);
+}
+
+/* Writes the arguments and starts the call; 0 with an exception on failure. */
+static int64_t start_call(JSContext *ctx, JSValueConst name, JSValueConst args) {
+    JSONWriter *w = new_json_writer(ctx, WRITE_TABLE, "args");
+    if (!w)
+        return 0;
+    int64_t id = 0;
+    if (write_value(w, args)) {
+        if (w->problem)
+            throw_fault(ctx, "tool.invalid_args", problem_message(w), w->hint, name);
+    } else {
+        size_t size;
+        const char *text = JS_ToCStringLen(ctx, &size, name);
+        if (text) {
+            id = host_call_start(text, size, w->out, w->size);
+            JS_FreeCString(ctx, text);
+            if (id <= 0) {
+                id = 0;
+                JS_ThrowInternalError(ctx, "the host did not take the call");
+            }
+        }
+    }
+    free_json_writer(w);
+    return id;
+}
+
+/* A rejected promise with the pending exception. */
+static JSValue rejected_promise(JSContext *ctx) {
+    JSValue functions[2], reason = JS_GetException(ctx);
+    JSValue promise = JS_NewPromiseCapability(ctx, functions);
+    if (!JS_IsException(promise)) {
+        JS_FreeValue(ctx, JS_Call(ctx, functions[1], JS_UNDEFINED, 1, (JSValueConst *)&reason));
+        JS_FreeValue(ctx, functions[0]);
+        JS_FreeValue(ctx, functions[1]);
+    }
+    JS_FreeValue(ctx, reason);
+    return promise;
+}
+
+/* $.call(name, arguments): a promise of the answer */
+static JSValue native_call(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    JSValue functions[2];
+    int64_t id = start_call(ctx, argv[0], argv[1]);
+    if (!id)
+        return rejected_promise(ctx);
+    if (grow_array(ctx, (void **)&guest.calls, &guest.call_capacity, guest.call_count, sizeof(PendingCall)))
+        return JS_EXCEPTION;
+    JSValue promise = JS_NewPromiseCapability(ctx, functions);
+    if (JS_IsException(promise))
+        return promise;
+    guest.calls[guest.call_count++] = (PendingCall){id, functions[0], functions[1]};
+    return promise;
+}
+
+/* The answer of a call as a value; an error answer is thrown. */
+static JSValue take_answer(JSContext *ctx, int64_t id) {
+    int64_t described = host_answer_size(id);
+    uint32_t kind = described >> 32, size = described;
+    if (described < 0 || size > INT32_MAX - JSON_SLACK)
+        return JS_ThrowInternalError(ctx, "the host gave no answer");
+    uint8_t *data = js_malloc(ctx, (size_t)size + JSON_SLACK);
+    if (!data)
+        return JS_EXCEPTION;
+    if ((uint32_t)host_answer_read(id, data, size) != size) {
+        js_free(ctx, data);
+        return JS_ThrowInternalError(ctx, "the host gave a part of an answer");
+    }
+    memset(data + size, 0, JSON_SLACK);
+
+    JSValue value;
+    switch (kind) {
+    case ANSWER_TEXT:
+        value = JS_NewStringLen(ctx, (char *)data, size);
+        break;
+    case ANSWER_BYTES: {
+        JSValue buffer = JS_NewArrayBufferCopy(ctx, data, size);
+        value = JS_IsException(buffer)
+                    ? buffer
+                    : JS_NewTypedArray(ctx, 1, (JSValueConst *)&buffer, JS_TYPED_ARRAY_UINT8);
+        JS_FreeValue(ctx, buffer);
+        break;
+    }
+    case ANSWER_JSON: case ANSWER_ERROR: case ANSWER_CONTENT:
+        value = json_parse(ctx, data, size);
+        if (JS_IsException(value) || kind == ANSWER_JSON)
+            break;
+        JSValue made = call_hook(kind == ANSWER_ERROR ? HOOK_ERROR : HOOK_CONTENT, 1,
+                                 (JSValueConst *)&value);
+        JS_FreeValue(ctx, value);
+        value = kind == ANSWER_ERROR && !JS_IsException(made) ? JS_Throw(ctx, made) : made;
+        break;
+    default:
+        value = JS_ThrowInternalError(ctx, "the host gave an answer of unknown kind %u", kind);
+    }
+    js_free(ctx, data);
+    return value;
+}
+
+/* Settles the promise of a call whose answer is there. */
+static void settle_call(JSContext *ctx, int64_t id) {
+    for (uint32_t i = 0; i < guest.call_count; i++) {
+        if (guest.calls[i].id != id)
+            continue;
+        PendingCall call = guest.calls[i];
+        memmove(&guest.calls[i], &guest.calls[i + 1], (--guest.call_count - i) * sizeof(PendingCall));
+        JSValue value = take_answer(ctx, id);
+        BOOL failed = JS_IsException(value);
+        if (failed)
+            value = JS_GetException(ctx);
+        JS_FreeValue(ctx, JS_Call(ctx, failed ? call.reject : call.resolve, JS_UNDEFINED, 1,
+                                  (JSValueConst *)&value));
+        JS_FreeValue(ctx, value);
+        JS_FreeValue(ctx, call.resolve);
+        JS_FreeValue(ctx, call.reject);
+        return;
+    }
+}
+
+/* $.callNow(name, arguments): waits for this one answer alone */
+static JSValue native_call_now(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    int64_t id = start_call(ctx, argv[0], argv[1]);
+    if (!id)
+        return JS_EXCEPTION;
+    output_flush_all();
+    if (host_call_wait(id, -1) != id)
+        return JS_ThrowInternalError(ctx, "the host gave no answer");
+    return take_answer(ctx, id);
+}
+
+static void cancel_calls(JSContext *ctx) {
+    for (uint32_t i = 0; i < guest.call_count; i++) {
+        host_call_cancel(guest.calls[i].id);
+        JS_FreeValue(ctx, guest.calls[i].resolve);
+        JS_FreeValue(ctx, guest.calls[i].reject);
+    }
+    guest.call_count = 0;
+}

@@ -1,0 +1,61 @@
+/* QuickJS as a guest of wexec: wasm-modules/ABI.md says what it promises.
+
+   One compilation unit with the interpreter, because re-seeding, shapes and the
+   program's own form of a function need what quickjs.c keeps to itself. */
+#define CONFIG_VERSION QUICKJS_VERSION
+#include <malloc.h>
+#include "quickjs.c"
+#undef malloc
+#undef free
+#undef realloc
+#include <dirent.h>
+#include <stdio.h>
+#include "host.h"
+#include "guest.h"
+#include "json_parse.h"
+#include "json_write.h"
+#include "json_table.h"
+#include "json_dropin.h"
+#include "output.h"
+#include "natives.h"
+#include "program.h"
+#include "run.h"
+#include "prelude.h"
+
+GUEST_EXPORT("guest_init") int32_t guest_init(void) {
+    guest.rt = JS_NewRuntime();
+    if (!guest.rt)
+        return 1;
+    JS_SetMaxStackSize(guest.rt, STACK_SIZE);
+    JS_SetHostPromiseRejectionTracker(guest.rt, track_rejection, NULL);
+    guest.ctx = JS_NewContext(guest.rt);
+    if (!guest.ctx)
+        return 2;
+    guest.main_promise = JS_UNDEFINED;
+    for (int i = 0; i < HOOK_COUNT; i++)
+        guest.hooks[i] = JS_UNDEFINED;
+    install_json(guest.ctx);
+    int r = load_prelude(guest.ctx, "/prelude");
+    output_flush_all();
+    return r ? 3 : 0;
+}
+
+GUEST_EXPORT("guest_run") int32_t guest_run(void) {
+    JSContext *ctx = guest.ctx;
+    JS_UpdateStackTop(guest.rt);
+    reseed(ctx);
+    JSValue input = read_input(ctx);
+    JSValue begun = JS_IsException(input) ? JS_EXCEPTION
+                                          : call_hook(HOOK_BEGIN, 1, (JSValueConst *)&input);
+    if (JS_IsException(begun)) {
+        finish_exception(ctx, JS_GetException(ctx), JS_UNDEFINED);
+    } else {
+        set_recursion(ctx, input);
+        run_program(ctx, input);
+    }
+    clear_run(ctx);
+    JS_FreeValue(ctx, begun);
+    JS_FreeValue(ctx, input);
+    output_flush_all();
+    return 0;
+}

@@ -1,0 +1,56 @@
+/* What the parts of the guest share: one runtime, one context, and the
+   prelude's functions that C calls. */
+#pragma once
+
+/* functions of the prelude, in the order of hook_names */
+typedef enum {
+    HOOK_BEGIN,    /* (input): makes args, env, servers … before a program */
+    HOOK_ERROR,    /* (answer): the exception for a failed host call */
+    HOOK_CONTENT,  /* (list): a content list as the program gets it */
+    HOOK_DESCRIBE, /* (exception, code, file, code text): an error outcome */
+    HOOK_MODULE,   /* (specifier, base): what to load for an import */
+    HOOK_COUNT
+} Hook;
+
+typedef struct {
+    int64_t id;
+    JSValue resolve, reject;
+} PendingCall;
+
+typedef struct {
+    uint32_t id;
+    int64_t due, interval; /* nanoseconds; interval < 0: once */
+    BOOL keeps_alive;      /* FALSE: nobody waits for it alone */
+    JSValue function, arguments;
+} Timer;
+
+typedef struct {
+    JSRuntime *rt;
+    JSContext *ctx;
+    JSValue hooks[HOOK_COUNT];
+    PendingCall *calls;
+    uint32_t call_count, call_capacity;
+    Timer *timers; /* by due time, then by age */
+    uint32_t timer_count, timer_capacity, last_timer;
+    JSValue *unhandled; /* rejected promises without a handler */
+    uint32_t unhandled_count, unhandled_capacity;
+    BOOL limits_recursion, recursion_ended;
+    JSValue main_promise;
+} Guest;
+
+static Guest guest;
+
+static const char *const hook_names[HOOK_COUNT] = {"begin", "error", "content", "describe", "module"};
+
+/* Grows an array by doubling; -1 and an exception where memory ends. */
+static int grow_array(JSContext *ctx, void **array, uint32_t *capacity, uint32_t count, size_t item) {
+    if (count < *capacity)
+        return 0;
+    uint32_t wanted = *capacity ? *capacity * 2 : 16;
+    void *grown = js_realloc(ctx, *array, wanted * item);
+    if (!grown)
+        return -1;
+    *array = grown;
+    *capacity = wanted;
+    return 0;
+}

@@ -1,0 +1,76 @@
+/* JSON.parse and JSON.stringify on the fast paths.
+
+   The fast result is used only where it succeeded. Revivers, replacers, errors
+   and whatever else is not plain goes to the original function, so behaviour
+   and messages stay its own. */
+#pragma once
+#include "json_parse.h"
+#include "json_write.h"
+
+static JSValue original_parse, original_stringify;
+
+static JSValue fast_parse_string(JSContext *ctx, JSString *s) {
+    size_t memory_size = (size_t)__builtin_wasm_memory_size(0) * 65536;
+    if (!s->is_wide_char && count_ascii(s->u.str8, s->len) == s->len &&
+        (uintptr_t)s->u.str8 + s->len + JSON_SLACK <= memory_size)
+        return json_parse(ctx, s->u.str8, s->len);
+    size_t size;
+    const char *utf8 = JS_ToCStringLen(ctx, &size, JS_MKPTR(JS_TAG_STRING, s));
+    if (!utf8)
+        return JS_EXCEPTION;
+    uint8_t *copy = js_malloc(ctx, size + JSON_SLACK);
+    if (copy) {
+        memcpy(copy, utf8, size);
+        memset(copy + size, 0, JSON_SLACK);
+    }
+    JS_FreeCString(ctx, utf8);
+    if (!copy)
+        return JS_EXCEPTION;
+    JSValue value = json_parse(ctx, copy, size);
+    js_free(ctx, copy);
+    return value;
+}
+
+static JSValue dropin_parse(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    if (argc >= 1 && (argc == 1 || !JS_IsFunction(ctx, argv[1])) && JS_IsString(argv[0])) {
+        JSValue text = JS_ToString(ctx, argv[0]); /* flattens a rope */
+        if (JS_IsException(text))
+            return text;
+        JSValue value = fast_parse_string(ctx, JS_VALUE_GET_STRING(text));
+        JS_FreeValue(ctx, text);
+        if (!JS_IsException(value))
+            return value;
+        JS_FreeValue(ctx, JS_GetException(ctx));
+    }
+    return JS_Call(ctx, original_parse, this_val, argc, argv);
+}
+
+static JSValue dropin_stringify(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    BOOL plain = argc >= 1 && JS_IsObject(argv[0]) &&
+                 (argc < 2 || JS_IsUndefined(argv[1]) || JS_IsNull(argv[1])) &&
+                 (argc < 3 || JS_IsUndefined(argv[2]));
+    if (plain && has_plain_prototypes(ctx)) {
+        JSONWriter *w = new_json_writer(ctx, WRITE_PLAIN, "");
+        if (!w)
+            return JS_EXCEPTION;
+        JSValue text = JS_UNDEFINED;
+        if (write_value(w, argv[0]) == 0)
+            text = JS_NewStringLen(ctx, (char *)w->out, w->size);
+        free_json_writer(w);
+        if (!JS_IsUndefined(text))
+            return text;
+    }
+    return JS_Call(ctx, original_stringify, this_val, argc, argv);
+}
+
+static void install_json(JSContext *ctx) {
+    JSValue global = JS_GetGlobalObject(ctx), json = JS_GetPropertyStr(ctx, global, "JSON");
+    original_parse = JS_GetPropertyStr(ctx, json, "parse");
+    original_stringify = JS_GetPropertyStr(ctx, json, "stringify");
+    JS_DefinePropertyValueStr(ctx, json, "parse", JS_NewCFunction(ctx, dropin_parse, "parse", 2),
+                              JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
+    JS_DefinePropertyValueStr(ctx, json, "stringify", JS_NewCFunction(ctx, dropin_stringify, "stringify", 3),
+                              JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
+    JS_FreeValue(ctx, json);
+    JS_FreeValue(ctx, global);
+}

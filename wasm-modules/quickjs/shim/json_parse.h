@@ -1,0 +1,436 @@
+/* JSON text into JavaScript values. See JSON.md for the layout. */
+#pragma once
+#include "json_shapes.h"
+
+#define JSON_MAX_DEPTH 4000
+#define SHORT_STRING 24       /* strings up to here are looked up before they are made */
+#define SHORT_STRING_SLOTS 512 /* a power of two */
+#define SHORT_STRINGS_FROM 1024 /* bytes of a document from which the lookup pays */
+
+typedef struct {
+    JSContext *ctx;
+    const uint8_t *at, *start, *end;
+    JSValue *stack; /* values whose container is not complete */
+    uint32_t stack_size, stack_capacity;
+    uint8_t *scratch; /* strings without their escapes */
+    uint32_t scratch_capacity;
+    JSString **short_strings; /* NULL: not used */
+    Shapes shapes;
+    int depth;
+    const char *error;
+} JSONParser;
+
+static JSON_SIMD JSValue parse_value(JSONParser *p);
+
+JSON_INLINE int parse_push(JSONParser *p, JSValue value) {
+    if (__builtin_expect(p->stack_size == p->stack_capacity, 0)) {
+        uint32_t capacity = p->stack_capacity ? p->stack_capacity * 2 : 256;
+        JSValue *stack = js_realloc(p->ctx, p->stack, capacity * sizeof(JSValue));
+        if (!stack) {
+            JS_FreeValue(p->ctx, value);
+            return -1;
+        }
+        p->stack = stack;
+        p->stack_capacity = capacity;
+    }
+    p->stack[p->stack_size++] = value;
+    return 0;
+}
+
+static void parse_drop_to(JSONParser *p, uint32_t size) {
+    while (p->stack_size > size)
+        JS_FreeValue(p->ctx, p->stack[--p->stack_size]);
+}
+
+JSON_INLINE uint32_t short_string_slot(const uint8_t *text, uint32_t size) {
+    uint64_t h;
+    if (size >= 8)
+        h = load8(text) ^ (load8(text + size - 8) * 31);
+    else if (size >= 4)
+        h = load4(text) | (uint64_t)load4(text + size - 4) << 32;
+    else
+        h = text[0] | text[size >> 1] << 8 | text[size - 1] << 16;
+    h = (h ^ size) * 0x9E3779B97F4A7C15ull;
+    return h >> 32 & (SHORT_STRING_SLOTS - 1);
+}
+
+JSON_INLINE JSValue parse_ascii(JSONParser *p, const uint8_t *text, uint32_t size) {
+    JSString **slot = NULL;
+    if (size == 0)
+        return JS_AtomToString(p->ctx, JS_ATOM_empty_string);
+    if (size <= SHORT_STRING && p->short_strings) {
+        slot = &p->short_strings[short_string_slot(text, size)];
+        JSString *known = *slot;
+        if (known && known->len == size && equal_short(text, known->u.str8, size)) {
+            known->header.ref_count++;
+            return JS_MKPTR(JS_TAG_STRING, known);
+        }
+    }
+    JSString *string = js_alloc_string(p->ctx, size, 0);
+    if (!string)
+        return JS_EXCEPTION;
+    copy_short(string->u.str8, text, size);
+    string->u.str8[size] = 0;
+    if (slot) {
+        if (*slot)
+            JS_FreeValue(p->ctx, JS_MKPTR(JS_TAG_STRING, *slot));
+        string->header.ref_count++;
+        *slot = string;
+    }
+    return JS_MKPTR(JS_TAG_STRING, string);
+}
+
+static int put_utf8(uint8_t *to, int unit) {
+    if (unit < 0x80) {
+        to[0] = unit;
+        return 1;
+    }
+    if (unit < 0x800) {
+        to[0] = 0xc0 | unit >> 6;
+        to[1] = 0x80 | (unit & 63);
+        return 2;
+    }
+    to[0] = 0xe0 | unit >> 12;
+    to[1] = 0x80 | (unit >> 6 & 63);
+    to[2] = 0x80 | (unit & 63);
+    return 3;
+}
+
+/* The string that begins at text, past its quote, into p->scratch without its
+   escapes. Surrogates become three bytes each, which QuickJS's decoder puts
+   together again. */
+static __attribute__((noinline)) JSON_SIMD int parse_escaped(JSONParser *p, const uint8_t *text,
+                                                             uint32_t *size, uint32_t *wide) {
+    uint32_t n = 0;
+    *wide = 0;
+    for (;;) {
+        const uint8_t *stop = scan_plain(text, wide);
+        uint32_t run = stop - text;
+        if (stop > p->end) {
+            p->error = "unterminated string";
+            return -1;
+        }
+        if (n + run + 8 > p->scratch_capacity) {
+            uint32_t capacity = (n + run + 8) * 2;
+            uint8_t *scratch = js_realloc(p->ctx, p->scratch, capacity);
+            if (!scratch)
+                return -1;
+            p->scratch = scratch;
+            p->scratch_capacity = capacity;
+        }
+        copy_short(p->scratch + n, text, run);
+        n += run;
+        if (*stop == '"' && stop < p->end) {
+            p->at = stop + 1;
+            *size = n;
+            return 0;
+        }
+        if (*stop != '\\' || stop >= p->end) {
+            p->error = stop >= p->end ? "unterminated string" : "control character in string";
+            return -1;
+        }
+        text = stop + 2;
+        switch (stop[1]) {
+        case '"': case '\\': case '/': p->scratch[n++] = stop[1]; break;
+        case 'b': p->scratch[n++] = '\b'; break;
+        case 'f': p->scratch[n++] = '\f'; break;
+        case 'n': p->scratch[n++] = '\n'; break;
+        case 'r': p->scratch[n++] = '\r'; break;
+        case 't': p->scratch[n++] = '\t'; break;
+        case 'u': {
+            int unit = scan_hex4(stop + 2);
+            if (unit < 0) {
+                p->error = "bad unicode escape";
+                return -1;
+            }
+            *wide |= unit >= 0x80;
+            n += put_utf8(p->scratch + n, unit);
+            text = stop + 6;
+            break;
+        }
+        default:
+            p->error = "bad escape";
+            return -1;
+        }
+    }
+}
+
+JSON_INLINE JSON_SIMD JSValue parse_string(JSONParser *p, const uint8_t *text) {
+    uint32_t wide = 0, size;
+    const uint8_t *stop = scan_plain(text, &wide);
+    if (__builtin_expect(*stop == '"' && stop < p->end, 1)) {
+        p->at = stop + 1;
+        return wide ? JS_NewStringLen(p->ctx, (const char *)text, stop - text)
+                    : parse_ascii(p, text, stop - text);
+    }
+    if (parse_escaped(p, text, &size, &wide))
+        return JS_EXCEPTION;
+    return wide ? JS_NewStringLen(p->ctx, (const char *)p->scratch, size)
+                : parse_ascii(p, p->scratch, size);
+}
+
+/* The atom of the key at text. *plain is TRUE if the document spells the key
+   without escapes, so that its bytes can stand for it. */
+static JSON_SIMD JSAtom parse_key(JSONParser *p, const uint8_t *text, uint32_t *size, BOOL *plain) {
+    uint32_t wide = 0;
+    const uint8_t *stop = scan_plain(text, &wide);
+    *plain = *stop == '"' && stop < p->end;
+    if (*plain) {
+        *size = stop - text;
+        p->at = stop + 1;
+        return JS_NewAtomLen(p->ctx, (const char *)text, *size);
+    }
+    if (parse_escaped(p, text, size, &wide))
+        return JS_ATOM_NULL;
+    return JS_NewAtomLen(p->ctx, (const char *)p->scratch, *size);
+}
+
+static JSON_SIMD JSValue parse_object(JSONParser *p) {
+    JSContext *ctx = p->ctx;
+    uint32_t base = p->stack_size;
+    KeyNode *node = &p->shapes.nodes[0]; /* NULL: the object left the trie */
+    JSValue object = JS_UNDEFINED;       /* then it is here */
+
+    p->at = skip_space(p->at);
+    if (*p->at == '}') {
+        p->at++;
+        return shapes_object(ctx, node, NULL);
+    }
+    for (;;) {
+        JSAtom key = JS_ATOM_NULL; /* only where node is NULL */
+
+        p->at = skip_space(p->at);
+        if (*p->at != '"') {
+            p->error = "expected a property name";
+            goto fail;
+        }
+        const uint8_t *text = p->at + 1;
+        KeyNode *next = node ? shapes_step(node, text, p->end) : NULL;
+        if (next) {
+            p->at = text + next->text_size + 1;
+            node = next;
+        } else {
+            uint32_t size;
+            BOOL plain;
+            key = parse_key(p, text, &size, &plain);
+            if (key == JS_ATOM_NULL)
+                goto fail;
+            if (node && plain && !__JS_AtomIsTaggedInt(key) &&
+                (next = shapes_add(&p->shapes, node, key, text, size))) {
+                node = next;
+                key = JS_ATOM_NULL;
+            } else if (node) {
+                object = shapes_object(ctx, node, p->stack + base);
+                if (JS_IsException(object)) {
+                    JS_FreeAtom(ctx, key);
+                    goto fail;
+                }
+                p->stack_size = base;
+                node = NULL;
+            }
+        }
+
+        p->at = skip_space(p->at);
+        if (*p->at != ':') {
+            p->error = "expected ':'";
+            JS_FreeAtom(ctx, key);
+            goto fail;
+        }
+        p->at++;
+        JSValue value = parse_value(p);
+        if (JS_IsException(value)) {
+            JS_FreeAtom(ctx, key);
+            goto fail;
+        }
+        if (node) {
+            if (parse_push(p, value))
+                goto fail;
+        } else {
+            int r = JS_DefinePropertyValue(ctx, object, key, value, JS_PROP_C_W_E);
+            JS_FreeAtom(ctx, key);
+            if (r < 0)
+                goto fail;
+        }
+
+        p->at = skip_space(p->at);
+        if (*p->at == ',') {
+            p->at++;
+            continue;
+        }
+        if (*p->at == '}') {
+            p->at++;
+            break;
+        }
+        p->error = "expected ',' or '}'";
+        goto fail;
+    }
+    if (!node)
+        return object;
+    object = shapes_object(ctx, node, p->stack + base);
+    if (JS_IsException(object))
+        goto fail;
+    p->stack_size = base;
+    return object;
+fail:
+    parse_drop_to(p, base);
+    JS_FreeValue(ctx, object);
+    return JS_EXCEPTION;
+}
+
+/* An array of the n values; it takes them over, except on failure. */
+static JSValue new_array_of(JSContext *ctx, JSValue *values, uint32_t n) {
+    JSValue array = JS_NewArray(ctx);
+    if (JS_IsException(array) || n == 0)
+        return array;
+    JSValue *items = js_malloc(ctx, n * sizeof(JSValue));
+    if (!items) {
+        JS_FreeValue(ctx, array);
+        return JS_EXCEPTION;
+    }
+    memcpy(items, values, n * sizeof(JSValue));
+    JSObject *o = JS_VALUE_GET_OBJ(array);
+    o->u.array.u.values = items;
+    o->u.array.u1.size = n;
+    o->u.array.count = n;
+    o->prop[0].u.value = JS_NewInt32(ctx, n); /* length */
+    return array;
+}
+
+static JSON_SIMD JSValue parse_array(JSONParser *p) {
+    uint32_t base = p->stack_size;
+
+    p->at = skip_space(p->at);
+    if (*p->at == ']') {
+        p->at++;
+        return JS_NewArray(p->ctx);
+    }
+    for (;;) {
+        JSValue value = parse_value(p);
+        if (JS_IsException(value) || parse_push(p, value))
+            goto fail;
+        p->at = skip_space(p->at);
+        if (*p->at == ',') {
+            p->at++;
+            continue;
+        }
+        if (*p->at == ']') {
+            p->at++;
+            break;
+        }
+        p->error = "expected ',' or ']'";
+        goto fail;
+    }
+    JSValue array = new_array_of(p->ctx, p->stack + base, p->stack_size - base);
+    if (JS_IsException(array))
+        goto fail;
+    p->stack_size = base;
+    return array;
+fail:
+    parse_drop_to(p, base);
+    return JS_EXCEPTION;
+}
+
+static JSON_SIMD JSValue parse_value(JSONParser *p) {
+    const uint8_t *at = p->at = skip_space(p->at);
+    switch (*at) {
+    case '"':
+        return parse_string(p, at + 1);
+    case '{': case '[': {
+        if (p->depth >= JSON_MAX_DEPTH || js_check_stack_overflow(p->ctx->rt, 0)) {
+            p->error = "nested too deeply";
+            return JS_EXCEPTION;
+        }
+        p->depth++;
+        p->at = at + 1;
+        JSValue value = *at == '{' ? parse_object(p) : parse_array(p);
+        p->depth--;
+        return value;
+    }
+    case '-': case '0': case '1': case '2': case '3': case '4':
+    case '5': case '6': case '7': case '8': case '9': {
+        Number n = scan_number(at);
+        switch (n.kind) {
+        case NUMBER_BAD:
+            p->error = "bad number";
+            return JS_EXCEPTION;
+        case NUMBER_INTEGER:
+            p->at = n.end;
+            return n.integer == (int32_t)n.integer ? JS_NewInt32(p->ctx, n.integer)
+                                                   : __JS_NewFloat64(p->ctx, (double)n.integer);
+        case NUMBER_DOUBLE:
+            p->at = n.end;
+            return JS_NewFloat64(p->ctx, n.real);
+        case NUMBER_SLOW:
+            p->at = n.end;
+            return js_atof(p->ctx, (const char *)at, NULL, 10, 0);
+        }
+        break;
+    }
+    case 't':
+        if (!memcmp(at, "true", 4)) {
+            p->at = at + 4;
+            return JS_TRUE;
+        }
+        break;
+    case 'f':
+        if (!memcmp(at, "false", 5)) {
+            p->at = at + 5;
+            return JS_FALSE;
+        }
+        break;
+    case 'n':
+        if (!memcmp(at, "null", 4)) {
+            p->at = at + 4;
+            return JS_NULL;
+        }
+        break;
+    }
+    p->error = at >= p->end ? "unexpected end" : "unexpected token";
+    return JS_EXCEPTION;
+}
+
+/* The value of size bytes of JSON with JSON_SLACK readable bytes behind them,
+   the first of them zero. A SyntaxError, or whatever the interpreter throws
+   where memory ends. */
+static JSValue json_parse(JSContext *ctx, const uint8_t *text, size_t size) {
+    JSONParser parser, *p = &parser;
+    JSString *short_strings[SHORT_STRING_SLOTS];
+    JSRuntime *rt = ctx->rt;
+
+    memset(p, 0, sizeof(*p));
+    p->ctx = ctx;
+    p->at = p->start = text;
+    p->end = text + size;
+    if (size >= SHORT_STRINGS_FROM) {
+        memset(short_strings, 0, sizeof(short_strings));
+        p->short_strings = short_strings;
+    }
+    if (shapes_init(ctx, &p->shapes, size))
+        return JS_EXCEPTION;
+
+    /* nothing of what is made here is garbage: let the collector wait, and
+       judge by what comes later */
+    size_t threshold = rt->malloc_gc_threshold, before = rt->malloc_state.malloc_size;
+    rt->malloc_gc_threshold = -1;
+    JSValue value = parse_value(p);
+    if (!JS_IsException(value)) {
+        p->at = skip_space(p->at);
+        if (p->at != p->end) {
+            JS_FreeValue(ctx, value);
+            value = JS_EXCEPTION;
+            p->error = "text after the value";
+        }
+    }
+    shapes_free(ctx, &p->shapes);
+    if (p->short_strings)
+        for (int i = 0; i < SHORT_STRING_SLOTS; i++)
+            if (short_strings[i])
+                JS_FreeValue(ctx, JS_MKPTR(JS_TAG_STRING, short_strings[i]));
+    js_free(ctx, p->stack);
+    js_free(ctx, p->scratch);
+    size_t after = rt->malloc_state.malloc_size;
+    rt->malloc_gc_threshold = threshold + (after > before ? (after - before) * 3 / 2 : 0);
+    if (JS_IsException(value) && p->error)
+        JS_ThrowSyntaxError(ctx, "JSON: %s at offset %d", p->error, (int)(p->at - p->start));
+    return value;
+}

@@ -1,0 +1,219 @@
+/* What the prelude cannot do in JavaScript: the functions of its `$`. */
+#pragma once
+#include "calls.h"
+#include "timers.h"
+
+#include <wasi/api.h>
+
+static void random_bytes(void *to, size_t size) {
+    if (__wasi_random_get(to, size) != 0)
+        abort(); /* a guest without entropy does not run */
+}
+
+/* $.write(1 or 2, text) */
+static JSValue native_write(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    int32_t fd;
+    size_t size;
+    if (JS_ToInt32(ctx, &fd, argv[0]))
+        return JS_EXCEPTION;
+    const char *text = JS_ToCStringLen(ctx, &size, argv[1]);
+    if (!text)
+        return JS_EXCEPTION;
+    output_put(fd == 2 ? &standard_error : &standard_output, text, size);
+    JS_FreeCString(ctx, text);
+    return JS_UNDEFINED;
+}
+
+/* $.now(): milliseconds of the monotonic clock */
+static JSValue native_now(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    return JS_NewFloat64(ctx, monotonic_ns() / 1e6);
+}
+
+/* $.random(n): an ArrayBuffer of n random bytes */
+static JSValue native_random(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    int32_t size;
+    if (JS_ToInt32(ctx, &size, argv[0]))
+        return JS_EXCEPTION;
+    if (size < 0 || size > 1 << 20)
+        return JS_ThrowRangeError(ctx, "too many random bytes");
+    uint8_t *bytes = js_malloc(ctx, size + 1);
+    if (!bytes)
+        return JS_EXCEPTION;
+    random_bytes(bytes, size);
+    JSValue buffer = JS_NewArrayBufferCopy(ctx, bytes, size);
+    js_free(ctx, bytes);
+    return buffer;
+}
+
+/* $.encode(text): its UTF-8 in an ArrayBuffer; the caller made it well formed */
+static JSValue native_encode(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    size_t size;
+    const char *text = JS_ToCStringLen(ctx, &size, argv[0]);
+    if (!text)
+        return JS_EXCEPTION;
+    JSValue buffer = JS_NewArrayBufferCopy(ctx, (const uint8_t *)text, size);
+    JS_FreeCString(ctx, text);
+    return buffer;
+}
+
+/* The bytes of an ArrayBuffer or of a view of one; NULL with an exception. */
+static const uint8_t *bytes_of(JSContext *ctx, JSValueConst value, size_t *size) {
+    static const uint8_t nothing[1];
+    if (JS_VALUE_GET_TAG(value) == JS_TAG_OBJECT) {
+        JSObject *o = JS_VALUE_GET_OBJ(value);
+        if (o->class_id == JS_CLASS_ARRAY_BUFFER) {
+            uint8_t *data = JS_GetArrayBuffer(ctx, size, value);
+            return data ? data : *size == 0 ? nothing : NULL;
+        }
+        if (o->class_id >= JS_CLASS_UINT8C_ARRAY && o->class_id <= JS_CLASS_DATAVIEW) {
+            JSTypedArray *view = o->u.typed_array;
+            if (o->class_id != JS_CLASS_DATAVIEW)
+                view = o->u.array.u1.typed_array;
+            JSArrayBuffer *buffer = view->buffer->u.array_buffer;
+            if (buffer->detached || view->offset > (uint32_t)buffer->byte_length ||
+                view->length > (uint32_t)buffer->byte_length - view->offset) {
+                JS_ThrowTypeError(ctx, "the buffer is detached");
+                return NULL;
+            }
+            *size = view->length;
+            return buffer->data ? buffer->data + view->offset : nothing;
+        }
+    }
+    JS_ThrowTypeError(ctx, "expected an ArrayBuffer or a view of one");
+    return NULL;
+}
+
+/* How many bytes of a character start at p, and whether they are valid, as the
+   WHATWG decoder sees them: a wrong sequence ends before the byte that broke it. */
+static int utf8_step(const uint8_t *p, const uint8_t *end, uint32_t *character) {
+    static const struct { uint8_t low, high; } second[5] = {
+        {0x80, 0xbf}, {0xa0, 0xbf}, {0x80, 0x9f}, {0x90, 0xbf}, {0x80, 0x8f}};
+    uint32_t c = *p;
+    int need, range = 0;
+    *character = 0xfffd;
+    if (c < 0x80) {
+        *character = c;
+        return 1;
+    }
+    if (c >= 0xc2 && c <= 0xdf) {
+        need = 1;
+        c &= 0x1f;
+    } else if (c >= 0xe0 && c <= 0xef) {
+        need = 2;
+        range = c == 0xe0 ? 1 : c == 0xed ? 2 : 0;
+        c &= 0x0f;
+    } else if (c >= 0xf0 && c <= 0xf4) {
+        need = 3;
+        range = c == 0xf0 ? 3 : c == 0xf4 ? 4 : 0;
+        c &= 0x07;
+    } else {
+        return -1;
+    }
+    for (int i = 1; i <= need; i++) {
+        uint8_t low = i == 1 ? second[range].low : 0x80, high = i == 1 ? second[range].high : 0xbf;
+        if (p + i >= end || p[i] < low || p[i] > high)
+            return -i;
+        c = c << 6 | (p[i] & 0x3f);
+    }
+    *character = c;
+    return need + 1;
+}
+
+/* $.decode(bytes, fatal): text; -1 where fatal and the bytes are not UTF-8 */
+static JSValue native_decode(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    size_t size;
+    const uint8_t *p = bytes_of(ctx, argv[0], &size);
+    if (!p)
+        return JS_EXCEPTION;
+    BOOL fatal = JS_ToBool(ctx, argv[1]);
+    const uint8_t *end = p + size;
+    size_t ascii = count_ascii(p, size);
+    if (ascii == size)
+        return JS_NewStringLen(ctx, (const char *)p, size);
+    StringBuffer buffer, *b = &buffer;
+    if (string_buffer_init(ctx, b, size))
+        return JS_EXCEPTION;
+    while (p < end) {
+        uint32_t c;
+        int n = utf8_step(p, end, &c);
+        if (n < 0 && fatal) {
+            string_buffer_free(b);
+            return JS_NewInt32(ctx, -1);
+        }
+        if (string_buffer_putc(b, c)) {
+            string_buffer_free(b);
+            return JS_EXCEPTION;
+        }
+        p += n < 0 ? -n : n;
+    }
+    return string_buffer_end(b);
+}
+
+/* $.promise(value): [state, result] of a promise, null of anything else */
+static JSValue native_promise(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    int state = JS_PromiseState(ctx, argv[0]);
+    if (state < 0)
+        return JS_NULL;
+    JSValue pair = JS_NewArray(ctx);
+    JS_SetPropertyUint32(ctx, pair, 0, JS_NewInt32(ctx, state));
+    JS_SetPropertyUint32(ctx, pair, 1, JS_PromiseResult(ctx, argv[0]));
+    return pair;
+}
+
+/* $.kind(value): the name of the built-in class of an object, whatever its
+   prototype says */
+static JSValue native_kind(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    if (JS_VALUE_GET_TAG(argv[0]) != JS_TAG_OBJECT)
+        return JS_NewString(ctx, "");
+    JSClassID id = JS_VALUE_GET_OBJ(argv[0])->class_id;
+    return JS_AtomToString(ctx, ctx->rt->class_array[id].class_name);
+}
+
+/* $.proxy(value): [target, handler] of a Proxy, null of anything else */
+static JSValue native_proxy(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    JSProxyData *data = JS_GetOpaque(argv[0], JS_CLASS_PROXY);
+    if (!data)
+        return JS_NULL;
+    JSValue pair = JS_NewArray(ctx);
+    JS_SetPropertyUint32(ctx, pair, 0, JS_DupValue(ctx, data->target));
+    JS_SetPropertyUint32(ctx, pair, 1, JS_DupValue(ctx, data->handler));
+    return pair;
+}
+
+/* $.stack(error): gives it a stack of here, for Error.captureStackTrace */
+static JSValue native_stack(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    if (JS_VALUE_GET_TAG(argv[0]) != JS_TAG_OBJECT)
+        return JS_ThrowTypeError(ctx, "expected an object");
+    build_backtrace(ctx, argv[0], NULL, 0, 0, JS_BACKTRACE_FLAG_SKIP_FIRST_LEVEL);
+    return JS_UNDEFINED;
+}
+
+/* $.hook(name, function): what C calls */
+static JSValue native_hook(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    const char *name = JS_ToCString(ctx, argv[0]);
+    if (!name)
+        return JS_EXCEPTION;
+    for (int i = 0; i < HOOK_COUNT; i++)
+        if (!strcmp(name, hook_names[i]))
+            set_value(ctx, &guest.hooks[i], JS_DupValue(ctx, argv[1]));
+    JS_FreeCString(ctx, name);
+    return JS_UNDEFINED;
+}
+
+static const JSCFunctionListEntry native_functions[] = {
+    JS_CFUNC_DEF("write", 2, native_write),
+    JS_CFUNC_DEF("call", 2, native_call),
+    JS_CFUNC_DEF("callNow", 2, native_call_now),
+    JS_CFUNC_DEF("startTimer", 5, native_start_timer),
+    JS_CFUNC_DEF("stopTimer", 1, native_stop_timer),
+    JS_CFUNC_DEF("holdTimer", 2, native_hold_timer),
+    JS_CFUNC_DEF("now", 0, native_now),
+    JS_CFUNC_DEF("random", 1, native_random),
+    JS_CFUNC_DEF("encode", 1, native_encode),
+    JS_CFUNC_DEF("decode", 2, native_decode),
+    JS_CFUNC_DEF("promise", 1, native_promise),
+    JS_CFUNC_DEF("kind", 1, native_kind),
+    JS_CFUNC_DEF("proxy", 1, native_proxy),
+    JS_CFUNC_DEF("stack", 1, native_stack),
+    JS_CFUNC_DEF("hook", 2, native_hook),
+};

@@ -1,0 +1,254 @@
+/* Compiling what an agent wrote: the body of an async function, or a module,
+   with `return` and `await` at its top level, whose value is that of its last
+   statement where that is an expression.
+
+   A body's variables are locals, which is what makes its loops fast. A body
+   that turns out to have imports or exports is read again as a program module:
+   its variables are locals too, its imports are those of a module, and of its
+   exports only the default one matters, since nothing imports a program. In a
+   session the variables of a program are globals, so that the next one has
+   them. */
+#pragma once
+
+typedef enum { FORM_BODY, FORM_MODULE, FORM_SESSION } ProgramForm;
+
+typedef struct {
+    ProgramForm form;
+    JSModuleDef *module; /* FORM_MODULE; the context owns it */
+    JSValue function;    /* to be called for a promise of the value */
+    BOOL needs_module;   /* the body has imports or exports */
+    BOOL has_default;    /* `export default` gives the value */
+    int default_var;
+} Program;
+
+static int program_store_default(JSParseState *s, Program *program) {
+    emit_op(s, OP_put_loc);
+    emit_u16(s, program->default_var);
+    program->has_default = TRUE;
+    return 0;
+}
+
+static int program_get_variable(JSParseState *s, JSAtom name) {
+    emit_op(s, OP_scope_get_var);
+    emit_atom(s, name);
+    emit_u16(s, s->cur_func->scope_level);
+    return 0;
+}
+
+static BOOL at_function(JSParseState *s) {
+    return s->token.val == TOK_FUNCTION ||
+           (token_is_pseudo_keyword(s, JS_ATOM_async) && peek_token(s, TRUE) == TOK_FUNCTION);
+}
+
+/* The name that follows `class`, `function`, `function *` or `async function`;
+   JS_ATOM_NULL where there is none. The caller frees it. */
+static JSAtom declared_name(JSParseState *s) {
+    JSParsePos start;
+    JSAtom name = JS_ATOM_NULL;
+
+    js_parse_get_pos(s, &start);
+    if (token_is_pseudo_keyword(s, JS_ATOM_async) && next_token(s))
+        return JS_ATOM_NULL;
+    if (next_token(s) || (s->token.val == '*' && next_token(s)))
+        return JS_ATOM_NULL;
+    if (s->token.val == TOK_IDENT)
+        name = JS_DupAtom(s->ctx, s->token.u.ident.atom);
+    if (js_parse_seek_token(s, &start)) {
+        JS_FreeAtom(s->ctx, name);
+        return JS_ATOM_NULL;
+    }
+    return name;
+}
+
+/* past `export default` */
+static int program_export_default(JSParseState *s, Program *program) {
+    if (at_function(s) || s->token.val == TOK_CLASS) {
+        JSAtom name = declared_name(s);
+        if (name != JS_ATOM_NULL) {
+            int r = s->token.val == TOK_CLASS
+                        ? js_parse_class(s, FALSE, JS_PARSE_EXPORT_NONE)
+                        : js_parse_function_decl(s, JS_PARSE_FUNC_STATEMENT, JS_FUNC_NORMAL,
+                                                 JS_ATOM_NULL, s->token.ptr);
+            if (!r)
+                r = program_get_variable(s, name) || program_store_default(s, program);
+            JS_FreeAtom(s->ctx, name);
+            return r;
+        }
+        if (js_parse_assign_expr(s))
+            return -1;
+        set_object_name(s, JS_ATOM_default);
+        return program_store_default(s, program);
+    }
+    if (js_parse_assign_expr(s))
+        return -1;
+    set_object_name(s, JS_ATOM_default);
+    program_store_default(s, program);
+    return js_parse_expect_semi(s);
+}
+
+/* `{a, b as c}` without a `from`: nobody imports them. `from` is left to the
+   interpreter, since the module has to be loaded. */
+static int program_export_list(JSParseState *s, const JSParsePos *start, Program *program) {
+    do {
+        if (next_token(s))
+            return -1;
+        JSAtom local = JS_ATOM_NULL;
+        if (token_is_ident(s->token.val)) {
+            local = JS_DupAtom(s->ctx, s->token.u.ident.atom);
+            if (next_token(s)) {
+                JS_FreeAtom(s->ctx, local);
+                return -1;
+            }
+            if (token_is_pseudo_keyword(s, JS_ATOM_as)) {
+                if (next_token(s)) {
+                    JS_FreeAtom(s->ctx, local);
+                    return -1;
+                }
+                if (s->token.val == TOK_DEFAULT) {
+                    program_get_variable(s, local);
+                    program_store_default(s, program);
+                }
+                if (token_is_ident(s->token.val) && next_token(s)) {
+                    JS_FreeAtom(s->ctx, local);
+                    return -1;
+                }
+            }
+            JS_FreeAtom(s->ctx, local);
+        }
+    } while (s->token.val == ',');
+    if (js_parse_expect(s, '}'))
+        return -1;
+    if (token_is_pseudo_keyword(s, JS_ATOM_from)) {
+        if (js_parse_seek_token(s, start))
+            return -1;
+        return js_parse_export(s);
+    }
+    return js_parse_expect_semi(s);
+}
+
+static int program_export(JSParseState *s, Program *program) {
+    JSParsePos start;
+    js_parse_get_pos(s, &start);
+    if (next_token(s))
+        return -1;
+    switch (s->token.val) {
+    case TOK_DEFAULT:
+        return next_token(s) ? -1 : program_export_default(s, program);
+    case '{':
+        return program_export_list(s, &start, program);
+    case '*':
+        return js_parse_seek_token(s, &start) ? -1 : js_parse_export(s);
+    }
+    return js_parse_source_element(s);
+}
+
+/* Declarations leave the value of the statement before them alone. */
+static BOOL is_declaration(JSParseState *s) {
+    return at_function(s) || s->token.val == TOK_CLASS || s->token.val == ';' ||
+           s->token.val == TOK_EXPORT;
+}
+
+static int program_statements(JSParseState *s, Program *program) {
+    JSFunctionDef *fd = s->cur_func;
+
+    fd->eval_ret_idx = add_var(s->ctx, fd, JS_ATOM__ret_);
+    program->default_var = add_var(s->ctx, fd, JS_ATOM__default_);
+    if (fd->eval_ret_idx < 0 || program->default_var < 0)
+        return -1;
+    while (s->token.val != TOK_EOF) {
+        int next = s->token.val == TOK_IMPORT ? peek_token(s, FALSE) : 0;
+        BOOL is_import = s->token.val == TOK_IMPORT && next != '(' && next != '.';
+        if ((is_import || s->token.val == TOK_EXPORT) && !fd->module) {
+            program->needs_module = TRUE;
+            return -1;
+        }
+        if (!is_import && !is_declaration(s)) {
+            emit_op(s, OP_undefined);
+            emit_op(s, OP_put_loc);
+            emit_u16(s, fd->eval_ret_idx);
+        }
+        if (s->token.val == TOK_EXPORT ? program_export(s, program) : js_parse_source_element(s))
+            return -1;
+    }
+    emit_op(s, OP_get_loc);
+    emit_u16(s, program->has_default ? program->default_var : fd->eval_ret_idx);
+    emit_return(s, TRUE);
+    return 0;
+}
+
+/* One attempt in one form. The text ends with a zero byte. */
+static int program_compile_as(JSContext *ctx, Program *program, ProgramForm form,
+                              const char *text, size_t size, const char *file) {
+    JSParseState state, *s = &state;
+    JSModuleDef *module = NULL;
+
+    *program = (Program){.form = form, .function = JS_UNDEFINED};
+    js_parse_init(ctx, s, text, size, file);
+    skip_shebang(&s->buf_ptr, s->buf_end);
+    if (form == FORM_MODULE) {
+        JSAtom name = JS_NewAtom(ctx, file);
+        if (name == JS_ATOM_NULL || !(module = js_new_module_def(ctx, name)))
+            return -1;
+    }
+    JSFunctionDef *fd = js_new_function_def(ctx, NULL, form == FORM_SESSION, FALSE, file,
+                                            s->buf_start, &s->get_line_col_cache);
+    if (!fd) {
+        if (module)
+            js_free_module_def(ctx, module);
+        return -1;
+    }
+    s->cur_func = fd;
+    s->is_module = module != NULL;
+    s->allow_html_comments = !s->is_module;
+    fd->is_program = TRUE;
+    fd->is_session = form == FORM_SESSION;
+    fd->eval_type = JS_EVAL_TYPE_GLOBAL;
+    fd->is_global_var = fd->is_session;
+    fd->module = module;
+    fd->has_this_binding = TRUE;
+    fd->arguments_allowed = TRUE;
+    fd->has_simple_parameter_list = TRUE;
+    fd->in_function_body = TRUE;
+    fd->func_kind = JS_FUNC_ASYNC;
+    fd->func_name = JS_DupAtom(ctx, JS_ATOM_empty_string);
+    fd->js_mode = module ? JS_MODE_STRICT : 0;
+
+    push_scope(s);
+    fd->body_scope = fd->scope_level;
+    if (next_token(s) || js_parse_directives(s) || program_statements(s, program)) {
+        free_token(s, &s->token);
+        js_free_function_def(ctx, fd);
+        if (module)
+            js_free_module_def(ctx, module);
+        return -1;
+    }
+    JSValue code = js_create_function(ctx, fd);
+    if (JS_IsException(code)) {
+        if (module)
+            js_free_module_def(ctx, module);
+        return -1;
+    }
+    if (!module) {
+        program->function = js_closure(ctx, code, NULL, NULL);
+        return JS_IsException(program->function) ? -1 : 0;
+    }
+    module->func_obj = code;
+    program->module = module;
+    if (js_resolve_module(ctx, module) < 0) {
+        js_free_modules(ctx, JS_FREE_MODULE_NOT_RESOLVED);
+        return -1;
+    }
+    if (js_create_module_function(ctx, module) < 0 || js_link_module(ctx, module) < 0)
+        return -1;
+    program->function = JS_DupValue(ctx, module->func_obj);
+    return 0;
+}
+
+/* -1: an exception is pending, which may be null where memory ended */
+static int program_compile(JSContext *ctx, Program *program, BOOL session,
+                           const char *text, size_t size, const char *file) {
+    int r = program_compile_as(ctx, program, session ? FORM_SESSION : FORM_BODY, text, size, file);
+    if (r && program->needs_module)
+        r = program_compile_as(ctx, program, FORM_MODULE, text, size, file);
+    return r;
+}
