@@ -9,19 +9,19 @@ type emitter struct {
 
 // function writes a function with its edits. The result is good until the next
 // call.
-func (e *emitter) function(f *function) []byte {
+func (e *emitter) function(f *function, edits []edit, extra uint32) []byte {
 	r := reader{b: f.body}
 	groups := r.u32()
 	e.out = e.out[:0]
-	if f.extra > 0 {
+	if extra > 0 {
 		groups++
 	}
 	e.out = append(appendU32(e.out, groups), f.body[r.p:f.code]...)
-	if f.extra > 0 {
-		e.out = append(appendU32(e.out, f.extra), 0x7f)
+	if extra > 0 {
+		e.out = append(appendU32(e.out, extra), 0x7f)
 	}
 	from := uint32(f.code)
-	for _, d := range f.edits {
+	for _, d := range edits {
 		e.out = append(e.out, f.body[from:d.at]...)
 		e.edit(f, d)
 		from = d.end

@@ -22,13 +22,19 @@ type edit struct {
 	n       int64 // cost, or index
 }
 
-// plan decides what changes in every function.
+// plan decides what changes in every function and writes it, one after the
+// other.
 func (m *module) plan() error {
 	p := planner{m: m}
-	for _, i := range m.order {
-		if err := p.function(&m.functions[i]); err != nil {
+	e := emitter{fuel: m.globals, refill: m.refill()}
+	m.code = make([]byte, 0, len(m.src)+len(m.src)/4)
+	for i := range m.functions {
+		f := &m.functions[i]
+		if err := p.function(f); err != nil {
 			return err
 		}
+		body := e.function(f, p.edits, p.extra)
+		m.code = append(appendU32(m.code, uint32(len(body))), body...)
 	}
 	return nil
 }
@@ -37,6 +43,8 @@ func (m *module) plan() error {
 type planner struct {
 	m       *module
 	f       *function
+	edits   []edit  // in order
+	extra   uint32  // further i32 locals that they need
 	regions []int64 // cost of the function's own region, then of each loop's
 	frames  []frame
 	now     path
@@ -72,7 +80,7 @@ type frame struct {
 func price(region int64) int64 { return min(max(region, 1), regionCap) }
 
 func (p *planner) function(f *function) error {
-	p.f = f
+	p.f, p.edits, p.extra = f, p.edits[:0], 0
 	if !f.leaf {
 		if err := p.measure(); err != nil {
 			return err
@@ -176,15 +184,15 @@ func (p *planner) milestone(in *instruction) {
 	p.m.info.ChargePoints++
 }
 
-func (p *planner) add(e edit) { p.f.edits = append(p.f.edits, e) }
+func (p *planner) add(e edit) { p.edits = append(p.edits, e) }
 
 // rewrite notes what becomes of one instruction.
 func (p *planner) rewrite(in *instruction) {
-	m, f := p.m, p.f
+	m := p.m
 	at, end := uint32(in.at), uint32(in.end)
 	own := func(kind editKind, cost int64, extra uint32) {
 		p.add(edit{kind, at, end, cost})
-		f.extra = max(f.extra, extra)
+		p.extra = max(p.extra, extra)
 		m.info.ChargePoints++
 	}
 	switch in.op {

@@ -1,7 +1,7 @@
 package meter
 
-// rank orders the functions so that callees come before callers, and decides
-// which of them carry no charge and which look at the level at their entry.
+// rank goes through the functions, callees before callers, and decides which of
+// them carry no charge and which look at the level at their entry.
 func (m *module) rank() {
 	m.components(func(component []uint32) {
 		cycle := len(component) > 1
@@ -12,7 +12,6 @@ func (m *module) rank() {
 				own = own || c == i
 			}
 			m.judge(f, own)
-			m.order = append(m.order, i)
 		}
 	})
 	for i := range m.functions {

@@ -161,12 +161,8 @@ func (m *module) declareThunks(section []byte) []byte {
 
 func (m *module) codeSection() []byte {
 	e := emitter{fuel: m.globals, refill: m.refill()}
-	out := make([]byte, 0, len(m.src)+len(m.src)/4)
-	out = appendU32(out, uint32(len(m.functions)+len(m.thunks)))
-	for i := range m.functions {
-		body := e.function(&m.functions[i])
-		out = append(appendU32(out, uint32(len(body))), body...)
-	}
+	out := make([]byte, 0, len(m.code)+16)
+	out = append(appendU32(out, uint32(len(m.functions)+len(m.thunks))), m.code...)
 	for _, t := range m.thunks {
 		h := m.hosts[t]
 		body := e.thunk(t, m.types[h.typ].paramCount, h.cost)

@@ -1,0 +1,353 @@
+package meter
+
+func (m *module) section(id byte, r *reader) {
+	switch id {
+	case secCustom:
+		r.p = len(r.b) // names are read when they are written
+	case secType:
+		m.readTypes(r)
+	case secImport:
+		m.readImports(r)
+	case secFunction:
+		n := r.count("functions", maxFunctions)
+		m.functions = make([]function, n)
+		for i := range m.functions {
+			m.functions[i].typ = r.index("type", uint32(len(m.types)))
+		}
+	case secTable:
+		n := r.count("tables", maxTables)
+		for range n {
+			m.table(r, false, nil)
+		}
+	case secMemory:
+		if n := r.count("memories", maxItems); n > 1 {
+			r.fail(ErrUnsupported, "multiple memories")
+		} else if n == 1 {
+			m.memory(r, false)
+		}
+	case secGlobal:
+		n := r.count("globals", maxItems)
+		for range n {
+			m.valueType(r)
+			r.u8()
+			m.constExpr(r, nil)
+			m.globals++
+			if r.err != nil {
+				return
+			}
+		}
+	case secExport:
+		m.readExports(r)
+	case secStart:
+		f := r.index("function", m.funcs())
+		m.info.Start = true
+		m.keep(f)
+	case secElement:
+		m.elementSegments(r, nil)
+	case secCode:
+		m.readCode(r)
+	case secData:
+		m.readData(r)
+	case secDataCount:
+		m.data = r.u32()
+		if m.data > maxItems {
+			r.fail(ErrTooLarge, "%d data segments", m.data)
+		}
+	}
+}
+
+// keep marks a function that is entered from outside and so pays for itself.
+func (m *module) keep(f uint32) {
+	if i := int(f) - len(m.hosts); i >= 0 && i < len(m.functions) {
+		m.functions[i].exported = true
+	}
+}
+
+func (m *module) readTypes(r *reader) {
+	m.typeItems = r.count("types", maxTypes)
+	for range m.typeItems {
+		if r.err != nil {
+			return
+		}
+		form := r.u8()
+		if form == 0x4e { // a recursive group
+			for range r.count("types", maxTypes) {
+				if m.functionType(r, r.u8()); r.err != nil {
+					return
+				}
+			}
+			continue
+		}
+		m.functionType(r, form)
+	}
+}
+
+func (m *module) functionType(r *reader, form byte) {
+	switch form {
+	case 0x60:
+	case 0x5e, 0x5f, 0x50, 0x4f:
+		r.fail(ErrUnsupported, "garbage collection (type form %#x)", form)
+		return
+	default:
+		r.fail(ErrMalformed, "unknown type form %#x", form)
+		return
+	}
+	if len(m.types) >= maxTypes {
+		r.fail(ErrTooLarge, "more than %d types", maxTypes)
+		return
+	}
+	var s signature
+	s.params, s.paramCount = m.valueTypes(r)
+	s.results, _ = m.valueTypes(r)
+	m.types = append(m.types, s)
+}
+
+func (m *module) valueTypes(r *reader) ([]byte, uint32) {
+	n := r.count("value types", maxParams)
+	from := r.p
+	for range n {
+		m.valueType(r)
+	}
+	return r.b[min(from, len(r.b)):r.p], n
+}
+
+func (m *module) memory(r *reader, imported bool) {
+	m.memories++
+	if m.memories > 1 {
+		r.fail(ErrUnsupported, "multiple memories")
+	}
+	m.info.Memory = &Memory{Limits: m.limits(r), Imported: imported}
+}
+
+// table reads a table type and writes it to w, where w is not nil, with its
+// limit lowered to what is allowed.
+func (m *module) table(r *reader, imported bool, w *[]byte) {
+	from := r.p
+	init := false
+	if r.more() && r.b[r.p] == 0x40 && !imported {
+		init = true
+		r.u8()
+		if z := r.u8(); z != 0 {
+			r.fail(ErrMalformed, "unknown table form %#x", z)
+		}
+	}
+	m.valueType(r)
+	head := r.p
+	l := m.limits(r)
+	if limit := m.o.MaxTable; limit >= 0 && !imported {
+		if int64(l.Min) > limit {
+			r.fail(ErrTooLarge, "a table of %d entries, at most %d are allowed", l.Min, limit)
+			return
+		}
+		if !l.HasMax || int64(l.Max) > limit {
+			l.HasMax, l.Max = true, uint32(min(limit, 1<<32-1))
+		}
+	}
+	if w != nil && r.err == nil {
+		*w = append(*w, r.b[from:head]...)
+		*w = l.append(*w)
+	}
+	if w == nil {
+		m.tables++
+		m.info.Tables = append(m.info.Tables, Table{Limits: l, Imported: imported})
+		if len(m.info.Tables) > maxTables {
+			r.fail(ErrTooLarge, "more than %d tables", maxTables)
+		}
+	}
+	if init {
+		m.constExpr(r, w)
+	}
+}
+
+func (m *module) readImports(r *reader) {
+	n := r.count("imports", maxImports)
+	for range n {
+		im := Import{Module: r.name(), Name: r.name()}
+		at := r.p
+		kind := r.u8()
+		if r.err != nil {
+			return
+		}
+		switch kind {
+		case 0:
+			t := r.index("type", uint32(len(m.types)))
+			if r.err != nil {
+				return
+			}
+			im.Kind, im.Type = Func, m.types[t].String()
+			if im.Module == m.o.ImportModule && im.Name == m.o.ImportName {
+				r.p = at
+				r.fail(ErrReserved, "the module imports %s.%s, which is the meter's", im.Module, im.Name)
+				return
+			}
+			cost, named := m.o.Weights.Hosts[im.Module+"."+im.Name]
+			if !named {
+				cost = m.o.Weights.Host
+			}
+			m.hosts = append(m.hosts, hostFunc{typ: t, cost: cost})
+		case 1:
+			im.Kind = TableKind
+			m.table(r, true, nil)
+		case 2:
+			im.Kind = MemoryKind
+			m.memory(r, true)
+		case 3:
+			im.Kind = Global
+			m.valueType(r)
+			r.u8()
+			m.importedG++
+			m.globals++
+		case 4:
+			r.fail(ErrUnsupported, "exception handling (imported tag)")
+		default:
+			r.fail(ErrMalformed, "unknown kind of import %#x", kind)
+		}
+		if r.err != nil {
+			return
+		}
+		m.info.Imports = append(m.info.Imports, im)
+	}
+}
+
+func (m *module) readExports(r *reader) {
+	n := r.count("exports", maxItems)
+	for range n {
+		name := r.name()
+		ex := Export{Name: name}
+		at := r.p
+		kind := r.u8()
+		switch kind {
+		case 0:
+			f := r.index("function", m.funcs())
+			if r.err != nil {
+				return
+			}
+			m.keep(f)
+			ex.Kind, ex.Type = Func, m.types[m.typeOf(f)].String()
+		case 1:
+			ex.Kind = TableKind
+			r.index("table", m.tables)
+		case 2:
+			ex.Kind = MemoryKind
+			r.index("memory", m.memories)
+		case 3:
+			ex.Kind = Global
+			r.index("global", m.globals)
+		case 4:
+			r.fail(ErrUnsupported, "exception handling (exported tag)")
+		default:
+			r.fail(ErrMalformed, "unknown kind of export %#x", kind)
+		}
+		if name == FuelExport {
+			r.p = at
+			r.fail(ErrReserved, "the module exports %s, which is the meter's", name)
+		}
+		if r.err != nil {
+			return
+		}
+		m.info.Exports = append(m.info.Exports, ex)
+	}
+}
+
+func (m *module) typeOf(f uint32) uint32 {
+	if n := uint32(len(m.hosts)); f >= n {
+		return m.functions[f-n].typ
+	}
+	return m.hosts[f].typ
+}
+
+func (m *module) readCode(r *reader) {
+	n := r.count("function bodies", maxFunctions)
+	if int(n) != len(m.functions) {
+		r.fail(ErrMalformed, "%d bodies for %d functions", n, len(m.functions))
+	}
+	for i := range n {
+		body := r.sub(r.u32())
+		if r.err != nil {
+			return
+		}
+		if len(body.b) > maxBody {
+			r.fail(ErrTooLarge, "a function of %d bytes", len(body.b))
+			return
+		}
+		f := &m.functions[i]
+		f.base, f.body = body.base, body.b
+		if body.b == nil {
+			f.body = []byte{}
+		}
+	}
+}
+
+func (m *module) readData(r *reader) {
+	n := r.count("data segments", maxItems)
+	for range n {
+		switch mode := r.u32(); mode {
+		case 0:
+			m.constExpr(r, nil)
+		case 1:
+		case 2:
+			r.index("memory", m.memories)
+			m.constExpr(r, nil)
+		default:
+			r.fail(ErrMalformed, "unknown data segment %d", mode)
+		}
+		r.bytes(r.u32())
+		if r.err != nil {
+			return
+		}
+	}
+}
+
+// elementSegments reads the segments and, where w is not nil, writes them with
+// the functions' new indices.
+func (m *module) elementSegments(r *reader, w *[]byte) {
+	n := r.count("element segments", maxItems)
+	put := func(v uint32) uint32 {
+		if w != nil {
+			*w = appendU32(*w, v)
+		}
+		return v
+	}
+	put(n)
+	for range n {
+		mode := put(r.u32())
+		if mode > 7 {
+			r.fail(ErrMalformed, "unknown element segment %d", mode)
+		}
+		if r.err != nil {
+			return
+		}
+		passive, explicit, exprs := mode&1 != 0, mode&2 != 0, mode&4 != 0
+		if !passive {
+			if explicit {
+				put(r.index("table", m.tables))
+			}
+			m.constExpr(r, w)
+		}
+		if passive || explicit {
+			from := r.p
+			if exprs {
+				m.valueType(r)
+			} else if kind := r.u8(); kind != 0 {
+				r.fail(ErrMalformed, "unknown element kind %#x", kind)
+			}
+			if w != nil {
+				*w = append(*w, r.b[from:r.p]...)
+			}
+		}
+		count := put(r.count("elements", maxItems))
+		for range count {
+			if exprs {
+				m.constExpr(r, w)
+			} else if f := r.index("function", m.funcs()); r.err == nil && w != nil {
+				*w = appendU32(*w, m.referred(f))
+			}
+			if r.err != nil {
+				return
+			}
+		}
+	}
+	if w == nil {
+		m.elements = n
+	}
+}
