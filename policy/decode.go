@@ -65,7 +65,7 @@ func parseYAML(data []byte) (f *ast.File, err error) {
 			err = fmt.Errorf("the file cannot be read as YAML")
 		}
 	}()
-	return parser.ParseBytes(data, 0)
+	return parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 }
 
 // syntax reports an error of the YAML parser at its place.

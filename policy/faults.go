@@ -82,6 +82,11 @@ func meant(word string, list []string) string {
 	if near := catalogue.NearestOf(word, list); near != "" {
 		return "did you mean " + near + "?"
 	}
+	for _, w := range list {
+		if len(word) > 3 && strings.HasPrefix(w, word) {
+			return "did you mean " + w + "?"
+		}
+	}
 	if len(list) == 0 || len(list) > 24 {
 		return ""
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/wexec/wexec/fault"
@@ -21,7 +22,8 @@ type filePattern struct {
 	text     string // as written
 	where    string // file:line
 	pos      position
-	root     string // literal start: a folder, or the one file
+	root     string   // literal start: a folder, or the one file
+	base     []string // parts of the folder a relative pattern begins at, taken literally
 	alts     [][]string
 	tree     bool // no wildcard: the path and everything below it
 	relative bool // begins at no folder yet, and so fits nothing
@@ -92,51 +94,42 @@ func parseFilePattern(text, base, home string) (filePattern, error) {
 		return p, fault.New(fault.UsagePolicy, "a path has a zero byte")
 	}
 	if rest, ok := strings.CutPrefix(t, "~/"); ok || t == "~" {
-		t = rest
-		base = home
-		if t == "" {
-			t = "."
-		}
+		t, base = "./"+rest, home
 	}
-	if !path.IsAbs(t) && !filepath.IsAbs(text) {
-		if base == "" {
-			p.relative = true
-		} else {
-			t = strings.TrimSuffix(filepath.ToSlash(escapeMeta(base)), "/") + "/" + t
-		}
+	absolute := path.IsAbs(t) || filepath.IsAbs(text)
+	switch {
+	case absolute:
+	case base == "":
+		p.relative = true
+	default:
+		p.base = split(path.Clean(filepath.ToSlash(base)))
 	}
 	texts, err := expandBraces(t)
 	if err != nil {
 		return p, err
 	}
-	p.tree = !strings.ContainsAny(t, "*?{")
+	p.tree = !strings.ContainsAny(t, "*?")
 	for i, t := range texts {
 		parts := split(path.Clean(t))
+		for !absolute && !p.relative && len(parts) > 0 && parts[0] == ".." && len(p.base) > 0 && len(texts) == 1 {
+			parts, p.base = parts[1:], p.base[:len(p.base)-1]
+		}
 		for _, part := range parts {
-			if part == ".." {
-				return p, fault.New(fault.UsagePolicy, "%q leaves the folder it begins at", clip(text)).WithHint("write an absolute path")
+			if part == ".." && !p.relative {
+				return p, fault.New(fault.UsagePolicy, "%q leaves the root of the file system", clip(text)).WithHint("write an absolute path")
 			}
 			if strings.Contains(part, "**") && part != "**" {
 				return p, fault.New(fault.UsagePolicy, "%q has ** beside other letters", clip(text)).WithHint("write ** between slashes, or *")
 			}
 		}
 		p.alts = append(p.alts, parts)
-		if lit := literal(path.Clean(t), parts); i == 0 {
+		if lit := literal(p.base, parts); i == 0 {
 			p.root = lit
 		} else {
 			p.root = common(p.root, lit)
 		}
 	}
 	return p, nil
-}
-
-// escapeMeta would have to protect wildcards in the name of a folder; patterns
-// have no such form, so that a folder with one in its name begins no pattern.
-func escapeMeta(base string) string {
-	if strings.ContainsAny(base, "*?{}[]") {
-		return "\x00"
-	}
-	return base
 }
 
 func split(name string) []string {
@@ -150,21 +143,21 @@ func split(name string) []string {
 }
 
 // literal is the part of a path before its first wildcard.
-func literal(t string, parts []string) string {
-	var lit []string
-	for _, part := range parts {
-		if strings.ContainsAny(part, "*?") {
-			break
-		}
-		lit = append(lit, part)
+func literal(base, parts []string) string {
+	n := 0
+	for n < len(parts) && !strings.ContainsAny(parts[n], "*?") {
+		n++
 	}
-	if path.IsAbs(t) {
-		return "/" + strings.Join(lit, "/")
+	return rooted(append(slices.Clone(base), parts[:n]...))
+}
+
+// rooted makes a path of its parts. On Windows the first is the volume.
+func rooted(parts []string) string {
+	name := strings.Join(parts, "/")
+	if len(parts) > 0 && filepath.IsAbs(filepath.FromSlash(name)) {
+		return name
 	}
-	if len(lit) == 0 {
-		return "."
-	}
-	return strings.Join(lit, "/")
+	return "/" + name
 }
 
 // common is the folder that two paths share.
@@ -185,12 +178,13 @@ func common(a, b string) string {
 
 // match reports whether a path fits.
 func (p *filePattern) match(name []string) bool {
-	if p.relative {
+	if p.relative || len(name) < len(p.base) || !slices.Equal(p.base, name[:len(p.base)]) {
 		return false
 	}
+	name = name[len(p.base):]
 	for _, alt := range p.alts {
 		if p.tree {
-			if len(name) >= len(alt) && partsEqual(alt, name[:len(alt)]) {
+			if len(name) >= len(alt) && slices.Equal(alt, name[:len(alt)]) {
 				return true
 			}
 			continue
@@ -202,34 +196,29 @@ func (p *filePattern) match(name []string) bool {
 	return false
 }
 
-// forbids reports whether a path, or a folder it is in, fits.
+// forbids reports whether a path, or a folder it is in, fits, in any case of
+// letters. A relative pattern that begins nowhere yet denies wherever it could
+// mean: a denial too many is better than one too few.
 func (p *filePattern) forbids(name []string) bool {
-	anywhere := p.relative
+	if !p.relative {
+		if len(name) < len(p.base) || !strings.EqualFold(strings.Join(p.base, "/"), strings.Join(name[:len(p.base)], "/")) {
+			return false
+		}
+		name = name[len(p.base):]
+	}
 	for _, alt := range p.alts {
 		for n := len(name); n >= 0; n-- {
-			if anywhere {
-				// A relative pattern that begins nowhere yet denies wherever it
-				// could mean: a denial too many is better than one too few.
-				for from := 0; from <= n; from++ {
-					if matchParts(alt, name[from:n], true) {
-						return true
-					}
-				}
-			} else if matchParts(alt, name[:n], true) {
+			if matchParts(alt, name[:n], true) {
 				return true
+			}
+			for from := 1; p.relative && from <= n; from++ {
+				if matchParts(alt, name[from:n], true) {
+					return true
+				}
 			}
 		}
 	}
 	return false
-}
-
-func partsEqual(a, b []string) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // matchParts matches parts with wildcards, ** over any number of them.

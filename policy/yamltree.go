@@ -141,6 +141,7 @@ func (d *decoder) linesOf(n ast.Node, text string) []position {
 
 // blockLines finds the lines of a text in a block ("|" or ">") below a line.
 func (d *decoder) blockLines(header int, text string) []position {
+	text = strings.TrimRight(text, "\n")
 	indent := math.MaxInt
 	var out []position
 	for i := header; i < len(d.lines) && len(out) <= strings.Count(text, "\n"); i++ {
