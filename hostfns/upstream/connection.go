@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wexec/wexec/catalogue"
@@ -259,11 +260,12 @@ func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, err
 		if ctx.Err() != nil {
 			return hostfns.Answer{}, context.Cause(ctx)
 		}
-		if errors.Is(err, mcp.ErrConnectionClosed) {
-			return hostfns.Answer{}, fault.New(fault.UpstreamUnavailable, "server %s ended during the call", call.Server).
-				WithHint("%s", saidLast(l.stderr()))
+		var refused *jsonrpc.Error
+		if errors.As(err, &refused) {
+			return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s", refused.Message)
 		}
-		return hostfns.Answer{}, fault.New(fault.ToolFailed, "%v", err)
+		return hostfns.Answer{}, fault.New(fault.UpstreamUnavailable, "server %s ended during the call", call.Server).
+			WithHint("%s", saidLast(l.stderr()))
 	}
 	if !kept {
 		if raw, err = json.Marshal(res); err != nil {

@@ -74,6 +74,7 @@ func serve(kind string) {
 	})
 	raw("steps", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1, Total: 2, Message: "half"})
+		time.Sleep(100 * time.Millisecond) // notifications have no order against answers
 		return text("done"), nil
 	})
 	switch kind {
@@ -164,6 +165,7 @@ func TestChatterOnStandardOutputIsPassedOver(t *testing.T) {
 }
 
 func TestAServerThatDoesNotStartSaysWhy(t *testing.T) {
+	t.Parallel()
 	p := connectTo(t, "broken", nil)
 	_, err := call(p, "broken", "echo", `{}`)
 	if !errors.Is(err, fault.UpstreamUnavailable) || !strings.Contains(fault.HintOf(err), "cannot find my database") {
@@ -179,6 +181,7 @@ func TestAServerThatDoesNotStartSaysWhy(t *testing.T) {
 }
 
 func TestAMuteServerIsGivenUpInTime(t *testing.T) {
+	t.Parallel()
 	p := connectTo(t, "mute", nil)
 	start := time.Now()
 	if _, err := p.Tools(context.Background(), "mute"); !errors.Is(err, fault.UpstreamUnavailable) {
@@ -271,6 +274,7 @@ func TestProgressReachesTheCall(t *testing.T) {
 }
 
 func TestTooManyToolsCostOnlyTheRest(t *testing.T) {
+	t.Parallel()
 	p := connectTo(t, "many", nil)
 	tools, err := p.Tools(context.Background(), "many")
 	if err != nil || len(tools) != maxTools {
@@ -282,6 +286,7 @@ func TestTooManyToolsCostOnlyTheRest(t *testing.T) {
 }
 
 func TestCloseEndsTheWholeGroupOfAStubbornServer(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("needs process groups and /proc")
 	}
@@ -311,6 +316,7 @@ func TestServersDoNotOutliveAKilledHost(t *testing.T) {
 		time.Sleep(time.Minute)
 		return
 	}
+	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pids")
 	host := exec.Command(os.Args[0], "-test.run", "^TestServersDoNotOutliveAKilledHost$", "-test.v")
 	host.Env = append(os.Environ(), "HOST=1", "PIDS="+pids)
