@@ -1,0 +1,188 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/upstream"
+)
+
+// machine is an environment with files of its own.
+func machine(t *testing.T, files map[string]string, vars ...string) *Environment {
+	t.Helper()
+	top := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(top, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := filepath.Join(top, "project")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return &Environment{Dir: dir, Home: filepath.Join(top, "home"), System: filepath.Join(top, "etc"), OS: "linux",
+		Vars: append([]string{"XDG_CONFIG_HOME=" + filepath.Join(top, "config"), "XDG_STATE_HOME=" + filepath.Join(top, "state"),
+			"XDG_CACHE_HOME=" + filepath.Join(top, "cache")}, vars...)}
+}
+
+func TestEveryDialectOfServersIsRead(t *testing.T) {
+	x := expander{lookup: func(n string) (string, bool) { return map[string]string{"TOKEN": "s3"}[n], n == "TOKEN" }, workspace: "/w"}
+	for name, c := range map[string]struct {
+		text string
+		want upstream.Server
+	}{
+		"Claude": {`{"mcpServers": {"a": {"command": "npx", "args": ["-y", "pkg"], "env": {"T": "${TOKEN}"}}}}`,
+			upstream.Server{Name: "a", Transport: "stdio", Command: "npx", Args: []string{"-y", "pkg"}, Env: map[string]string{"T": "s3"}}},
+		"VS Code": {"{\n// comment\n\"servers\": {\"a\": {\"type\": \"http\", \"url\": \"https://x/mcp\", \"headers\": {\"H\": \"${env:TOKEN}\"},},},\n}",
+			upstream.Server{Name: "a", Transport: "http", URL: "https://x/mcp", Headers: map[string]string{"H": "s3"}}},
+		"Gemini":     {`{"mcpServers": {"a": {"httpUrl": "https://x"}}}`, upstream.Server{Name: "a", Transport: "http", URL: "https://x"}},
+		"an old one": {`{"mcpServers": {"a": {"type": "sse", "url": "https://x"}}}`, upstream.Server{Name: "a", Transport: "sse", URL: "https://x"}},
+		"fallbacks": {`{"mcpServers": {"a": {"command": "${MISSING:-node}", "cwd": "${workspaceFolder}/sub"}}}`,
+			upstream.Server{Name: "a", Transport: "stdio", Command: "node", Dir: "/w/sub"}},
+	} {
+		got, err := parseServers("mcp.json", []byte(c.text), x)
+		if err != nil || len(got.Servers) != 1 {
+			t.Errorf("%s: %d servers, %v", name, len(got.Servers), err)
+			continue
+		}
+		s := got.Servers[0]
+		s.Origin = ""
+		if len(s.Env) == 0 {
+			s.Env = nil
+		}
+		if len(s.Headers) == 0 {
+			s.Headers = nil
+		}
+		if diff := cmp.Diff(c.want, s); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestAnUnsetVariableNamesFileAndKey(t *testing.T) {
+	_, err := parseServers("mcp.json", []byte(`{"mcpServers": {"a": {"command": "x", "env": {"K": "${NOPE}"}}}}`), expander{lookup: func(string) (string, bool) { return "", false }})
+	if !errors.Is(err, fault.UsageConfig) {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"mcp.json", "env.K", "NOPE", `"a"`} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q does not name %s", err, part)
+		}
+	}
+}
+
+func TestAutoApproveIsWarnedAboutAndNotHonoured(t *testing.T) {
+	got, err := parseServers("mcp.json", []byte(`{"mcpServers": {"a": {"command": "x", "autoApprove": ["*"]}}}`), expander{})
+	if err != nil || len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "autoApprove") {
+		t.Errorf("%v, %v", got.Warnings, err)
+	}
+}
+
+func TestDamagedServerFilesSayWhere(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\n  \"mcpServers\": {\n    \"a\": }\n}":                  "mcp.json:3:",
+		`{"mcpServers": {"a": {"command": 5}}}`:                    `server "a"`,
+		`{"mcpServers": {"a": {}}}`:                                "neither a command nor a url",
+		`{"other": 1}`:                                             "no mcpServers",
+		`{"mcpServers": {"a": {"type": "smoke", "command": "x"}}}`: "smoke",
+		`/* never closed`:                                          "not closed",
+	} {
+		_, err := parseServers("mcp.json", []byte(text), expander{})
+		if !errors.Is(err, fault.UsageConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s gives %v, want %q", text, err, want)
+		}
+	}
+}
+
+const oneServer = "servers:\n  here: {command: cat}\n"
+
+func TestAClonedProjectStartsAndAllowsNothingUntilItIsTrusted(t *testing.T) {
+	env := machine(t, map[string]string{
+		"project/wexec.yaml":  oneServer,
+		"project/policy.yaml": "version: 1\ntools:\n  allow: [\"here.*\"]\n",
+		"project/.mcp.json":   `{"mcpServers": {"there": {"command": "cat"}}}`,
+	})
+	s, err := Load(env, Flags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Servers) != 0 || len(s.Policies) != 0 || len(s.Warnings) == 0 {
+		t.Fatalf("untrusted: %d servers, %d policies, warnings %q", len(s.Servers), len(s.Policies), s.Warnings)
+	}
+	if _, err := Trust(env); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Load(env, Flags{}); err != nil || len(s.Servers) != 2 || len(s.Policies) != 1 {
+		t.Fatalf("trusted: %d servers, %d policies, %v", len(s.Servers), len(s.Policies), err)
+	}
+	if err := os.WriteFile(filepath.Join(env.Dir, ".mcp.json"), []byte(`{"mcpServers": {"evil": {"command": "sh"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Load(env, Flags{}); err != nil || len(s.Servers) != 0 {
+		t.Fatalf("changed: %d servers, %v", len(s.Servers), err)
+	}
+}
+
+func TestNearerLayersWin(t *testing.T) {
+	env := machine(t, map[string]string{
+		"etc/wexec.yaml":          "log: error\nlimits: {fuel: 1000, time: 10s}\nservers: {a: {command: system}}\n",
+		"config/wexec/wexec.yaml": "limits: {fuel: 2000}\nservers: {a: {command: user}}\n",
+	}, "WEXEC_FUEL=3000")
+	s, err := Load(env, Flags{Log: "debug"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Limits.Fuel != 3000 || s.Limits.Time.Seconds() != 10 || s.Log != "debug" || len(s.Servers) != 1 || s.Servers[0].Command != "user" {
+		t.Errorf("%+v, log %s, servers %+v", s.Limits, s.Log, s.Servers)
+	}
+	origin := map[string]string{}
+	for _, v := range s.Values() {
+		origin[v.Key] = v.Origin
+	}
+	if origin["limits.fuel"] != "environment" || origin["log"] != "flag" || !strings.HasSuffix(origin["limits.time"], filepath.Join("etc", "wexec.yaml")) {
+		t.Errorf("origins %v", origin)
+	}
+}
+
+func TestAWrongKeySaysLineAndColumn(t *testing.T) {
+	_, err := parseFile("wexec.yaml", []byte("log: warn\nlimts: {fuel: 3}\n"))
+	if !errors.Is(err, fault.UsageConfig) || !strings.Contains(err.Error(), "wexec.yaml:2:1") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestASecretIsNeverAmongTheValues(t *testing.T) {
+	env := machine(t, map[string]string{
+		"config/wexec/wexec.yaml": "servers: {a: {url: \"https://x\", headers: {Authorization: hunter2}}}\n",
+	})
+	s, err := Load(env, Flags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range s.Values() {
+		if strings.Contains(v.Value, "hunter2") {
+			t.Errorf("%s shows the secret", v.Key)
+		}
+	}
+}
+
+func FuzzConfiguration(f *testing.F) {
+	f.Add([]byte(oneServer), []byte(`{"mcpServers": {"a": {"command": "x"}}}`))
+	f.Add([]byte("limits: {fuel: 1e99}"), []byte(`{"servers": {"a": {"url": "${X:-}"}}, // c`+"\n}"))
+	f.Fuzz(func(t *testing.T, yaml, servers []byte) {
+		if file, err := parseFile("wexec.yaml", yaml); err == nil {
+			_, _ = file.servers("wexec.yaml", expander{lookup: func(string) (string, bool) { return "", false }})
+		}
+		_, _ = parseServers("mcp.json", servers, expander{lookup: func(string) (string, bool) { return "v", true }})
+	})
+}

@@ -1,0 +1,134 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Environment is what config sees of the machine. Tests make their own.
+type Environment struct {
+	Dir    string   // working folder
+	Home   string   // of the person
+	Vars   []string // NAME=value
+	System string   // folder of the machine's configuration
+	OS     string   // as runtime.GOOS
+}
+
+// Process is the environment of this process.
+func Process() (*Environment, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = ""
+	}
+	e := &Environment{Dir: dir, Home: home, Vars: os.Environ(), OS: runtime.GOOS}
+	switch runtime.GOOS {
+	case "windows":
+		if data, ok := e.Lookup("PROGRAMDATA"); ok {
+			e.System = filepath.Join(data, "wexec")
+		}
+	case "darwin":
+		e.System = "/Library/Application Support/wexec"
+	default:
+		e.System = "/etc/wexec"
+	}
+	return e, nil
+}
+
+// Lookup finds a variable.
+func (e *Environment) Lookup(name string) (string, bool) {
+	for _, kv := range e.Vars {
+		k, v, ok := strings.Cut(kv, "=")
+		if ok && (k == name || (e.OS == "windows" && strings.EqualFold(k, name))) {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// list is a variable that holds several paths.
+func (e *Environment) list(name string) []string {
+	v, _ := e.Lookup(name)
+	var out []string
+	for _, p := range filepath.SplitList(v) {
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (e *Environment) expander(workspace string) expander {
+	return expander{lookup: e.Lookup, workspace: workspace}
+}
+
+// folder is an XDG folder, or the platform's own.
+func (e *Environment) folder(variable, unix, darwin, windows string) string {
+	if v, ok := e.Lookup(variable); ok && filepath.IsAbs(v) {
+		return filepath.Join(v, "wexec")
+	}
+	switch e.OS {
+	case "windows":
+		if v, ok := e.Lookup(windows); ok && v != "" {
+			return filepath.Join(v, "wexec")
+		}
+	case "darwin":
+		if e.Home != "" {
+			return filepath.Join(e.Home, darwin, "wexec")
+		}
+	}
+	if e.Home == "" {
+		return ""
+	}
+	return filepath.Join(e.Home, unix, "wexec")
+}
+
+func (e *Environment) systemDir() string { return e.System }
+
+func (e *Environment) configDir() string {
+	return e.folder("XDG_CONFIG_HOME", ".config", "Library/Application Support", "APPDATA")
+}
+
+func (e *Environment) cacheDir() string {
+	return e.folder("XDG_CACHE_HOME", ".cache", "Library/Caches", "LOCALAPPDATA")
+}
+
+func (e *Environment) stateDir() string {
+	return e.folder("XDG_STATE_HOME", ".local/state", "Library/Application Support", "LOCALAPPDATA")
+}
+
+func (e *Environment) auditDir() string {
+	if state := e.stateDir(); state != "" {
+		return filepath.Join(state, "audit")
+	}
+	return ""
+}
+
+// RuntimeDir is where sockets are made.
+func (e *Environment) RuntimeDir() string {
+	if v, ok := e.Lookup("XDG_RUNTIME_DIR"); ok && filepath.IsAbs(v) {
+		return filepath.Join(v, "wexec")
+	}
+	if state := e.stateDir(); state != "" {
+		return filepath.Join(state, "run")
+	}
+	return ""
+}
+
+// absolute is a path as seen from a folder; ~ is left to shells.
+func absolute(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+func exists(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,198 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
+)
+
+// file is a wexec.yaml.
+type file struct {
+	Servers    map[string]json.RawMessage `json:"servers"`
+	MCP        paths                      `json:"mcp"`
+	Policy     paths                      `json:"policy"`
+	Limits     fileLimits                 `json:"limits"`
+	Cache      string                     `json:"cache"`
+	Audit      *fileAudit                 `json:"audit"`
+	Embeddings *Embeddings                `json:"embeddings"`
+	Log        string                     `json:"log"`
+}
+
+type fileAudit struct {
+	Dir    string      `json:"dir"`
+	Rotate policy.Size `json:"rotate"`
+	Sync   *bool       `json:"sync"`
+	Key    string      `json:"key"`
+}
+
+type fileLimits struct {
+	Fuel      policy.Count    `json:"fuel"`
+	Memory    policy.Size     `json:"memory"`
+	Time      policy.Duration `json:"time"`
+	Output    policy.Size     `json:"output"`
+	ToolCalls policy.Count    `json:"tool_calls"`
+	Parallel  policy.Count    `json:"parallel"`
+	HostBytes policy.Size     `json:"host_bytes"`
+	Recursion policy.Count    `json:"recursion"`
+}
+
+// paths is one path or a list of them.
+type paths []string
+
+// UnmarshalYAML reads both forms.
+func (p *paths) UnmarshalYAML(data []byte) error {
+	var one string
+	if err := yaml.Unmarshal(data, &one); err == nil {
+		*p = paths{one}
+		return nil
+	}
+	var many []string
+	if err := yaml.Unmarshal(data, &many); err != nil {
+		return err
+	}
+	*p = many
+	return nil
+}
+
+// readFile reads a wexec.yaml; a missing one is no error.
+func readFile(path string) (*file, bool, error) {
+	data, err := readBounded(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	f, err := parseFile(path, data)
+	return f, err == nil, err
+}
+
+// parseFile reads the text of a wexec.yaml, strictly.
+func parseFile(name string, data []byte) (*file, error) {
+	var f file
+	err := yaml.UnmarshalWithOptions(data, &f, yaml.Strict(), yaml.UseJSONUnmarshaler())
+	if err != nil {
+		return nil, yamlFault(name, err)
+	}
+	return &f, nil
+}
+
+// yamlFault is file:line:column and what is wrong there.
+func yamlFault(name string, err error) error {
+	var e yaml.Error
+	if !errors.As(err, &e) || e.GetToken() == nil {
+		return fault.New(fault.UsageConfig, "%s: %v", name, err)
+	}
+	at := e.GetToken().Position
+	wrong := fault.New(fault.UsageConfig, "%s:%d:%d: %s", name, at.Line, at.Column, e.GetMessage())
+	var unknown *yaml.UnknownFieldError
+	if errors.As(err, &unknown) {
+		return wrong.WithHint("the keys are servers, mcp, policy, limits, cache, audit, embeddings and log")
+	}
+	return wrong
+}
+
+// servers are the servers a wexec.yaml names itself.
+func (f *file) servers(name string, x expander) (Servers, error) {
+	if len(f.Servers) == 0 {
+		return Servers{}, nil
+	}
+	doc, err := json.Marshal(map[string]any{"mcpServers": f.Servers})
+	if err != nil {
+		return Servers{}, fault.New(fault.UsageConfig, "%s: servers: %v", name, err)
+	}
+	return parseServers(name, doc, x)
+}
+
+func (l fileLimits) limits() policy.Limits {
+	return policy.Limits{
+		Fuel: int64(l.Fuel), Memory: int64(l.Memory), Time: time.Duration(l.Time), Output: int64(l.Output),
+		ToolCalls: int(l.ToolCalls), Parallel: int(l.Parallel), HostBytes: int64(l.HostBytes), Recursion: int(l.Recursion),
+	}
+}
+
+// limitRow is one limit that is set, as text.
+type limitRow struct{ Key, Value string }
+
+func limitRows(l policy.Limits) []limitRow {
+	var out []limitRow
+	add := func(key string, set bool, value any) {
+		if set {
+			out = append(out, limitRow{key, fmt.Sprint(value)})
+		}
+	}
+	add("fuel", l.Fuel != 0, l.Fuel)
+	add("memory", l.Memory != 0, l.Memory)
+	add("time", l.Time != 0, l.Time)
+	add("output", l.Output != 0, l.Output)
+	add("tool_calls", l.ToolCalls != 0, l.ToolCalls)
+	add("parallel", l.Parallel != 0, l.Parallel)
+	add("host_bytes", l.HostBytes != 0, l.HostBytes)
+	add("recursion", l.Recursion != 0, l.Recursion)
+	return out
+}
+
+// over is the farther layer's limits with the nearer one's laid over them.
+func over(far, near policy.Limits) policy.Limits {
+	pick := func(a, b int64) int64 {
+		if b != 0 {
+			return b
+		}
+		return a
+	}
+	return policy.Limits{
+		Fuel: pick(far.Fuel, near.Fuel), Memory: pick(far.Memory, near.Memory),
+		Time:   time.Duration(pick(int64(far.Time), int64(near.Time))),
+		Output: pick(far.Output, near.Output), ToolCalls: int(pick(int64(far.ToolCalls), int64(near.ToolCalls))),
+		Parallel:  int(pick(int64(far.Parallel), int64(near.Parallel))),
+		HostBytes: pick(far.HostBytes, near.HostBytes), Recursion: int(pick(int64(far.Recursion), int64(near.Recursion))),
+	}
+}
+
+// limitsFromEnvironment reads WEXEC_FUEL and the like.
+func limitsFromEnvironment(env *Environment) (policy.Limits, error) {
+	var l policy.Limits
+	var wrong []error
+	for _, v := range []struct {
+		name string
+		set  func(string) error
+	}{
+		{"WEXEC_FUEL", count(&l.Fuel)}, {"WEXEC_MEMORY", size(&l.Memory)}, {"WEXEC_OUTPUT", size(&l.Output)},
+		{"WEXEC_HOST_BYTES", size(&l.HostBytes)}, {"WEXEC_MAX_TOOL_CALLS", number(&l.ToolCalls)},
+		{"WEXEC_PARALLEL", number(&l.Parallel)}, {"WEXEC_RECURSION", number(&l.Recursion)},
+		{"WEXEC_TIME", func(s string) (err error) { l.Time, err = policy.ParseDuration(s); return err }},
+	} {
+		if text, ok := env.Lookup(v.name); ok && text != "" {
+			if err := v.set(text); err != nil {
+				wrong = append(wrong, fault.New(fault.UsageConfig, "%s: %w", v.name, err))
+			}
+		}
+	}
+	return l, errors.Join(wrong...)
+}
+
+func count(to *int64) func(string) error {
+	return func(s string) (err error) { *to, err = policy.ParseCount(s); return err }
+}
+
+func size(to *int64) func(string) error {
+	return func(s string) (err error) { *to, err = policy.ParseSize(s); return err }
+}
+
+func number(to *int) func(string) error {
+	return func(s string) error {
+		n, err := policy.ParseCount(s)
+		if err == nil && n > 1<<30 {
+			err = fault.New(fault.UsageConfig, "%s is too large", s)
+		}
+		*to = int(n)
+		return err
+	}
+}
