@@ -1,0 +1,176 @@
+"""What to do about the mistakes that programs written for elsewhere make."""
+
+import re
+import sys
+
+INSTEAD = {
+    "numpy": "statistics, math and array are here; lists and comprehensions do the rest",
+    "pandas": "csv, json, sqlite3, collections and statistics are here; sqlite3 in memory joins and groups",
+    "httpx": "requests and urllib.request are here, for hosts that the policy grants",
+    "aiohttp": "requests and urllib.request are here, for hosts that the policy grants",
+    "yaml": "json, csv, tomllib and configparser are here",
+    "dateutil": "datetime.fromisoformat and zoneinfo are here",
+    "pytz": "zoneinfo is here: zoneinfo.ZoneInfo('Europe/Berlin')",
+    "bs4": "html.parser and xml.etree.ElementTree are here",
+    "lxml": "xml.etree.ElementTree and html.parser are here",
+    "scipy": "statistics and math are here",
+    "openai": "the tools are what this program can call: from tools import …",
+    "dotenv": "os.environ already holds what the policy lets through",
+    "github": "from tools import github",
+    "ssl": "the host makes the connections: use requests or urllib.request",
+    "tkinter": "there is no screen here",
+    "matplotlib": "there is no screen here; return the figures",
+}
+
+QUOTES = re.compile("[\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb]")
+SERVER_TEXT = "a tool is called as tools.SERVER.TOOL(name=value)"
+
+
+def find(error, place, source):
+    """One sentence, or an empty text."""
+    given = getattr(error, "hint", "")
+    if isinstance(given, str) and given:
+        return given
+    try:
+        for kind, ask in ASK:
+            if isinstance(error, kind):
+                hint = ask(error, place, source)
+                if hint:
+                    return hint
+    except Exception:
+        return ""
+    return ""
+
+
+def about_syntax(error, place, source):
+    text = place.get("text", "")
+    message = error.msg or ""
+    if "```" in source:
+        return "the code is inside markdown fences: send the code alone"
+    if QUOTES.search(text):
+        return "the line has typographic quotes: use ' or \""
+    if isinstance(error, TabError) or "inconsistent use of tabs" in message:
+        return "indent with spaces only"
+    if isinstance(error, IndentationError):
+        return "indent with four spaces each level, and nothing at the top level"
+    if re.match(r"\s*(const|let|var|function)\b|.*=>|.*\bnew [A-Z]", text):
+        return "this looks like JavaScript: say so with the language, or write it in Python"
+    if re.match(r"\s*print\s+[\"'\w]", text):
+        return "print is a function: print(…)"
+    if "'await' outside async function" in message:
+        return "make the function async def, and await it where it is called"
+    return ""
+
+
+def about_import(error, place, source):
+    from . import state
+
+    name = (error.name or "").partition(".")[0]
+    if isinstance(error, ModuleNotFoundError):
+        if name in state.servers:
+            return f"from tools import {name}"
+        if name in INSTEAD:
+            return INSTEAD[name]
+        if name in sys.stdlib_module_names:
+            return "this part of the standard library has no meaning in the sandbox"
+        return ("only Python's standard library is here, with requests, tools and mcp_servers; "
+                "pure Python packages come from a folder that the caller names")
+    if name == "tools" or name == "mcp_servers":
+        wrong = getattr(error, "name_from", None)
+        return nearest_server(wrong) if wrong else ""
+    return ""
+
+
+def about_name(error, place, source):
+    from . import state
+
+    name = error.name or ""
+    if name in state.servers:
+        return f"from tools import {name}"
+    words = {"null": "None", "true": "True", "false": "False", "undefined": "None", "console": "print(…)",
+             "require": "import", "fetch": "import requests"}
+    if name in words:
+        return f"in Python this is {words[name]}"
+    if name in sys.stdlib_module_names:
+        return f"import {name}"
+    return ""
+
+
+def about_attribute(error, place, source):
+    from . import tools
+
+    if isinstance(error.obj, (tools.ToolsModule, tools.AsyncTools)):
+        return nearest_server(error.name)
+    if type(error.obj).__name__ == "coroutine":
+        return "the call was not awaited: (await …)." + str(error.name)
+    if isinstance(error.obj, dict):
+        return f"an answer is a dict: write [{error.name!r}] or .get({error.name!r})"
+    return ""
+
+
+def about_type(error, place, source):
+    message = str(error)
+    if "coroutine" in message and ("not subscriptable" in message or "not iterable" in message or "has no len" in message):
+        return "the call was not awaited: write await in front of it"
+    if "JSON object must be str, bytes or bytearray" in message:
+        return "a tool's answer is a Python object already: leave json.loads out"
+    if "is not JSON serializable" in message:
+        return "json.dumps knows plain values: json.dumps(x, default=str)"
+    if "string indices must be integers" in message:
+        return "this is a text, not a dict; if it is JSON, json.loads(…) makes it one"
+    if "can't be used in 'await' expression" in message:
+        return "this call is not asynchronous: leave await out, or use tools.aio"
+    return ""
+
+
+def about_runtime(error, place, source):
+    message = str(error)
+    if "asyncio.run() cannot be called" in message:
+        return "write await main() instead of asyncio.run(main())"
+    if isinstance(error, RecursionError):
+        return "use a loop or a list as a stack, or raise the recursion limit of the run"
+    return ""
+
+
+def about_memory(error, place, source):
+    return "keep less at once: take answers page by page, keep the fields that are needed, or raise the memory limit"
+
+
+def about_permission(error, place, source):
+    if getattr(error, "filename", None):
+        return "files are in /tmp (scratch), /mcp-servers (the catalogue) and what the policy grants"
+    return ""
+
+
+def about_missing_file(error, place, source):
+    return about_permission(error, place, source)
+
+
+def about_stalled(error, place, source):
+    return "nothing is under way that could wake it: check for an await on a future, event or queue that is never served"
+
+
+def nearest_server(name):
+    import difflib
+
+    from . import state
+
+    if not state.servers:
+        return "no server is connected: tools come from --mcp or the configuration, and --allow-tool or a policy"
+    close = difflib.get_close_matches(name or "", state.servers, 1, 0.5)
+    if close:
+        return f"did you mean tools.{close[0]}"
+    return "servers here: " + ", ".join(state.servers[:20])
+
+
+ASK = (
+    (SyntaxError, about_syntax),
+    (ImportError, about_import),
+    (NameError, about_name),
+    (AttributeError, about_attribute),
+    (TypeError, about_type),
+    (RuntimeError, about_runtime),
+    (MemoryError, about_memory),
+    (PermissionError, about_permission),
+    (FileNotFoundError, about_missing_file),
+)

@@ -1,0 +1,216 @@
+"""An event loop that waits for the host: for answers of calls and for time."""
+
+import asyncio
+import heapq
+import sys
+from asyncio import base_events, events, tasks
+
+import _wexec
+
+from . import state
+from .report import Stalled
+
+NO_SOCKETS = "there are no sockets here: call a tool, or use requests or urllib.request"
+
+
+class Waiter:
+    """Stands where asyncio expects a selector; its events are answers that came."""
+
+    def __init__(self):
+        self.calls = {}
+
+    def select(self, timeout=None):
+        if timeout is None:
+            wait = -1
+        else:
+            wait = max(0, round(timeout * 1e9))
+        if not self.calls:
+            if wait < 0:
+                raise Stalled("the program waits for something that can never come")
+            if wait:
+                _wexec.wait(0, wait)
+            return []
+        first = _wexec.wait(0, wait)
+        came = []
+        while first > 0:
+            if first in self.calls:
+                came.append(first)
+            if len(came) == len(self.calls):
+                break
+            first = _wexec.wait(0, 0)
+        if first < 0 and wait < 0 and not came:
+            raise Stalled("the program waits for something that can never come")
+        return came
+
+    def close(self):
+        for call in list(self.calls):
+            _wexec.cancel(call)
+        self.calls.clear()
+
+
+class Loop(base_events.BaseEventLoop):
+    """asyncio's own loop over a Waiter."""
+
+    def __init__(self):
+        super().__init__()
+        self._selector = Waiter()
+        self.set_exception_handler(remember)
+
+    def _process_events(self, came):
+        for call in came:
+            future = self._selector.calls.pop(call)
+            if future.cancelled():
+                _wexec.cancel(call)
+                continue
+            try:
+                answer = _wexec.take(call)
+            except Exception as error:
+                future.set_exception(error)
+            else:
+                future.set_result(answer)
+
+    def call_host(self, name, arguments):
+        """A future of the answer to a host call."""
+        future = self.create_future()
+        call = _wexec.start(name, arguments)
+        calls = self._selector.calls
+        calls[call] = future
+
+        def given_up(done):
+            if done.cancelled() and calls.pop(call, None) is not None:
+                _wexec.cancel(call)
+
+        future.add_done_callback(given_up)
+        return future
+
+    def call_soon_threadsafe(self, callback, *args, context=None):
+        return self.call_soon(callback, *args, context=context)
+
+    def run_in_executor(self, executor, func, *args):
+        """In line: there are no threads. A tool's own function runs as a call in flight."""
+        from . import tools
+
+        if isinstance(func, tools.Tool):
+            return tasks.ensure_future(func.later(*args), loop=self)
+        future = self.create_future()
+        try:
+            future.set_result(func(*args))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def _write_to_self(self):
+        pass
+
+    def close(self):
+        if not self.is_closed():
+            self._selector.close()
+        super().close()
+
+    def _no_sockets(self, *args, **kwargs):
+        raise OSError(NO_SOCKETS)
+
+    create_connection = create_server = create_datagram_endpoint = getaddrinfo = getnameinfo = _no_sockets
+    create_unix_connection = create_unix_server = sock_connect = sock_recv = sock_sendall = _no_sockets
+    connect_accepted_socket = add_reader = add_writer = remove_reader = remove_writer = _no_sockets
+
+    def subprocess_exec(self, *args, **kwargs):
+        raise OSError("there are no processes here: call a tool")
+
+    subprocess_shell = subprocess_exec
+
+    def add_signal_handler(self, number, callback, *args):
+        pass
+
+    def remove_signal_handler(self, number):
+        return False
+
+
+class Policy(events.BaseDefaultEventLoopPolicy):
+    _loop_factory = Loop
+
+
+def remember(loop, context):
+    """What asyncio would log about a task that nobody looked at is an error of the program."""
+    error = context.get("exception")
+    if error is not None:
+        state.background.append(error)
+    else:
+        print(context.get("message", "asyncio: unhandled"), file=sys.stderr)
+
+
+def drive(awaitable):
+    """Runs the program's own coroutine to its end."""
+    loop = Loop()
+    events.set_event_loop(loop)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit + 8)  # the frames of the loop under the program's first one
+    try:
+        return loop.run_until_complete(awaitable)
+    finally:
+        try:
+            finish_loop(loop)
+        finally:
+            sys.setrecursionlimit(limit)
+            events.set_event_loop(None)
+
+
+def finish_loop(loop):
+    calls = len(loop._selector.calls)
+    if calls:
+        print(f"{calls} tool call{'s' if calls > 1 else ''} still under way at the end: cancelled; "
+              "await what was started", file=sys.stderr)
+    try:
+        asyncio.runners._cancel_all_tasks(loop)
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        look_at_tasks()
+        loop.close()
+
+
+def look_at_tasks():
+    """Tasks that failed and whose exception nobody asked for."""
+    for task in list(tasks._scheduled_tasks):
+        if task.done() and not task.cancelled() and getattr(task, "_log_traceback", False):
+            state.background.append(task.exception())
+
+
+def close_left_over():
+    """Tasks of loops that the program ran by itself."""
+    if len(tasks._scheduled_tasks):
+        look_at_tasks()
+
+
+def run(main, *, debug=None, loop_factory=None):
+    """asyncio.run, also where a loop is running: top-level await and asyncio.run mix."""
+    outer = events._get_running_loop()
+    if outer is None:
+        return asyncio_run(main, debug=debug, loop_factory=loop_factory)
+    task = tasks.current_task(outer)
+    events._set_running_loop(None)
+    if task is not None:
+        tasks._leave_task(outer, task)
+    try:
+        return asyncio_run(main, debug=debug, loop_factory=loop_factory)
+    finally:
+        events._set_running_loop(outer)
+        if task is not None:
+            tasks._enter_task(outer, task)
+
+
+asyncio_run = asyncio.run
+
+
+def install():
+    asyncio.set_event_loop_policy(Policy())
+    asyncio.run = asyncio.runners.run = run
+    asyncio.to_thread = asyncio.threads.to_thread = to_thread
+
+
+async def to_thread(func, /, *args, **kwargs):
+    """Runs the function here and now; a tool's own function as a call in flight."""
+    from . import tools
+
+    if isinstance(func, tools.Tool):
+        return await func.later(*args, **kwargs)
+    return func(*args, **kwargs)

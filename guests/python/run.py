@@ -1,0 +1,174 @@
+"""One run: prepare, then the program's code (called by the shim), then complete or failed."""
+
+import asyncio
+import builtins
+import inspect
+import linecache
+import os
+import random
+import re
+import sys
+import types
+
+import _wexec
+
+from . import loop, report, state
+from .values import NoForm, natural
+
+VALUE, ERROR, NOTHING = 0, 1, 2
+
+FENCED = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([\w+-]*)[ \t]*\n(.*?)\n?[ \t]*\1[ \t]*\s*\Z", re.DOTALL)
+
+
+def prepare():
+    """Reads the input and compiles the program; None where that was the whole run."""
+    doc = _wexec.input()
+    state.input = doc
+    state.file = file = doc.get("file") or "main.py"
+    state.servers = doc.get("servers") or []
+    state.background = []
+    random.seed()
+    main = main_module(doc, file)
+    environment(doc)
+    state.source = source = plain_source(doc.get("code") or "")
+    linecache.cache[file] = (source_again,)
+    try:
+        code, state.result = compiled(source, file)
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        failed(error)
+        return None
+    limit = doc.get("recursion") or 1000
+    if limit != sys.getrecursionlimit():
+        sys.setrecursionlimit(limit)
+    return code, main.__dict__
+
+
+def main_module(doc, file):
+    main = state.main
+    if main is None or not doc.get("session"):
+        state.main = main = types.ModuleType("__main__")
+        sys.modules["__main__"] = main
+    space = main.__dict__
+    space["__file__"] = file
+    space["__builtins__"] = builtins
+    space["args"] = doc.get("args") if doc.get("args") is not None else {}
+    return main
+
+
+def environment(doc):
+    sys.argv[:] = [state.file, *(doc.get("argv") or ())]
+    env = doc.get("env")
+    if env or os.environ:
+        os.environ.clear()
+        for name, value in (env or {}).items():
+            os.environ[name] = str(value)
+    root, packages = doc.get("root"), doc.get("packages")
+    if root or packages or len(sys.path) > 1:
+        library = sys.path[-1] if not state.path else state.path
+        state.path = library
+        sys.path[:] = [p for p in (root, library, packages) if p]
+
+
+def source_again():
+    return state.source
+
+
+def plain_source(code):
+    """The text without a byte order mark and without one pair of fences around all of it."""
+    code = code.removeprefix("\ufeff")
+    if "```" in code or "~~~" in code:
+        fenced = FENCED.match(code)
+        if fenced and fenced[1] not in fenced[3]:
+            lines_before = code[:fenced.start(3)].count("\n")
+            return "\n" * lines_before + fenced[3]
+    return code
+
+
+def compiled(source, file):
+    try:
+        return _wexec.compile(source, file)
+    except IndentationError as error:
+        moved = outdented(source)
+        if moved is None:
+            raise
+        try:
+            made = _wexec.compile(moved, file)
+        except SyntaxError:
+            raise error from None
+        state.source = moved
+        return made
+
+
+def outdented(source):
+    """A program that is indented as a whole, moved to the left."""
+    first = next((line for line in source.splitlines() if line.strip()), "")
+    margin = first[:len(first) - len(first.lstrip())]
+    if not margin:
+        return None
+    lines = source.split("\n")
+    if any(line.strip() and not line.startswith(margin) for line in lines):
+        return None
+    return "\n".join(line.removeprefix(margin) for line in lines)
+
+
+def complete(result):
+    """The program's code came to its end with this result."""
+    if result is not None and inspect.isawaitable(result):
+        result = loop.drive(result)
+    elif state.result == 0:
+        result = None
+    loop.close_left_over()
+    run_exit_functions()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if state.background:
+        failed(state.background[0])
+        return
+    if result is None:
+        _wexec.finish(NOTHING, None)
+    elif not _wexec.finish(VALUE, result):
+        plain = natural(result)
+        if not _wexec.finish(VALUE, plain):
+            raise MemoryError("the result does not fit into memory")
+
+
+def failed(error):
+    """The program ended with an exception."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit() + 200, 400))
+    if isinstance(error, SystemExit):
+        leave(error)
+        return
+    try:
+        run_exit_functions()
+        sys.stdout.flush()
+    except BaseException as second:
+        report.print_exception(second)
+    _wexec.finish(ERROR, report.outcome(error, state.file, state.source))
+
+
+def leave(error):
+    """exit(n): nothing and 0 are a good end without a value."""
+    try:
+        loop.close_left_over()
+        run_exit_functions()
+    except BaseException as second:
+        report.print_exception(second)
+    code = error.code
+    if code is None or code == 0 and isinstance(code, int):
+        sys.stdout.flush()
+        _wexec.finish(NOTHING, None)
+        return
+    text = f"the program ended with exit({code!r})"
+    if not isinstance(code, int):
+        print(code, file=sys.stderr)
+        text, code = str(code), 1
+    sys.stdout.flush()
+    out = {"code": "guest.exit", "name": "SystemExit", "message": text, "exit": int(code) & 0xFF}
+    out.update(report.place_of(error, state.file))
+    _wexec.finish(ERROR, out)
+
+
+def run_exit_functions():
+    atexit = sys.modules["atexit"]
+    if atexit._ncallbacks():
+        atexit._run_exitfuncs()

@@ -1,0 +1,238 @@
+"""The modules tools, tools.aio and mcp_servers."""
+
+import sys
+import types
+from importlib.machinery import ModuleSpec
+
+import _wexec
+
+from . import state
+from .failures import PolicyError, ToolError
+
+NO_SUCH = "has no attribute"
+
+
+def packed(args, kwargs):
+    """What a call sends: an object where arguments are named, an array where they are not."""
+    if not args:
+        return kwargs
+    if len(args) == 1 and type(args[0]) is dict:
+        return {**args[0], **kwargs} if kwargs else args[0]
+    if kwargs:
+        raise TypeError("a tool takes its arguments by name: all of them, or one dict")
+    return list(args)
+
+
+class Tool:
+    """A tool: call it with the names of its arguments."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name):
+        self._name = name
+
+    def __call__(self, /, *args, **kwargs):
+        return _wexec.call(self._name, packed(args, kwargs) if args else kwargs)
+
+    async def later(self, /, *args, **kwargs):
+        """The same call as a coroutine."""
+        return await call_later(self._name, packed(args, kwargs))
+
+    @property
+    def __name__(self):
+        return self._name.rpartition(".")[2]
+
+    @property
+    def __doc__(self):
+        return documentation(self._name)
+
+    def __getattr__(self, name):
+        if name == "call":  # what other sandboxes write
+            return self
+        raise AttributeError(f"tool {self._name} {NO_SUCH} {name!r}: it is called, {self._name}(…)", name=name, obj=self)
+
+    def __repr__(self):
+        return f"<tool {self._name}>"
+
+    def __eq__(self, other):
+        return type(other) is type(self) and other._name == self._name
+
+    def __hash__(self):
+        return hash(self._name)
+
+
+class AsyncTool(Tool):
+    """A tool as a coroutine function."""
+
+    __slots__ = ()
+
+    async def __call__(self, /, *args, **kwargs):
+        return await call_later(self._name, packed(args, kwargs))
+
+    def __repr__(self):
+        return f"<async tool {self._name}>"
+
+
+async def call_later(name, arguments):
+    import asyncio
+
+    return await asyncio.get_running_loop().call_host(name, arguments)
+
+
+def documentation(name):
+    try:
+        entry = _wexec.call("wexec:describe", {"name": name})
+    except (ToolError, PolicyError):
+        return None
+    if isinstance(entry, dict):
+        return entry.get("declaration") or entry.get("description") or entry.get("summary")
+    return None
+
+
+class Server:
+    """The tools of one server as attributes."""
+
+    def __init__(self, name, kind):
+        self.__dict__["_server"] = (name, kind)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(f"server {self._server[0]!r} {NO_SUCH} {name!r}", name=name, obj=self)
+        server, kind = self._server
+        tool = self.__dict__[name] = kind(f"{server}.{name}")
+        return tool
+
+    def __getitem__(self, name):
+        return self.__getattr__(name)
+
+    def __dir__(self):
+        return names_of(self._server[0])
+
+    def __iter__(self):
+        return iter(names_of(self._server[0]))
+
+    def __repr__(self):
+        return f"<server {self._server[0]}>"
+
+
+def names_of(server):
+    try:
+        names = _wexec.call("wexec:names", {"server": server})
+    except (ToolError, PolicyError):
+        return []
+    return [n for n in names if isinstance(n, str)] if isinstance(names, list) else []
+
+
+def server_name(name):
+    """The server that this spelling means, or None."""
+    if name in state.servers:
+        return name
+    plain = name.replace("_", "").lower()
+    for server in state.servers:
+        if server.replace("_", "").lower() == plain:
+            return server
+    return None
+
+
+class ServersModule(types.ModuleType):
+    """A module whose attributes are servers."""
+
+    _kind = Tool
+
+    def __getattr__(self, name):
+        server = None if name.startswith("__") else server_name(name)
+        if server is None:
+            raise AttributeError(f"module {self.__name__!r} {NO_SUCH} {name!r}", name=name, obj=self)
+        return servers_of(self)[server]
+
+    def __getitem__(self, name):
+        return self.__getattr__(name)
+
+    def __iter__(self):
+        return iter(state.servers)
+
+    def __dir__(self):
+        return [*state.servers, *(n for n in self.__dict__ if not n.startswith("_"))]
+
+
+def servers_of(module):
+    """The server objects of a module, made when first asked for."""
+    known = module.__dict__["_servers"]
+    for name in state.servers:
+        if name not in known:
+            known[name] = Server(name, module._kind)
+    return known
+
+
+class ToolsModule(ServersModule):
+    """tools: servers, and what helps in using them."""
+
+    def call(self, name, arguments=None, /, **kwargs):
+        """A tool by its whole name: tools.call("github.list_commits", limit=10)."""
+        return _wexec.call(name, {**(arguments or {}), **kwargs})
+
+
+class AsyncTools(ServersModule):
+    """tools.aio: the same tools as coroutines."""
+
+    _kind = AsyncTool
+
+    async def call(self, name, arguments=None, /, **kwargs):
+        return await call_later(name, {**(arguments or {}), **kwargs})
+
+
+class ServerFinder:
+    """Finds tools.SERVER, tools.aio.SERVER and mcp_servers.SERVER as modules."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        head, _, last = name.rpartition(".")
+        parent = PARENTS.get(head)
+        if parent is None:
+            return None
+        server = server_name(last)
+        return ModuleSpec(name, ServerFinder, origin=server) if server else None
+
+    @staticmethod
+    def create_module(spec):
+        parent = PARENTS[spec.name.rpartition(".")[0]]
+        module = ServerModule(spec.name, None)
+        module.__dict__["_of"] = servers_of(parent)[spec.origin]
+        return module
+
+    @staticmethod
+    def exec_module(module):
+        module.__path__ = []
+
+
+class ServerModule(types.ModuleType):
+    """import tools.github: a module whose attributes are tools."""
+
+    def __getattr__(self, name):
+        return getattr(self.__dict__["_of"], name)
+
+    def __dir__(self):
+        return dir(self.__dict__["_of"])
+
+
+PARENTS = {}
+
+
+def make(kind, name):
+    module = kind(name, kind.__doc__)
+    module.__dict__.update(_servers={}, __path__=[])
+    sys.modules[name] = module
+    PARENTS[name] = module
+    return module
+
+
+def install(helpers, async_helpers):
+    """Puts the modules in place; helpers are importable from tools as well."""
+    tools = make(ToolsModule, "tools")
+    aio = make(AsyncTools, "tools.aio")
+    make(ServersModule, "mcp_servers")
+    tools.__dict__.update(helpers, aio=aio)
+    aio.__dict__.update(helpers)
+    aio.__dict__.update(async_helpers)
+    sys.meta_path.append(ServerFinder)
+    return tools

@@ -1,0 +1,13 @@
+/* Functions of the prelude that the shim calls. */
+#pragma once
+#include <Python.h>
+
+extern struct hooks {
+    PyObject *natural;  /* (object, root) -> what the JSON writer takes */
+    PyObject *failure;  /* (error answer) -> exception */
+    PyObject *content;  /* (content items) -> the same with bytes */
+    PyObject *prepare;  /* () -> (code, globals), or None where the run is over */
+    PyObject *complete; /* (result of the code) -> None; hands over the outcome */
+    PyObject *failed;   /* (exception) -> None; hands over the outcome */
+    PyObject *flush_name, *args_name;
+} hooks;

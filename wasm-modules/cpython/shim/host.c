@@ -1,0 +1,224 @@
+/* The module _wexec: the host as the prelude sees it. */
+#include "abi.h"
+#include "hooks.h"
+
+struct hooks hooks;
+
+static const struct json_style value_style = {.utf8 = 1, .values = 1, .indent = -1, .comma = ",", .colon = ":"};
+
+/* What the program printed has to be out before the host makes it wait. */
+static int flush_output(void)
+{
+    PyObject *out = PySys_GetObject("stdout");
+    if (!out || out == Py_None)
+        return 0;
+    PyObject *r = PyObject_CallMethodNoArgs(out, hooks.flush_name);
+    Py_XDECREF(r);
+    return r ? 0 : -1;
+}
+
+static PyObject *host_input(PyObject *self, PyObject *none)
+{
+    uint32_t size = wexec_input_size();
+    uint8_t *b = PyMem_Malloc((size_t)size + JSON_SLACK);
+    if (!b)
+        return PyErr_NoMemory();
+    uint32_t got = wexec_input_read(b, size);
+    if (got > size)
+        got = size;
+    memset(b + got, 0, JSON_SLACK);
+    PyObject *v = json_parse_held(b, got);
+    PyMem_Free(b);
+    return v;
+}
+
+/* The arguments of a call as JSON: the fast writer where it can, else what
+ * the prelude makes of them. */
+static int write_arguments(struct json_text *text, PyObject *args)
+{
+    if (!json_write(text, args, &value_style))
+        return 0;
+    text->size = 0;
+    PyObject *plain = PyObject_CallFunctionObjArgs(hooks.natural, args, hooks.args_name, NULL);
+    if (!plain)
+        return -1;
+    int failed = json_write(text, plain, &value_style);
+    Py_DECREF(plain);
+    if (failed)
+        PyErr_NoMemory();
+    return failed;
+}
+
+static int64_t start_call(PyObject *name, PyObject *args)
+{
+    Py_ssize_t name_size;
+    const char *name_text = PyUnicode_AsUTF8AndSize(name, &name_size);
+    struct json_text text = {0};
+    int64_t id = -1;
+    if (name_text && !write_arguments(&text, args)) {
+        id = wexec_call_start(name_text, (uint32_t)name_size, text.bytes, text.size);
+        if (id <= 0) {
+            PyErr_SetString(PyExc_RuntimeError, "the host started no call");
+            id = -1;
+        }
+    }
+    PyMem_Free(text.bytes);
+    return id;
+}
+
+/* An answer that has arrived, as an object or as the exception it stands for. */
+static PyObject *take_answer(int64_t id)
+{
+    int64_t packed = wexec_answer_size(id);
+    if (packed < 0) {
+        PyErr_SetString(PyExc_RuntimeError, "the host has no answer to this call");
+        return NULL;
+    }
+    uint32_t size = (uint32_t)packed;
+    int kind = (int)(packed >> 32);
+    if (kind == ANSWER_BYTES) {
+        PyObject *v = PyBytes_FromStringAndSize(NULL, size);
+        if (v)
+            wexec_answer_read(id, PyBytes_AS_STRING(v), size);
+        return v;
+    }
+    if (size > UINT32_MAX - JSON_SLACK)
+        return PyErr_NoMemory();
+    uint8_t *b = PyMem_Malloc((size_t)size + JSON_SLACK);
+    if (!b)
+        return PyErr_NoMemory();
+    uint32_t got = wexec_answer_read(id, b, size);
+    if (got > size)
+        got = size;
+    memset(b + got, 0, JSON_SLACK);
+    PyObject *v = kind == ANSWER_TEXT ? PyUnicode_DecodeUTF8((char *)b, got, "replace") : json_parse_held(b, got);
+    PyMem_Free(b);
+    if (v && (kind == ANSWER_ERROR || kind == ANSWER_CONTENT)) {
+        PyObject *made = PyObject_CallOneArg(kind == ANSWER_ERROR ? hooks.failure : hooks.content, v);
+        Py_SETREF(v, made);
+        if (v && kind == ANSWER_ERROR) {
+            PyErr_SetObject((PyObject *)Py_TYPE(v), v);
+            Py_CLEAR(v);
+        }
+    }
+    return v;
+}
+
+static PyObject *host_call(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "call(name, arguments)");
+        return NULL;
+    }
+    if (flush_output())
+        return NULL;
+    int64_t id = start_call(args[0], args[1]);
+    if (id < 0)
+        return NULL;
+    if (wexec_call_wait(id, -1) != id) {
+        PyErr_SetString(PyExc_RuntimeError, "the host gave no answer");
+        return NULL;
+    }
+    return take_answer(id);
+}
+
+static PyObject *host_start(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "start(name, arguments)");
+        return NULL;
+    }
+    int64_t id = start_call(args[0], args[1]);
+    return id < 0 ? NULL : PyLong_FromLongLong(id);
+}
+
+static PyObject *host_wait(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "wait(id, timeout_ns)");
+        return NULL;
+    }
+    long long id = PyLong_AsLongLong(args[0]), timeout = PyLong_AsLongLong(args[1]);
+    if (PyErr_Occurred() || (timeout && flush_output()))
+        return NULL;
+    return PyLong_FromLongLong(wexec_call_wait(id, timeout));
+}
+
+static PyObject *host_take(PyObject *self, PyObject *arg)
+{
+    long long id = PyLong_AsLongLong(arg);
+    return PyErr_Occurred() ? NULL : take_answer(id);
+}
+
+static PyObject *host_cancel(PyObject *self, PyObject *arg)
+{
+    long long id = PyLong_AsLongLong(arg);
+    if (PyErr_Occurred())
+        return NULL;
+    wexec_call_cancel(id);
+    Py_RETURN_NONE;
+}
+
+/* finish(kind, value): False where the value is not plain JSON yet. */
+static PyObject *host_finish(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "finish(kind, value)");
+        return NULL;
+    }
+    long kind = PyLong_AsLong(args[0]);
+    if (PyErr_Occurred())
+        return NULL;
+    if (kind == OUTCOME_NONE) {
+        wexec_finish(OUTCOME_NONE, NULL, 0);
+        Py_RETURN_TRUE;
+    }
+    struct json_text text = {0};
+    int failed = json_write(&text, args[1], &value_style);
+    if (!failed)
+        wexec_finish((uint32_t)kind, text.bytes, text.size);
+    PyMem_Free(text.bytes);
+    return PyBool_FromLong(!failed);
+}
+
+static PyObject *host_hooks(PyObject *self, PyObject *args)
+{
+    PyObject *natural, *failure, *content, *prepare, *complete, *failed, *stalled;
+    if (!PyArg_ParseTuple(args, "OOOOOOO", &natural, &failure, &content, &prepare, &complete, &failed, &stalled))
+        return NULL;
+    extern PyObject *_PyThread_StalledError;
+    hooks.natural = Py_NewRef(natural);
+    hooks.failure = Py_NewRef(failure);
+    hooks.content = Py_NewRef(content);
+    hooks.prepare = Py_NewRef(prepare);
+    hooks.complete = Py_NewRef(complete);
+    hooks.failed = Py_NewRef(failed);
+    hooks.flush_name = PyUnicode_InternFromString("flush");
+    hooks.args_name = PyUnicode_InternFromString("args");
+    _PyThread_StalledError = Py_NewRef(stalled);
+    Py_RETURN_NONE;
+}
+
+#define FAST(f) ((PyCFunction)(void (*)(void))(f))
+static PyMethodDef host_methods[] = {
+    {"input", host_input, METH_NOARGS, "the run's input document"},
+    {"call", FAST(host_call), METH_FASTCALL, "a host call and its answer"},
+    {"start", FAST(host_start), METH_FASTCALL, "starts a host call"},
+    {"wait", FAST(host_wait), METH_FASTCALL, "waits for an answer"},
+    {"take", host_take, METH_O, "an answer that has arrived"},
+    {"cancel", host_cancel, METH_O, "gives up a call"},
+    {"finish", FAST(host_finish), METH_FASTCALL, "hands over the outcome"},
+    {"compile", program_compile, METH_VARARGS, "a program's code"},
+    {"hooks", host_hooks, METH_VARARGS, "what the prelude does for the shim"},
+    {0},
+};
+
+static struct PyModuleDef host_module = {PyModuleDef_HEAD_INIT, "_wexec", NULL, -1, host_methods};
+
+PyMODINIT_FUNC PyInit__wexec(void)
+{
+    PyObject *m = PyModule_Create(&host_module);
+    if (m && PyModule_AddFunctions(m, json_methods))
+        Py_CLEAR(m);
+    return m;
+}
