@@ -1,0 +1,108 @@
+// Command bake makes the artefacts of a guest from its raw module: it meters
+// the module, starts it once with its prelude, takes it apart into code and
+// memory image, proves that the two work together, and writes them, compressed,
+// with their digests into manifest.json.
+//
+//	go run ./wasm-modules/bake -guest quickjs -raw FILE [-library FILE]
+//
+// The same input gives the same artefacts, bit for bit. With -compare nothing is
+// written, and what would have been is held against what is committed. With
+// -show the manifest is read for recipes: -show version, -show sources (lines
+// for sha256sum), -show flags.NAME, -show settings.NAME.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	wasmmodules "github.com/wexec/wexec/wasm-modules"
+)
+
+func main() {
+	if err := command(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bake:", err)
+		os.Exit(1)
+	}
+}
+
+func command(args []string) error {
+	set := flag.NewFlagSet("bake", flag.ContinueOnError)
+	name := set.String("guest", "", "the guest's name in the manifest")
+	raw := set.String("raw", "", "the module as its recipe built it")
+	library := set.String("library", "", "the archive of the standard library")
+	top := set.String("top", ".", "top of the repository")
+	compare := set.Bool("compare", false, "write nothing, compare with what is committed")
+	show := set.String("show", "", "print a value of the manifest")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	home := filepath.Join(*top, "wasm-modules")
+	data, err := os.ReadFile(filepath.Join(home, "manifest.json"))
+	if err != nil {
+		return err
+	}
+	m, err := wasmmodules.ParseManifest(data)
+	if err != nil {
+		return err
+	}
+	e := m.Entry(*name)
+	if e == nil {
+		return fmt.Errorf("the manifest has no guest %q", *name)
+	}
+	if *show != "" {
+		return print(e, *show)
+	}
+	if *raw == "" {
+		return fmt.Errorf("-raw FILE is missing")
+	}
+	b := baker{entry: e, top: *top}
+	if b.raw, err = os.ReadFile(*raw); err != nil {
+		return err
+	}
+	if *library != "" {
+		if b.library, err = os.ReadFile(*library); err != nil {
+			return err
+		}
+	}
+	parts, err := b.bake(context.Background())
+	if err != nil {
+		return fmt.Errorf("%s: %w", *name, err)
+	}
+	out := output{home: home, manifest: m, entry: e}
+	if *compare {
+		return out.compare(parts)
+	}
+	return out.write(parts)
+}
+
+// print writes one value of an entry for a recipe.
+func print(e *wasmmodules.Entry, what string) error {
+	group, key, _ := strings.Cut(what, ".")
+	switch group {
+	case "version":
+		fmt.Println(e.Version)
+	case "sources":
+		for _, s := range e.Sources {
+			if s.File != "" {
+				fmt.Printf("%s  %s\n", s.SHA256, s.File)
+			}
+		}
+	case "flags", "settings":
+		values := e.Flags
+		if group == "settings" {
+			values = e.Settings
+		}
+		v, ok := values[key]
+		if !ok {
+			return fmt.Errorf("%s has no %s", e.Name, what)
+		}
+		fmt.Println(v)
+	default:
+		return fmt.Errorf("-show %s is unknown: version, sources, flags.NAME, settings.NAME", what)
+	}
+	return nil
+}

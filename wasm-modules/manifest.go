@@ -1,0 +1,129 @@
+package wasmmodules
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+)
+
+// Manifest is the only home of versions, digests, sources, flags and licences
+// of the guests: the file manifest.json.
+type Manifest struct {
+	Guests []Entry `json:"guests"`
+}
+
+// Entry says everything about one guest. What people decide comes first, what
+// the baker found out after it.
+type Entry struct {
+	Name     string            `json:"name"`
+	Version  string            `json:"version"`
+	Summary  string            `json:"summary"`
+	Sources  []Source          `json:"sources"`
+	Tools    []string          `json:"tools"`              // the toolchain, with versions
+	Flags    map[string]string `json:"flags,omitempty"`    // by step of the recipe
+	Settings map[string]string `json:"settings,omitempty"` // other values that the recipe reads
+	Prelude  string            `json:"prelude,omitempty"`  // folder in the repository, seen as /prelude while the image is made
+	Library  string            `json:"library,omitempty"`  // name of the standard library's archive below /lib
+	First    json.RawMessage   `json:"first,omitempty"`    // input of a run before the image is taken
+	Proof    Proof             `json:"proof"`
+
+	Raw       Digested            `json:"raw"`                      // the module as the recipe built it
+	Pages     uint64              `json:"pages"`                    // of memory in the image
+	Fuel      int64               `json:"fuel"`                     // what the proof used
+	PreludeIs string              `json:"prelude_sha256,omitempty"` // digest over the prelude's files
+	Artefacts map[string]Artefact `json:"artefacts"`
+}
+
+// Source is something that was fetched to build a guest.
+type Source struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	From    string `json:"from"` // a Debian suite and package, or a Go module
+	File    string `json:"file,omitempty"`
+	SHA256  string `json:"sha256"`
+	Licence string `json:"licence"`
+}
+
+// Proof is a program that shows that a guest is what the manifest says.
+type Proof struct {
+	Input json.RawMessage `json:"input"` // the input document, see ABI.md
+	Value json.RawMessage `json:"value"` // what it must give
+}
+
+// Digested is a size and a SHA-256 in hexadecimal.
+type Digested struct {
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// Artefact is a file that is committed, compressed.
+type Artefact struct {
+	Digested
+	File   string   `json:"file"`
+	Packed Digested `json:"packed"`
+}
+
+// The artefacts of a guest, as the manifest names them.
+const (
+	artefactCode     = "code"
+	artefactImage    = "image"
+	artefactSkeleton = "skeleton"
+	artefactLibrary  = "library"
+)
+
+// maxArtefact bounds what is unpacked.
+const maxArtefact = 128 << 20
+
+var plainName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+
+// ParseManifest reads a manifest strictly.
+func ParseManifest(data []byte) (*Manifest, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	var m Manifest
+	if err := dec.Decode(&m); err != nil {
+		return nil, fmt.Errorf("read the manifest of the guests: %w", err)
+	}
+	seen := map[string]bool{}
+	for _, e := range m.Guests {
+		if !plainName.MatchString(e.Name) || seen[e.Name] {
+			return nil, fmt.Errorf("read the manifest of the guests: the name %q is no name or there twice", e.Name)
+		}
+		seen[e.Name] = true
+		for kind, a := range e.Artefacts {
+			if a.Size < 0 || a.Size > maxArtefact || a.Packed.Size < 0 || a.Packed.Size > maxArtefact {
+				return nil, fmt.Errorf("read the manifest of the guests: %s %s: the size is out of range", e.Name, kind)
+			}
+			for _, s := range []string{a.SHA256, a.Packed.SHA256} {
+				if b, err := hex.DecodeString(s); err != nil || len(b) != 32 {
+					return nil, fmt.Errorf("read the manifest of the guests: %s %s: %q is no SHA-256", e.Name, kind, s)
+				}
+			}
+		}
+	}
+	return &m, nil
+}
+
+// JSON is the manifest as it is committed.
+func (m *Manifest) JSON() ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(m); err != nil {
+		return nil, fmt.Errorf("write the manifest of the guests: %w", err)
+	}
+	return buf.Bytes(), nil
+}
+
+// Entry finds a guest by name; nil where there is none.
+func (m *Manifest) Entry(name string) *Entry {
+	for i := range m.Guests {
+		if m.Guests[i].Name == name {
+			return &m.Guests[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+// Package wasmmodules holds the guests: for each a metered, code-only module,
+// the memory image it starts from, and what else it needs, compressed and
+// checked against manifest.json before use. What the guests and the engine say
+// to each other is in ABI.md; how they are built is in a folder each.
+package wasmmodules
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/wexec/wexec/fault"
+)
+
+//go:embed manifest.json artefacts
+var embedded embed.FS
+
+// Module is one guest. Opening it unpacks nothing; each part is unpacked and
+// verified when it is asked for.
+type Module struct {
+	Name    string
+	Version string
+	// Digest names the guest as a whole: code, image and library.
+	Digest string
+	// CodeSHA256, ImageSHA256 and LibrarySHA256 are the digests of the parts,
+	// unpacked. The last is zero where there is no library.
+	CodeSHA256, ImageSHA256, LibrarySHA256 [32]byte
+	// ImageSize and LibrarySize are sizes in bytes, unpacked.
+	ImageSize, LibrarySize uint64
+	// LibraryName is the name of the library's file below /lib, or empty.
+	LibraryName string
+
+	files     fs.FS
+	artefacts map[string]Artefact
+}
+
+var manifest = sync.OnceValues(func() (*Manifest, error) {
+	data, err := embedded.ReadFile("manifest.json")
+	if err != nil {
+		return nil, err
+	}
+	return ParseManifest(data)
+})
+
+// Committed is the manifest inside this program. It must not be changed.
+func Committed() (*Manifest, error) {
+	m, err := manifest()
+	if err != nil {
+		return nil, fault.New(fault.Internal, "%w", err)
+	}
+	return m, nil
+}
+
+// Names are the guests inside this program.
+func Names() []string {
+	m, err := manifest()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range m.Guests {
+		if len(e.Artefacts) > 0 {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// Open opens a guest by name.
+func Open(name string) (*Module, error) {
+	m, err := Committed()
+	if err != nil {
+		return nil, err
+	}
+	return OpenFrom(embedded, m, name)
+}
+
+// OpenFrom opens a guest of a manifest whose artefacts are in files, for those
+// who have just built one.
+func OpenFrom(files fs.FS, m *Manifest, name string) (*Module, error) {
+	e := m.Entry(name)
+	if e == nil || len(e.Artefacts) == 0 {
+		return nil, fault.New(fault.Internal, "there is no guest %q in this program", name)
+	}
+	mod := &Module{Name: e.Name, Version: e.Version, LibraryName: e.Library, files: files, artefacts: e.Artefacts}
+	whole := sha256.New()
+	for _, part := range []struct {
+		kind   string
+		digest *[32]byte
+		size   *uint64
+		must   bool
+	}{
+		{artefactCode, &mod.CodeSHA256, nil, true},
+		{artefactImage, &mod.ImageSHA256, &mod.ImageSize, true},
+		{artefactLibrary, &mod.LibrarySHA256, &mod.LibrarySize, e.Library != ""},
+	} {
+		a, ok := e.Artefacts[part.kind]
+		if !ok {
+			if part.must {
+				return nil, fault.New(fault.Internal, "the guest %s has no %s", name, part.kind)
+			}
+			continue
+		}
+		hex.Decode(part.digest[:], []byte(a.SHA256)) // ParseManifest has seen it
+		if part.size != nil {
+			*part.size = uint64(a.Size)
+		}
+		fmt.Fprintf(whole, "%s %s\n", part.kind, a.SHA256)
+	}
+	mod.Digest = hex.EncodeToString(whole.Sum(nil))
+	return mod, nil
+}
+
+// Code is the metered, code-only module.
+func (m *Module) Code() ([]byte, error) { return m.unpack(artefactCode) }
+
+// Image is the memory that every instance starts from.
+func (m *Module) Image() ([]byte, error) { return m.unpack(artefactImage) }
+
+// Skeleton is the code-only module with every function body left out. A cache
+// that holds the native code of the whole under the skeleton's name loads it
+// without decoding and validating the whole.
+func (m *Module) Skeleton() ([]byte, error) { return m.unpack(artefactSkeleton) }
+
+// Library is the archive of the guest's standard library, the file LibraryName
+// below /lib. It is empty where the guest has none.
+func (m *Module) Library() ([]byte, error) {
+	if m.LibraryName == "" {
+		return nil, nil
+	}
+	return m.unpack(artefactLibrary)
+}
+
+// Verify unpacks every part and holds it against its digest.
+func (m *Module) Verify() error {
+	for kind := range m.artefacts {
+		if _, err := m.unpack(kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Module) unpack(kind string) ([]byte, error) {
+	a, ok := m.artefacts[kind]
+	if !ok {
+		return nil, fault.New(fault.Internal, "the guest %s has no %s", m.Name, kind)
+	}
+	data, err := m.read(a)
+	if err != nil {
+		return nil, fault.New(fault.Internal, "the %s of the guest %s is damaged: %w", kind, m.Name, err).
+			WithHint("nothing of it was run; install wexec again")
+	}
+	return data, nil
+}
+
+// read unpacks an artefact. Nothing is trusted but the digest at the end.
+func (m *Module) read(a Artefact) ([]byte, error) {
+	f, err := m.files.Open("artefacts/" + a.File)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	dec, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxArtefact), zstd.WithDecoderMaxWindow(maxArtefact))
+	if err != nil {
+		return nil, err
+	}
+	defer dec.Close()
+	data := make([]byte, a.Size)
+	if n, err := io.ReadFull(dec, data); err != nil {
+		return nil, fmt.Errorf("it ends after %d of %d bytes: %w", n, a.Size, err)
+	}
+	if n, err := dec.Read(make([]byte, 1)); n > 0 || err != io.EOF {
+		return nil, fmt.Errorf("it goes on after its %d bytes", a.Size)
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != a.SHA256 {
+		return nil, fmt.Errorf("its digest is %x and not %s", sum, a.SHA256)
+	}
+	return data, nil
+}
