@@ -144,7 +144,7 @@ func (s *Settings) readFolder(env *Environment, dir string, origin policy.Origin
 		mcps = []string{filepath.Join(dir, ".mcp.json")}
 	}
 	for _, p := range policies {
-		if err := s.addPolicy(p, origin, trusted); err != nil {
+		if err := s.addPolicy(env, p, origin, trusted); err != nil {
 			return err
 		}
 	}
@@ -216,13 +216,16 @@ func (s *Settings) take(f *file, dir, path string, origin policy.Origin, trusted
 
 // addPolicy reads a policy file. An untrusted one has to be well formed and
 // says nothing.
-func (s *Settings) addPolicy(path string, origin policy.Origin, trusted bool) error {
+func (s *Settings) addPolicy(env *Environment, path string, origin policy.Origin, trusted bool) error {
 	data, err := readBounded(path)
 	if err != nil {
 		return err
 	}
-	p, err := policy.Parse(path, data)
+	p, err := policy.Parse(env.shown(path), data)
 	if err != nil {
+		return err
+	}
+	if p, err = p.Resolve(filepath.Dir(path), env.Home); err != nil {
 		return err
 	}
 	if trusted {
@@ -281,7 +284,7 @@ func (s *Settings) readEnvironment(env *Environment) error {
 		s.set("limits."+row.Key, row.Value, origin)
 	}
 	for _, p := range env.list("WEXEC_POLICY") {
-		if err := s.addPolicy(absolute(env.Dir, p), policy.Named, true); err != nil {
+		if err := s.addPolicy(env, absolute(env.Dir, p), policy.Named, true); err != nil {
 			return err
 		}
 	}
@@ -315,7 +318,7 @@ func (s *Settings) readFlags(env *Environment, f Flags) error {
 		s.set("limits."+row.Key, row.Value, origin)
 	}
 	for _, p := range f.Policy {
-		if err := s.addPolicy(absolute(env.Dir, p), policy.Named, true); err != nil {
+		if err := s.addPolicy(env, absolute(env.Dir, p), policy.Named, true); err != nil {
 			return err
 		}
 	}

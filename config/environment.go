@@ -132,3 +132,12 @@ func exists(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
 }
+
+// shown is a path as messages name it: relative where it lies below the working
+// folder.
+func (e *Environment) shown(path string) string {
+	if rel, err := filepath.Rel(e.Dir, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
