@@ -1,6 +1,12 @@
 // The exceptions of host calls, and what becomes of an exception that ends a
-// program: its place in the program's own text, its stack, and a hint.
+// program: its code, its place in the program's own text, its stack.
 ($) => {
+  const define = (target, name, value) =>
+    Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
+  $.define = define;
+  // puts a global where scripts expect it: not enumerable, replaceable
+  $.expose = (name, value) => define(globalThis, name, value);
+
   class ToolError extends Error {
     constructor(message, fields) {
       super(message);
@@ -10,18 +16,110 @@
     }
   }
   class PolicyError extends ToolError {}
-  class GuestFault extends Error {} // guest.result, guest.stalled: never seen by programs
-  for (const type of [ToolError, PolicyError, GuestFault]) {
-    Object.defineProperty(type.prototype, 'name', { value: type.name, writable: true, configurable: true });
-  }
+  // guest.result and guest.stalled: programs never see one
+  class GuestFault extends ToolError {}
+  for (const type of [ToolError, PolicyError, GuestFault]) define(type.prototype, 'name', type.name);
   $.ToolError = ToolError;
   $.PolicyError = PolicyError;
+  $.expose('ToolError', ToolError);
+  $.expose('PolicyError', PolicyError);
 
-  $.hook('error', (answer) => {
-    const fields = answer !== null && typeof answer === 'object' ? answer : {};
-    const code = String(fields.code || 'internal');
-    const message = String(fields.message || 'the call failed');
+  // the exception for {code, message, hint, tool, rule}
+  $.failure = (answer) => {
+    const fields = answer !== null && typeof answer === 'object' ? { ...answer } : {};
+    if (typeof fields.code !== 'string' || fields.code === '') fields.code = 'internal';
+    for (const key of ['tool', 'hint', 'rule']) if (typeof fields[key] !== 'string') delete fields[key];
+    const { code } = fields;
     const type = code.startsWith('denied.') ? PolicyError : code.startsWith('guest.') ? GuestFault : ToolError;
-    return new type(message, fields.code ? fields : { ...fields, code });
+    const error = new type(typeof fields.message === 'string' ? fields.message : 'the call failed', fields);
+    delete error.stack; // it would be the prelude's; the place of the call takes its place
+    return error;
+  };
+  $.hook('error', $.failure);
+
+  const frame = /^ {4}at (?:.* \()?(.+?):(\d+):(\d+)\)?$/m;
+
+  // {file, line, column} of an error, as far as it tells
+  const placeOf = (error, file) => {
+    const own = (key) => (Object.hasOwn(error, key) ? error[key] : undefined);
+    if (typeof own('lineNumber') === 'number' && own('lineNumber') > 0) {
+      return { file: own('fileName') || file, line: own('lineNumber'), column: own('columnNumber') };
+    }
+    const found = frame.exec(typeof error.stack === 'string' ? error.stack : '');
+    return found ? { file: found[1], line: Number(found[2]), column: Number(found[3]) } : {};
+  };
+
+  const textOf = (value) => {
+    try {
+      return typeof value === 'string' ? value : $.inspect(value);
+    } catch {
+      return 'a value that cannot be shown';
+    }
+  };
+
+  // An error outcome of the ABI. The program may have thrown anything.
+  const describe = (error, input) => {
+    const isError = $.kind(error) === 'Error' || error instanceof Error;
+    const outcome = { code: 'guest.exception' };
+    const file = (input && input.file) || '';
+    if (!isError) {
+      outcome.name = 'Error';
+      outcome.message = error === null ? 'null' : textOf(error);
+      return outcome;
+    }
+    outcome.name = String(error.name);
+    outcome.message = String(error.message);
+    const place = placeOf(error, file);
+    if (error instanceof ToolError && error.code) {
+      outcome.code = String(error.code);
+      for (const key of ['tool', 'rule', 'hint']) if (error[key]) outcome[key] = String(error[key]);
+      if (error instanceof GuestFault) delete outcome.name;
+    } else if (typeof error.fault === 'string' && $.faults.has(error)) {
+      outcome.code = error.fault;
+    } else if (outcome.name === 'SyntaxError' && Object.hasOwn(error, 'fileName') && !String(place.file).startsWith('<')) {
+      outcome.code = 'guest.syntax';
+    }
+    if (!input && outcome.code === 'guest.exception') outcome.code = 'internal';
+    if (place.line > 0) {
+      outcome.file = String(place.file);
+      outcome.line = place.line;
+      if (place.column > 0) outcome.column = place.column;
+      const text = $.sourceLine(input, outcome.file, place.line);
+      if (text !== undefined) outcome.text = text;
+    }
+    let stack = typeof error.stack === 'string' ? error.stack : '';
+    for (let cause = error.cause, depth = 0; cause !== undefined && depth < 5; depth++) {
+      stack += `\ncaused by: ${cause instanceof Error ? cause.stack : textOf(cause)}`;
+      cause = cause instanceof Error ? cause.cause : undefined;
+    }
+    if (stack && !(error instanceof GuestFault)) outcome.stack = stack.slice(0, 16384);
+    if (!outcome.hint) {
+      const hint = (error.hint && typeof error.hint === 'string' && error.hint) || $.hintFor(outcome, input);
+      if (hint) outcome.hint = hint;
+    }
+    return outcome;
+  };
+  $.faults = new WeakSet(); // errors of the prelude whose .fault is theirs
+
+  $.sourceLine = (input, file, line) => {
+    let code;
+    if (input && file === input.file) code = input.code;
+    else if ($.readSource) code = $.readSource(file);
+    if (typeof code !== 'string') return undefined;
+    let start = 0;
+    for (let n = 1; n < line; n++) {
+      start = code.indexOf('\n', start) + 1;
+      if (start === 0) return undefined;
+    }
+    const end = code.indexOf('\n', start);
+    return code.slice(start, Math.min(end < 0 ? code.length : end, start + 1000)).replace(/\r$/, '');
+  };
+
+  $.hook('describe', (error, input) => {
+    try {
+      return describe(error, input);
+    } catch {
+      return { code: 'guest.exception', name: 'Error', message: 'the program failed with an error that cannot be read' };
+    }
   });
 };

@@ -58,7 +58,7 @@ APT::Sandbox::User "root";
 EOF
 
 fetched() {
-  echo "$digests" | sed '/^$/d' | (cd "$work/download" && sha256sum --check --status -)
+  echo "$digests" | sed '/^$/d' | (cd "$work/download" && sha256sum --check --status - 2>/dev/null)
 }
 if ! fetched; then
   (

@@ -1,0 +1,97 @@
+// Hints for the mistakes that agents make.
+($) => {
+  const missing = {
+    require: "there is no require here: use import, for example import { readFile } from 'fs/promises'",
+    module: 'there is no module.exports here: return the value, or export default it',
+    exports: 'there is no exports here: return the value, or export default it',
+    process: 'there is no process here: args holds the arguments, env the environment, console.log prints, return ends',
+    __dirname: "there is no __dirname here: '/tmp' is the folder for files",
+    __filename: 'there is no __filename here',
+    Buffer: 'there is no Buffer here: use Uint8Array, TextEncoder, TextDecoder, atob and btoa',
+    window: 'there is no browser here: globalThis holds the globals',
+    document: 'there is no browser here, and no page to look at',
+    localStorage: "nothing is kept between runs: use files below '/tmp' within one",
+    XMLHttpRequest: 'use fetch, where the policy grants the host',
+    axios: 'there are no packages here: use fetch, where the policy grants the host',
+    alert: 'nobody looks at the screen: use console.log, or return the value',
+    prompt: 'nobody can be asked: the caller passes args',
+    _: 'lodash is not here: arrays, objects and Object.groupBy do most of it',
+    Deno: 'this is neither Deno nor Node: see the globals in the documentation',
+    Bun: 'this is neither Bun nor Node: see the globals in the documentation',
+    print: 'use console.log',
+    None: 'this is Python: set the language to python, or write null',
+    True: 'this is Python: set the language to python, or write true',
+    False: 'this is Python: set the language to python, or write false',
+    len: 'this is Python: set the language to python, or use .length',
+    input: 'nobody can be asked: the caller passes args, and stdin.text() reads the input',
+  };
+
+  const looksPython = /^\s*(?:def \w+\(.*\)\s*(?:->.*)?:|from [\w.]+ import |import \w+(?: as \w+)?\s*$|elif |for \w+ in .*:\s*$|if .*[^{]:\s*$|print ["'])/m;
+  const looksTyped = /^\s*(?:interface \w+|type \w+ =|enum \w+|declare |namespace \w+|abstract class)|(?:const|let|var) \w+\s*:\s*[\w<>[\]{}|]+\s*=|\(\s*\w+\??\s*:\s*\w[^)]*\)\s*(?::|=>|\{)|\bas (?:const|any|string|number|unknown)\b|\bsatisfies\b/;
+
+  const forSyntax = (outcome, code) => {
+    const line = outcome.text || '';
+    if (/[\u2018\u2019\u201c\u201d\u00ab\u00bb]/.test(line)) return 'the line has typographic quotes: write \' or "';
+    if (/^\s*```/m.test(code)) return 'the code contains Markdown fences (```): pass the code alone';
+    if (/\u00a0|\u200b|\ufeff/.test(line)) return 'the line has an invisible character, such as a no-break space';
+    if (looksPython.test(line) || (looksPython.test(code) && !/[;{}]/.test(code))) return 'this looks like Python: set the language to python';
+    if (looksTyped.test(line)) return 'this looks like TypeScript: set the language to typescript';
+    if (/^\s*(?:return\s*\(?\s*)?<[A-Za-z]/.test(line)) return 'JSX is not supported: build the text with template strings';
+    if (/\bawait\b/.test(line) && /await|unexpected token|expecting/.test(outcome.message)) {
+      return 'await works at the top level and in async functions: is the function around it marked async?';
+    }
+    if (/^\s*import\b/.test(line)) return 'import declarations belong to the top level; elsewhere use await import(…)';
+    return undefined;
+  };
+
+  const forgotAwait = (input) => {
+    const servers = ['tools\\.\\w+', ...(Array.isArray(input.servers) ? input.servers.filter((s) => /^\w+$/.test(s)) : [])];
+    const call = new RegExp(`=\\s*(?:${servers.join('|')})\\.\\w+\\(`);
+    return call.test(input.code);
+  };
+
+  $.hintFor = (outcome, input) => {
+    const code = input && typeof input.code === 'string' ? input.code : '';
+    const { message } = outcome;
+    if (outcome.code === 'guest.syntax') return forSyntax(outcome, code);
+    if (outcome.name === 'ReferenceError') {
+      const name = /^(\S+) is not defined$/.exec(message);
+      if (!name) return undefined;
+      if (Object.hasOwn(missing, name[1])) return missing[name[1]];
+      const near = $.nearest(name[1], [...Object.getOwnPropertyNames(globalThis), ...((input && input.servers) || [])]);
+      return near ? `did you mean ${near}?` : undefined;
+    }
+    if (outcome.name === 'TypeError') {
+      if (forgotAwait(input || { code: '' }) && /undefined|not a function|not iterable/.test(message)) {
+        return 'a tool call gives a promise: write await before it';
+      }
+      if (/^(?:cannot read propert|Cannot read propert)/.test(message)) {
+        return 'the value is missing: use ?. where it may be, or look at it with console.log';
+      }
+    }
+    return undefined;
+  };
+
+  // the nearest of the names by edit distance, undefined if none is near
+  $.nearest = (name, names) => {
+    const wanted = String(name).toLowerCase();
+    let best, least = Math.min(3, Math.max(1, wanted.length >> 2) + 1);
+    for (const candidate of names) {
+      const text = candidate.toLowerCase();
+      if (Math.abs(text.length - wanted.length) >= least || text.length < 2) continue;
+      let row = Array.from({ length: text.length + 1 }, (_, i) => i);
+      for (let i = 1; i <= wanted.length; i++) {
+        const next = [i];
+        for (let j = 1; j <= text.length; j++) {
+          next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (wanted[i - 1] === text[j - 1] ? 0 : 1));
+        }
+        row = next;
+      }
+      if (row[text.length] < least) {
+        best = candidate;
+        least = row[text.length];
+      }
+    }
+    return best;
+  };
+};

@@ -1,0 +1,269 @@
+// Tools: `tools.<server>.<tool>`, every server by its own name, and the helpers
+// around calls. Names are resolved by the host, so reading one never fails.
+($) => {
+  const { call, define } = $;
+
+  // kinds of objects that are values, not sets of named arguments
+  const values = new Set(['Array', 'Date', 'Set', 'RegExp', 'Error', 'ArrayBuffer', 'DataView', 'Promise',
+    'Number', 'String', 'Boolean', 'Uint8Array', 'Uint8ClampedArray', 'Int8Array', 'Int16Array', 'Uint16Array',
+    'Int32Array', 'Uint32Array', 'Float32Array', 'Float64Array', 'BigInt64Array', 'BigUint64Array']);
+
+  // what a call sends: an object by keyword, an array by position
+  const pack = (list) => {
+    while (list.length > 0 && list[list.length - 1] === undefined) list.pop();
+    if (list.length === 0) return {};
+    const [only] = list;
+    if (list.length === 1 && typeof only === 'object' && only !== null && !values.has($.kind(only))) return only;
+    return list;
+  };
+
+  const newTool = (name, owner) => {
+    const tool = (...list) => call(name, pack(list));
+    define(tool, 'name', name);
+    // what people write who take a tool for an object: tool.call({…})
+    define(tool, 'call', (...list) =>
+      (list.length > 1 && (list[0] === owner || list[0] === null || list[0] === undefined || list[0] === $.tools)
+        ? tool(...list.slice(1)) : tool(...list)));
+    define(tool, 'toString', () => `tool ${name}`);
+    return tool;
+  };
+
+  const names = (server) => {
+    const list = $.callNow('wexec:names', server === undefined ? {} : { server });
+    return Array.isArray(list) ? list.filter((name) => typeof name === 'string') : [];
+  };
+
+  // names that ask what an object is, not for a tool
+  const reserved = new Set(['then', 'toJSON', 'constructor', 'prototype', 'toString', 'valueOf', 'hasOwnProperty',
+    'inspect', '$$typeof', 'asymmetricMatch', '__proto__']);
+
+  // An object whose every property is what make(name) gives, and whose keys are
+  // what list() knows. It can be called, which is an error that says so.
+  const namespace = (title, make, list) => {
+    const known = new Map();
+    const target = () => {};
+    define(target, 'name', title);
+    return new Proxy(target, {
+      get(_, name) {
+        if (typeof name === 'symbol') return name === Symbol.toStringTag ? title : undefined;
+        if (known.has(name)) return known.get(name);
+        if (name === 'toString') return () => `[${title}]`;
+        if (reserved.has(name)) return undefined;
+        const made = make(name);
+        known.set(name, made);
+        return made;
+      },
+      set: () => false,
+      has: (_, name) => typeof name === 'string' && list().includes(name),
+      ownKeys: () => list(),
+      getOwnPropertyDescriptor: (_, name) =>
+        (typeof name === 'string' && list().includes(name)
+          ? { value: make(name), writable: false, enumerable: true, configurable: true } : undefined),
+      deleteProperty: () => false,
+      defineProperty: () => false,
+      apply: (_, self, given) => call(title, pack(given)),
+    });
+  };
+  $.namespaces = new WeakMap(); // proxies, for console.log
+
+  const newServer = (server) => {
+    let list;
+    const proxy = namespace(server, (name) => newTool(`${server}.${name}`, proxy), () => (list ??= names(server)));
+    $.namespaces.set(proxy, `[server ${server}]`);
+    return proxy;
+  };
+
+  let servers = new Map();
+  $.server = (name) => {
+    if (!servers.has(name)) servers.set(name, newServer(name));
+    return servers.get(name);
+  };
+  const helpers = {};
+  $.helpers = helpers;
+  $.tools = namespace('tools', (name) => {
+    if (Object.hasOwn(helpers, name)) return helpers[name];
+    const flat = /^mcp__(.+?)__(.+)$/.exec(name);
+    if (flat) return newTool(`${flat[1]}.${flat[2]}`);
+    return name.includes('.') ? newTool(name) : $.server(name);
+  }, () => $.serverNames);
+  $.namespaces.set($.tools, '[tools]');
+  $.serverNames = [];
+  $.expose('tools', $.tools);
+
+  // {$bytes} in a content list stands for bytes
+  const withBytes = (value) => {
+    if (Array.isArray(value)) return value.map(withBytes);
+    if (value === null || typeof value !== 'object') return value;
+    const keys = Object.keys(value);
+    if (keys.length === 1 && keys[0] === '$bytes' && typeof value.$bytes === 'string') return $.fromBase64(value.$bytes);
+    for (const key of keys) value[key] = withBytes(value[key]);
+    return value;
+  };
+  $.hook('content', withBytes);
+
+  // ---- finding tools ----
+  helpers.searchTools = (query, options, detail) => {
+    const given = typeof options === 'object' && options !== null ? options : { limit: options, detail };
+    const { limit = 10, detail: wanted = 'summary' } = given;
+    return call('wexec:search', { query: String(query ?? ''), limit, detail: wanted });
+  };
+  helpers.describeTool = (name) =>
+    call('wexec:describe', { name: typeof name === 'function' ? name.name : String(name) });
+  helpers.search_tools = helpers.searchTools;
+  helpers.describe_tool = helpers.describeTool;
+
+  // ---- branches that may fail ----
+  const sleep = (ms) => new Promise((resolve) => { $.startTimer(resolve, ms, false, true, []); });
+  $.sleep = sleep;
+
+  const inTime = (promise, ms) => {
+    if (!(ms > 0)) return promise;
+    let timer;
+    const late = new Promise((_, reject) => {
+      timer = $.startTimer(() => reject(new ToolError(`no answer within ${ms} ms`, { code: 'tool.timeout' })), ms, false, true, []);
+    });
+    return Promise.race([promise, late]).finally(() => $.stopTimer(timer));
+  };
+
+  helpers.attempt = async (fn, options = {}) => {
+    const { retries = 2, backoff = 200, jitter = 0.2, retryOn, timeout, fallback } = options;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await inTime(Promise.resolve(typeof fn === 'function' ? fn(attempt) : fn), timeout);
+      } catch (error) {
+        const again = attempt < retries && typeof fn === 'function' && wanted(error, retryOn);
+        if (!again) {
+          if (!('fallback' in options)) throw error;
+          return typeof fallback === 'function' ? fallback(error) : fallback;
+        }
+        const pause = backoff * 2 ** attempt;
+        await sleep(pause + pause * jitter * Math.random());
+      }
+    }
+  };
+
+  // A denial and an unknown tool stay what they are however often one asks.
+  const wanted = (error, retryOn) => {
+    if (typeof retryOn === 'function') return Boolean(retryOn(error));
+    const code = error && error.code;
+    if (Array.isArray(retryOn)) return retryOn.includes(code);
+    if (typeof retryOn === 'string') return retryOn === code;
+    return !(error instanceof PolicyError) && !['tool.unknown', 'tool.invalid_args'].includes(code);
+  };
+
+  const settled = async (branch) => {
+    try {
+      return { ok: true, value: await (typeof branch === 'function' ? branch() : branch) };
+    } catch (error) {
+      const seen = error instanceof Error ? error : new Error(String(error));
+      return { ok: false, error: { code: seen.code ?? 'guest.exception', tool: seen.tool ?? null,
+        message: seen.message, hint: seen.hint ?? null } };
+    }
+  };
+  helpers.settle = async (branches) => {
+    if (typeof branches === 'object' && branches !== null && typeof branches[Symbol.iterator] !== 'function') {
+      const keys = Object.keys(branches);
+      const results = await Promise.all(keys.map((key) => settled(branches[key])));
+      return Object.fromEntries(keys.map((key, i) => [key, results[i]]));
+    }
+    return Promise.all([...branches].map(settled));
+  };
+
+  // ---- many calls ----
+  helpers.mapLimit = async (items, limit, fn) => {
+    if (typeof limit === 'function') [limit, fn] = [fn ?? 8, limit];
+    const list = [...items];
+    const results = new Array(list.length);
+    let next = 0;
+    const worker = async () => {
+      while (next < list.length) {
+        const i = next++;
+        results[i] = await fn(list[i], i);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.max(1, Math.min(limit, list.length)) }, worker));
+    return results;
+  };
+
+  // The items of every page. Follows the cursors and page numbers of real
+  // servers: what an answer names as the next cursor goes into the argument of
+  // the same family; without one, page numbers count up while pages are full.
+  const cursors = [
+    ['nextCursor', 'cursor'], ['next_cursor', 'cursor'], ['nextPageToken', 'pageToken'], ['next_page_token', 'page_token'],
+    ['nextToken', 'nextToken'], ['next_token', 'next_token'], ['endCursor', 'after'], ['end_cursor', 'after'],
+    ['cursor', 'cursor'], ['continuation', 'continuation'], ['nextPage', 'page'], ['next_page', 'page'],
+  ];
+  const itemsOf = (page) => {
+    if (Array.isArray(page)) return page;
+    if (page === null || typeof page !== 'object') return [];
+    for (const key of ['items', 'results', 'data', 'values', 'records', 'entries', 'nodes', 'rows']) {
+      if (Array.isArray(page[key])) return page[key];
+    }
+    return Object.values(page).find(Array.isArray) ?? [];
+  };
+  const cursorOf = (page) => {
+    if (page === null || typeof page !== 'object' || Array.isArray(page)) return undefined;
+    for (const part of [page, page.pageInfo, page.page_info, page.pagination, page.paging, page.meta, page.response_metadata]) {
+      if (part === null || typeof part !== 'object') continue;
+      if (part.hasNextPage === false || part.has_next_page === false || part.has_more === false || part.hasMore === false) return null;
+      for (const [from, to] of cursors) {
+        const value = part[from];
+        if ((typeof value === 'string' && value !== '') || typeof value === 'number') return [to, value];
+      }
+    }
+    return undefined;
+  };
+  helpers.pages = (tool, given = {}, options = {}) => {
+    const { limit = Infinity, maxPages = 100 } = options;
+    const ask = typeof tool === 'string' ? newTool(tool) : tool;
+    const walk = async function* () {
+      let request = { ...given }, count = 0, first;
+      for (let n = 0; n < maxPages; n++) {
+        const page = await ask(request);
+        const items = itemsOf(page);
+        for (const item of items) {
+          if (count++ >= limit) return;
+          yield item;
+        }
+        const cursor = cursorOf(page);
+        if (cursor === null || items.length === 0) return;
+        if (cursor) {
+          if (request[cursor[0]] === cursor[1]) return;
+          request = { ...request, [cursor[0]]: cursor[1] };
+          continue;
+        }
+        const size = Number(given.per_page ?? given.perPage ?? given.page_size ?? given.pageSize ?? given.limit);
+        first ??= items.length;
+        if (!('page' in given) && !(size > 0)) return;
+        if (items.length < (size > 0 ? size : first)) return;
+        request = { ...request, page: Number(request.page ?? 1) + 1 };
+      }
+    };
+    const iterator = walk();
+    // `await pages(…)` gives all of them at once
+    iterator.then = (resolve, reject) => {
+      delete iterator.then;
+      return (async () => {
+        const all = [];
+        for await (const item of iterator) all.push(item);
+        return all;
+      })().then(resolve, reject);
+    };
+    return iterator;
+  };
+
+  helpers.progress = (done, total, text) => {
+    const report = typeof done === 'object' && done !== null ? done : { done, total, text };
+    call('wexec:progress', report).catch(() => {});
+  };
+  helpers.map_limit = helpers.mapLimit;
+
+  const pii = (op) => (...list) => call('wexec:pii', { op, values: list });
+  helpers.pii = { kind: pii('kind'), equal: pii('equal'), domain: pii('domain') };
+  helpers.ToolError = ToolError;
+  helpers.PolicyError = PolicyError;
+  for (const name of Object.keys(helpers)) {
+    if (typeof helpers[name] === 'function' && !(name in globalThis)) $.expose(name, helpers[name]);
+  }
+  $.expose('pii', helpers.pii);
+};

@@ -1,0 +1,22 @@
+// Before a program: its arguments, environment, input and servers.
+($) => {
+  // Fences of Markdown around the whole code go; its lines keep their numbers.
+  const unfenced = (code) => {
+    const fenced = /^(\s*)```[\w+-]*[ \t]*(\r?\n[^]*?\n)[ \t]*```\s*$/.exec(code);
+    return fenced && !/^[ \t]*```/m.test(fenced[2]) ? fenced[1] + fenced[2] : code;
+  };
+
+  $.hook('begin', (input) => {
+    if (typeof input.code !== 'string') throw new TypeError('the input has no code');
+    if (typeof input.file !== 'string') input.file = 'main.js';
+    const first = input.code.charCodeAt(0);
+    if (first === 0x60 || first === 10 || first === 13 || first === 32) input.code = unfenced(input.code);
+    $.input = input;
+    globalThis.args = input.args === undefined ? {} : input.args;
+    globalThis.env = input.env ?? {};
+    const servers = Array.isArray(input.servers) ? input.servers : [];
+    $.serverNames = servers;
+    for (const name of servers) if (!(name in globalThis)) $.expose(name, $.server(name));
+    if (!input.fetch && $.withoutFetch) $.withoutFetch();
+  });
+};
