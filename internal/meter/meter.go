@@ -22,8 +22,8 @@
 // loop without the loops inside it), at most 64 of them, since large regions
 // are the switches of interpreters of which one arm is taken. Loop-free
 // functions of at most 100 instructions carry no charge of their own, their
-// callers pay. On a straight line of more than 512 instructions, and on any
-// path of more than 2048, a further charge is made. Growing memory and tables,
+// callers pay. On a straight line of more than 256 instructions, and on any
+// path of more than 512, a further charge is made. Growing memory and tables,
 // bulk operations, indirect calls and calls of imports have weights of their
 // own, see [Weights].
 //
@@ -95,8 +95,8 @@ const (
 const (
 	regionCap   = 64   // the most that a function entry or a loop header costs
 	leafMax     = 100  // the largest function without a charge of its own
-	lineMax     = 512  // instructions on a straight line between two charges
-	pathMax     = 2048 // instructions on any path between two charges
+	lineMax     = 256  // instructions on a straight line between two charges
+	pathMax     = 512  // instructions on any path between two charges
 	throughMax  = 4096 // instructions a function may stand for without a look at the level
 	refFuncCost = 32   // ref.func leaves compiled code
 	growCost    = 100  // so do memory.grow and table.grow

@@ -185,7 +185,7 @@ func (m *module) nameSection(b []byte) []byte {
 		var body []byte
 		switch id {
 		case 0:
-			body = sub.b
+			body = appendName(nil, sub.name())
 		case 1:
 			n := sub.count("names", maxFunctions)
 			body = appendU32(nil, n)
@@ -193,11 +193,11 @@ func (m *module) nameSection(b []byte) []byte {
 				f := sub.index("function", m.funcs())
 				body = appendName(appendU32(body, m.moved(f)), sub.name())
 			}
-			if sub.done() != nil {
-				return nil
-			}
 		default:
 			continue
+		}
+		if sub.done() != nil {
+			return nil
 		}
 		out = append(appendU32(append(out, id), uint32(len(body))), body...)
 	}
