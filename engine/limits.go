@@ -1,15 +1,8 @@
 package engine
 
-import "time"
+import "github.com/wexec/wexec/policy"
 
-// Limits bound a run. Zero means the default, never unlimited.
-type Limits struct {
-	Fuel      int64
-	Memory    int64
-	Time      time.Duration
-	Output    int64
-	ToolCalls int
-	Parallel  int
-	HostBytes int64
-	Recursion int
-}
+// Limits bound a run. Zero means the default, never unlimited. What holds is
+// the smallest that any layer of a policy says; a request may raise a default,
+// and never what a policy says.
+type Limits = policy.Limits

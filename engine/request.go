@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
 )
 
 // Languages a [Request] may name. Short spellings ("js", "ts", "py") mean the
@@ -69,6 +70,20 @@ type Request struct {
 
 	// ID is the run's id. Empty means a fresh one.
 	ID string `json:"-"`
+	// Table is what the program may reach, in place of the engine's own: one
+	// for each tenant.
+	Table *hostfns.Table `json:"-"`
+	// Asker is asked where the policy says ask. Nil means the table's.
+	Asker hostfns.Asker `json:"-"`
+	// Env is the environment the program may see, as far as the policy lets it
+	// through.
+	Env map[string]string `json:"-"`
+	// Dir is the folder of the host from which relative paths of files start.
+	// Empty means none.
+	Dir string `json:"-"`
+	// DryRun answers every call of a tool with null, after it was decided and
+	// listed.
+	DryRun bool `json:"-"`
 	// Stdin is read where Input is nil. A run that reads it is never answered
 	// from the result cache.
 	Stdin io.Reader `json:"-"`

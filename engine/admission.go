@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// admission decides which runs may use a core. A run enters once, gives its
+// core away while it waits for the host, and leaves at its end. New runs wait
+// in turn, fairly between actors; a run that comes back from waiting goes
+// first, since it holds memory.
+type admission struct {
+	mu     sync.Mutex
+	free   int // cores nobody uses
+	back   []*ticket
+	queues map[string][]*ticket // by actor
+	turns  []string             // actors with somebody in the queue, next first
+	queued int
+	max    int         // of queued
+	room   func() bool // whether the memory in flight lets another run start
+}
+
+// ticket is one wait for a core.
+type ticket struct {
+	ready chan struct{} // closed when the core is ours
+	actor string
+}
+
+func newAdmission(cores, queue int, room func() bool) *admission {
+	return &admission{free: cores, max: queue, queues: map[string][]*ticket{}, room: room}
+}
+
+// enter waits for a core. Where the queue is full it is limit.busy at once;
+// waiting is told how many are before it, where it has to wait.
+func (a *admission) enter(ctx context.Context, actor string, waiting func(before int)) error {
+	a.mu.Lock()
+	if a.free > 0 && a.queued == 0 && len(a.back) == 0 && a.room() {
+		a.free--
+		a.mu.Unlock()
+		return nil
+	}
+	if a.queued >= a.max {
+		n := a.queued
+		a.mu.Unlock()
+		return fault.New(fault.LimitBusy, "%d runs are waiting already", n).
+			WithHint("try again later, or allow a longer queue in the engine's configuration")
+	}
+	t := &ticket{ready: make(chan struct{}), actor: actor}
+	if len(a.queues[actor]) == 0 {
+		a.turns = append(a.turns, actor)
+	}
+	a.queues[actor] = append(a.queues[actor], t)
+	before := a.queued
+	a.queued++
+	a.mu.Unlock()
+	if waiting != nil {
+		waiting(before)
+	}
+	return a.wait(ctx, t)
+}
+
+// leave gives the core to the next one.
+func (a *admission) leave() {
+	a.mu.Lock()
+	a.free++
+	a.next()
+	a.mu.Unlock()
+}
+
+// comeBack waits for a core after the run gave its own away.
+func (a *admission) comeBack(ctx context.Context) error {
+	a.mu.Lock()
+	if a.free > 0 && len(a.back) == 0 {
+		a.free--
+		a.mu.Unlock()
+		return nil
+	}
+	t := &ticket{ready: make(chan struct{})}
+	a.back = append(a.back, t)
+	a.mu.Unlock()
+	return a.wait(ctx, t)
+}
+
+// look hands out cores after the memory in flight has changed.
+func (a *admission) look() {
+	a.mu.Lock()
+	a.next()
+	a.mu.Unlock()
+}
+
+// waiting is how many runs are in the queue.
+func (a *admission) waiting() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.queued
+}
+
+func (a *admission) wait(ctx context.Context, t *ticket) error {
+	select {
+	case <-t.ready:
+		return nil
+	case <-ctx.Done():
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	select {
+	case <-t.ready: // the core came first: pass it on
+		a.free++
+	default:
+		a.forget(t)
+	}
+	a.next()
+	return context.Cause(ctx)
+}
+
+// next hands out free cores. The lock is held.
+func (a *admission) next() {
+	for a.free > 0 && len(a.back) > 0 {
+		t := a.back[0]
+		a.back = a.back[1:]
+		a.grant(t)
+	}
+	for a.free > 0 && len(a.turns) > 0 && a.room() {
+		actor := a.turns[0]
+		t := a.queues[actor][0]
+		a.forget(t)
+		if len(a.queues[actor]) > 0 { // its next one waits for everybody's turn
+			a.turns = append(slices.DeleteFunc(a.turns, func(s string) bool { return s == actor }), actor)
+		}
+		a.grant(t)
+	}
+}
+
+// grant gives t a core. The lock is held.
+func (a *admission) grant(t *ticket) {
+	a.free--
+	close(t.ready)
+}
+
+// forget takes t out of its queue. The lock is held.
+func (a *admission) forget(t *ticket) {
+	same := func(o *ticket) bool { return o == t }
+	if i := slices.IndexFunc(a.back, same); i >= 0 {
+		a.back = slices.Delete(a.back, i, i+1)
+		return
+	}
+	q := a.queues[t.actor]
+	i := slices.IndexFunc(q, same)
+	if i < 0 {
+		return
+	}
+	a.queued--
+	if len(q) > 1 {
+		a.queues[t.actor] = slices.Delete(q, i, i+1)
+		return
+	}
+	delete(a.queues, t.actor)
+	a.turns = slices.DeleteFunc(a.turns, func(s string) bool { return s == t.actor })
+}

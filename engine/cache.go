@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/tetratelabs/wazero"
+
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/snapshot"
+	wasmmodules "github.com/wexec/wexec/wasm-modules"
+)
+
+// A Cache holds what is costly to make: compiled guests, their memory images,
+// outputs of the TypeScript compiler, results. Several engines of one process
+// may share one, and several processes one folder. It is closed by whoever
+// opened it, after its engines.
+//
+// The folder:
+//
+//	code/      native code of the guests, in wazero's own format
+//	images/    memory images, mapped by every instance
+//	outputs/   what the TypeScript compiler made of a program
+//	results/   values of programs that certainly give them again
+//	catalogue/ the digest of each table's catalogue, as it was last known
+//
+// Files are written whole and renamed into place, readable for their owner
+// alone. A damaged one is made again.
+type Cache struct {
+	dir  string
+	wasm wazero.CompilationCache
+
+	mu     sync.Mutex
+	images map[[32]byte]*snapshot.Image
+	closed bool
+}
+
+// OpenCache opens a cache in a folder, which it makes where it is missing. An
+// empty name keeps everything in memory. A folder that cannot be written to is
+// a fault; an engine goes on without one.
+func OpenCache(dir string) (*Cache, error) {
+	c := &Cache{images: map[[32]byte]*snapshot.Image{}}
+	if dir == "" {
+		c.wasm = wazero.NewCompilationCache()
+		return c, nil
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fault.New(fault.UsageConfig, "the cache folder %q: %w", dir, err)
+	}
+	for _, sub := range []string{"", "code", "images", "outputs", "results", "catalogue"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			return nil, fault.New(fault.UsageConfig, "the cache folder cannot be made: %w", err)
+		}
+	}
+	c.wasm, err = wazero.NewCompilationCacheWithDir(filepath.Join(dir, "code"))
+	if err != nil {
+		return nil, fault.New(fault.UsageConfig, "the cache folder cannot be used: %w", err)
+	}
+	c.dir = dir
+	return c, nil
+}
+
+// Dir is the cache's folder, or "" where there is none.
+func (c *Cache) Dir() string { return c.dir }
+
+// Close gives back what the cache holds in memory. No engine may use it.
+func (c *Cache) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil
+	}
+	c.closed = true
+	var errs []error
+	for _, im := range c.images {
+		errs = append(errs, im.Close())
+	}
+	return errors.Join(append(errs, c.wasm.Close(context.Background()))...)
+}
+
+// code compiles a guest, or loads what was compiled before.
+func (c *Cache) code(ctx context.Context, m *wasmmodules.Module, entry string, interpreter bool, compiling func(string)) (*compiled, error) {
+	wasm, err := m.Code()
+	if err != nil {
+		return nil, fault.New(fault.Internal, "load the guest %s: %w", m.Name, err)
+	}
+	if compiling != nil {
+		compiling(m.Name)
+	}
+	return compile(ctx, wasm, entry, c.wasm, interpreter)
+}
+
+// image opens the memory image of a guest, and lays it first where it is
+// missing or not what it should be.
+func (c *Cache) image(m *wasmmodules.Module) (*snapshot.Image, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if im := c.images[m.ImageSHA256]; im != nil {
+		return im, nil
+	}
+	im, err := c.openImage(m)
+	if err != nil {
+		return nil, fault.New(fault.Internal, "load the memory of %s: %w", m.Name, err)
+	}
+	c.images[m.ImageSHA256] = im
+	return im, nil
+}
+
+func (c *Cache) openImage(m *wasmmodules.Module) (*snapshot.Image, error) {
+	path := ""
+	if c.dir != "" {
+		path = filepath.Join(c.dir, "images", m.Name+"-"+hex.EncodeToString(m.ImageSHA256[:8]))
+		if im, err := snapshot.OpenFile(path, m.ImageSHA256, snapshot.Auto); err == nil {
+			return im, nil
+		}
+	}
+	bytes, err := m.Image()
+	if err != nil {
+		return nil, err
+	}
+	if path != "" && snapshot.WriteFile(path, bytes) == nil {
+		if im, err := snapshot.OpenFile(path, m.ImageSHA256, snapshot.Auto); err == nil {
+			return im, nil
+		}
+	}
+	return snapshot.New(bytes, snapshot.Auto) // a folder that is full or read-only stops nobody
+}
+
+// library reads the archive of a guest's standard library, and lays it first
+// where it is missing.
+func (c *Cache) library(m *wasmmodules.Module) ([]byte, error) {
+	if c.dir == "" {
+		return m.Library()
+	}
+	path := filepath.Join(c.dir, "images", m.LibraryName+"-"+hex.EncodeToString(m.LibrarySHA256[:8]))
+	if data, err := readBounded(path, int64(m.LibrarySize)); err == nil && sha256.Sum256(data) == m.LibrarySHA256 {
+		return data, nil
+	}
+	data, err := m.Library()
+	if err == nil {
+		_ = writeFile(path, data)
+	}
+	return data, err
+}
+
+// catalogue is the digest of the tools of a table, as it was last known on this
+// machine, or "".
+func (c *Cache) catalogue(t *hostfns.Table) string {
+	data, err := readBounded(c.cataloguePath(t), 256)
+	if err != nil || len(data) != 64 {
+		return ""
+	}
+	return string(data)
+}
+
+// knowCatalogue notes the digest of the tools of a table.
+func (c *Cache) knowCatalogue(t *hostfns.Table) {
+	if d := t.Digest(); c.dir != "" && len(d) == 64 && len(t.Servers()) > 0 && c.catalogue(t) != d {
+		_ = writeFile(c.cataloguePath(t), []byte(d))
+	}
+}
+
+func (c *Cache) cataloguePath(t *hostfns.Table) string {
+	key := digest([]byte(strings.Join(t.Servers(), "\x00") + "\x00\x00" + t.Policy().Digest()))
+	return filepath.Join(c.dir, "catalogue", key)
+}

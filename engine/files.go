@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"io/fs"
+	"strings"
+
+	experimentalsys "github.com/tetratelabs/wazero/experimental/sys"
+	"github.com/tetratelabs/wazero/sys"
+)
+
+// rooted is what a guest sees below "/": its own library at /lib, and all else
+// from the run's host functions.
+type rooted struct {
+	library experimentalsys.FS // nil: the guest has none
+	rest    experimentalsys.FS // nil: the run has no files
+	look    func(path string)  // told of every path that is asked for
+}
+
+// at finds the file system of a path, and the path within it.
+func (r *rooted) at(path string) (experimentalsys.FS, string) {
+	clean := strings.TrimPrefix(path, "/")
+	r.look(clean)
+	if r.library != nil {
+		if clean == "lib" {
+			return r.library, "."
+		}
+		if rest, ok := strings.CutPrefix(clean, "lib/"); ok {
+			return r.library, rest
+		}
+	}
+	if r.rest == nil {
+		return experimentalsys.UnimplementedFS{}, path
+	}
+	return r.rest, path
+}
+
+// both finds the file system of two paths, which has to be the same.
+func (r *rooted) both(a, b string) (experimentalsys.FS, string, string, bool) {
+	fa, pa := r.at(a)
+	fb, pb := r.at(b)
+	return fa, pa, pb, fa == fb
+}
+
+func (r *rooted) OpenFile(path string, flag experimentalsys.Oflag, perm fs.FileMode) (experimentalsys.File, experimentalsys.Errno) {
+	f, p := r.at(path)
+	return f.OpenFile(p, flag, perm)
+}
+
+func (r *rooted) Lstat(path string) (sys.Stat_t, experimentalsys.Errno) {
+	f, p := r.at(path)
+	return f.Lstat(p)
+}
+
+func (r *rooted) Stat(path string) (sys.Stat_t, experimentalsys.Errno) {
+	f, p := r.at(path)
+	return f.Stat(p)
+}
+
+func (r *rooted) Mkdir(path string, perm fs.FileMode) experimentalsys.Errno {
+	f, p := r.at(path)
+	return f.Mkdir(p, perm)
+}
+
+func (r *rooted) Chmod(path string, perm fs.FileMode) experimentalsys.Errno {
+	f, p := r.at(path)
+	return f.Chmod(p, perm)
+}
+
+func (r *rooted) Rename(from, to string) experimentalsys.Errno {
+	f, a, b, same := r.both(from, to)
+	if !same {
+		return experimentalsys.ENOTSUP
+	}
+	return f.Rename(a, b)
+}
+
+func (r *rooted) Rmdir(path string) experimentalsys.Errno {
+	f, p := r.at(path)
+	return f.Rmdir(p)
+}
+
+func (r *rooted) Unlink(path string) experimentalsys.Errno {
+	f, p := r.at(path)
+	return f.Unlink(p)
+}
+
+func (r *rooted) Link(from, to string) experimentalsys.Errno {
+	f, a, b, same := r.both(from, to)
+	if !same {
+		return experimentalsys.ENOTSUP
+	}
+	return f.Link(a, b)
+}
+
+func (r *rooted) Symlink(target, link string) experimentalsys.Errno {
+	f, p := r.at(link)
+	return f.Symlink(target, p)
+}
+
+func (r *rooted) Readlink(path string) (string, experimentalsys.Errno) {
+	f, p := r.at(path)
+	return f.Readlink(p)
+}
+
+func (r *rooted) Utimens(path string, atim, mtim int64) experimentalsys.Errno {
+	f, p := r.at(path)
+	return f.Utimens(p, atim, mtim)
+}

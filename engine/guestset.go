@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/wexec/wexec/fault"
+	wasmmodules "github.com/wexec/wexec/wasm-modules"
+)
+
+// entryPoint is the export of every guest that runs one program.
+const entryPoint = "guest_run"
+
+// guestSet holds the guests that this engine has loaded, each once.
+type guestSet struct {
+	e    *Engine
+	open func(name string) (*wasmmodules.Module, error)
+
+	mu   sync.Mutex
+	byID map[string]*loading
+}
+
+// loading is a guest that is loaded, or being loaded by whoever came first.
+type loading struct {
+	done  chan struct{}
+	guest *guest
+	err   error
+}
+
+func newGuestSet(e *Engine) *guestSet {
+	return &guestSet{e: e, open: wasmmodules.Open, byID: map[string]*loading{}}
+}
+
+// digest is the digest of the guest that runs a language, or "".
+func (s *guestSet) digest(language string) string {
+	m, err := s.open(moduleOf(language))
+	if err != nil {
+		return ""
+	}
+	return m.Digest
+}
+
+// moduleOf names the guest that runs a language.
+func moduleOf(language string) string {
+	if language == Python {
+		return "cpython"
+	}
+	return "quickjs"
+}
+
+// get gives the guest that runs a language. Who asks first loads it; the
+// others wait. The loading itself belongs to no single run: where the one that
+// began it gives up, it goes on for the rest.
+func (s *guestSet) get(ctx context.Context, language string, compiling func(name string)) (*guest, error) {
+	return s.load(ctx, moduleOf(language), entryPoint, compiling)
+}
+
+func (s *guestSet) load(ctx context.Context, module, entry string, compiling func(name string)) (*guest, error) {
+	s.mu.Lock()
+	l := s.byID[module]
+	if l == nil {
+		l = &loading{done: make(chan struct{})}
+		s.byID[module] = l
+		go func() {
+			l.guest, l.err = s.loadNow(module, entry, compiling)
+			if l.err != nil {
+				s.mu.Lock()
+				delete(s.byID, module) // the next one tries again
+				s.mu.Unlock()
+			}
+			close(l.done)
+		}()
+	}
+	s.mu.Unlock()
+	select {
+	case <-l.done:
+		return l.guest, l.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// loadNow compiles a guest, or loads its code from the cache, and maps its
+// memory image.
+func (s *guestSet) loadNow(module, entry string, compiling func(name string)) (*guest, error) {
+	ctx := s.e.ctx
+	m, err := s.open(module)
+	if err != nil {
+		return nil, fault.New(fault.Internal, "load the guest %s: %w", module, err)
+	}
+	c, err := s.e.cache.code(ctx, m, entry, s.e.config.Interpreter, compiling)
+	if err != nil {
+		return nil, err
+	}
+	image, err := s.e.cache.image(m)
+	if err != nil {
+		return nil, errors.Join(err, c.Close(ctx))
+	}
+	g := &guest{
+		name: m.Name, digest: m.Digest, compiled: c, minimum: int64(image.Size()), ledger: &s.e.ledger,
+		memory: func(limit uint64) (experimental.MemoryAllocator, error) { return image.Memory(limit), nil },
+	}
+	if m.LibraryName != "" {
+		g.library = newLibrary(m, func() ([]byte, error) { return s.e.cache.library(m) })
+	}
+	g.pool = pool{most: s.e.config.Ready, make: func(ctx context.Context) (*instance, error) { return g.fresh(ctx, readyMemory) }}
+	return g, nil
+}
+
+// close gives everything back. Nothing may run.
+func (s *guestSet) close(ctx context.Context) error {
+	s.mu.Lock()
+	all := s.byID
+	s.byID = map[string]*loading{}
+	s.mu.Unlock()
+	var errs []error
+	for _, l := range all {
+		<-l.done
+		if l.guest == nil {
+			continue
+		}
+		l.guest.pool.close()
+		errs = append(errs, l.guest.compiled.Close(ctx))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"sync/atomic"
+
+	"github.com/tetratelabs/wazero/experimental"
+	"github.com/wexec/wexec/fault"
+)
+
+// memories makes the linear memories of one instance: first that of Extism's
+// kernel, then the guest's. It holds the guest to the limit of the run that it
+// serves.
+type memories struct {
+	from   experimental.MemoryAllocator
+	ledger *ledger
+	made   int
+	guest  *linear
+
+	// limit is what the guest's memory may be in bytes. While armed, going
+	// over it ends the run; before, instantiation fails.
+	limit int64
+	armed bool
+}
+
+// Allocate makes the next memory.
+func (m *memories) Allocate(capacity, maximum uint64) experimental.LinearMemory {
+	m.made++
+	l := &linear{of: m, LinearMemory: m.from.Allocate(capacity, maximum), guest: m.made > 1}
+	if l.guest {
+		m.guest = l
+	}
+	return l
+}
+
+// linear is one of them, and counts what it takes.
+type linear struct {
+	experimental.LinearMemory
+	of    *memories
+	guest bool
+	size  int64 // now, which is also its peak: memories never shrink
+	first int64 // when it was made
+	freed bool
+}
+
+// Reallocate grows the memory. Where the run's limit forbids it the run ends:
+// a guest must not be able to go on half grown.
+func (l *linear) Reallocate(size uint64) []byte {
+	if l.guest && int64(size) > l.of.limit && l.of.armed {
+		panic(&stop{memoryOver(l.of.limit)})
+	}
+	buf := l.LinearMemory.Reallocate(size)
+	if buf == nil {
+		if l.of.armed {
+			panic(&stop{memoryOver(l.of.limit)})
+		}
+		return nil
+	}
+	if l.size == 0 {
+		l.first = int64(size)
+	}
+	l.of.ledger.add(int64(size) - max(l.size, l.first))
+	l.size = int64(size)
+	return buf
+}
+
+// Free gives the memory back.
+func (l *linear) Free() {
+	if l.freed {
+		return
+	}
+	l.freed = true
+	l.of.ledger.add(l.first - l.size)
+	l.LinearMemory.Free()
+}
+
+// memoryOver is the fault of a run that needed more memory than it may have.
+func memoryOver(limit int64) *fault.Error {
+	return fault.New(fault.LimitMemory, "the program needs more than the %s of memory it may have", size(limit)).
+		WithHint("keep less at once, or allow more with --memory %s", size(roundUp(limit)))
+}
+
+// ledger counts the bytes of memory that all live instances grew by, and a
+// fixed share for each instance.
+type ledger struct {
+	bytes atomic.Int64
+	less  func() // told when bytes were given back
+}
+
+// instanceShare is what an instance is taken to need before it grows: what it
+// writes to its copy of the image.
+const instanceShare = 1 << 20
+
+func (l *ledger) add(n int64) {
+	l.bytes.Add(n)
+	if n < 0 && l.less != nil {
+		l.less()
+	}
+}

@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero/experimental"
+	experimentalsys "github.com/tetratelabs/wazero/experimental/sys"
+)
+
+// poolIdle is how long a guest may go unused before its ready instances are
+// given back.
+const poolIdle = 30 * time.Second
+
+// pool keeps instances of one guest ready. How many follows use: none before
+// the second run, then one more than were in use at once lately. An instance
+// is taken once and never comes back.
+type pool struct {
+	most int                                      // instances kept at most
+	make func(context.Context) (*instance, error) // with the default memory limit
+
+	mu      sync.Mutex
+	ready   []*instance
+	uses    int
+	live    int // taken and not discarded
+	target  int
+	filling bool
+	closed  bool
+	idle    *time.Timer
+	work    sync.WaitGroup
+}
+
+// take notes that an instance is in use from now on, and gives a ready one
+// where there is one and it is wanted.
+func (p *pool) take(wanted bool) *instance {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.uses++
+	p.live++
+	if p.uses > 1 {
+		p.target = min(max(p.target, p.live+1), p.most)
+	}
+	var i *instance
+	if n := len(p.ready); n > 0 && wanted {
+		i = p.ready[n-1]
+		p.ready[n-1] = nil
+		p.ready = p.ready[:n-1]
+	}
+	if p.idle != nil {
+		p.idle.Reset(poolIdle)
+	}
+	p.fill()
+	return i
+}
+
+// gave notes that an instance is not used any more.
+func (p *pool) gave() {
+	p.mu.Lock()
+	p.live--
+	p.mu.Unlock()
+}
+
+// fill makes instances until the target is reached, one goroutine at a time.
+// The lock is held.
+func (p *pool) fill() {
+	if p.filling || p.closed || len(p.ready) >= p.target {
+		return
+	}
+	p.filling = true
+	p.work.Add(1)
+	go func() {
+		defer p.work.Done()
+		for {
+			i, err := p.make(context.Background())
+			p.mu.Lock()
+			if err == nil {
+				p.ready = append(p.ready, i)
+			}
+			if err != nil || p.closed || len(p.ready) >= p.target {
+				p.filling = false
+				if p.idle == nil && !p.closed {
+					p.idle = time.AfterFunc(poolIdle, p.rest)
+				}
+				p.mu.Unlock()
+				return
+			}
+			p.mu.Unlock()
+		}
+	}()
+}
+
+// warm has n instances made ready before it returns.
+func (p *pool) warm(ctx context.Context, n int) error {
+	for range min(n, p.most) {
+		i, err := p.make(ctx)
+		if err != nil {
+			return err
+		}
+		p.mu.Lock()
+		if p.closed {
+			p.mu.Unlock()
+			return i.Close(ctx)
+		}
+		p.uses++
+		p.target = max(p.target, min(n, p.most))
+		p.ready = append(p.ready, i)
+		p.mu.Unlock()
+	}
+	return nil
+}
+
+// rest gives the ready instances back after a time without use.
+func (p *pool) rest() {
+	p.mu.Lock()
+	spare := p.ready
+	p.ready, p.target, p.uses = nil, 0, 0
+	p.mu.Unlock()
+	for _, i := range spare {
+		_ = i.Close(context.Background())
+	}
+}
+
+// close gives everything back. Nothing is taken any more.
+func (p *pool) close() {
+	p.mu.Lock()
+	p.closed = true
+	if p.idle != nil {
+		p.idle.Stop()
+	}
+	p.mu.Unlock()
+	p.work.Wait()
+	p.rest()
+}
+
+// guest is a compiled guest, ready to make instances.
+type guest struct {
+	name     string
+	digest   string
+	compiled *compiled
+	memory   func(limit uint64) (experimental.MemoryAllocator, error)
+	minimum  int64              // bytes its memory begins with
+	library  experimentalsys.FS // what it sees at /lib; nil: nothing
+	ledger   *ledger
+	pool     pool
+}
+
+// take gives an instance that serves one run, whose memory may grow to limit.
+func (g *guest) take(ctx context.Context, limit int64) (*instance, error) {
+	if limit < g.minimum {
+		return nil, memoryOver(limit).WithHint("%s needs at least --memory %s", g.name, size(g.minimum))
+	}
+	if i := g.pool.take(limit <= readyMemory); i != nil {
+		return i, nil
+	}
+	i, err := g.fresh(ctx, max(limit, readyMemory))
+	if err != nil {
+		g.pool.gave()
+	}
+	return i, err
+}
+
+// readyMemory is what the memory of a pooled instance can grow to.
+const readyMemory = 512 << 20
+
+func (g *guest) fresh(ctx context.Context, limit int64) (*instance, error) {
+	m, err := g.memory(uint64(limit))
+	if err != nil {
+		return nil, err
+	}
+	return g.compiled.instantiate(ctx, m, limit, g.ledger)
+}
+
+// discard ends an instance that has served.
+func (g *guest) discard(i *instance) {
+	_ = i.Close(context.Background())
+	g.pool.gave()
+}

@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/privacy"
+)
+
+// document is what a guest reads first, see wasm-modules/ABI.md.
+type document struct {
+	Code          string            `json:"code"`
+	File          string            `json:"file"`
+	Args          json.RawMessage   `json:"args"`
+	Argv          []string          `json:"argv"`
+	Env           map[string]string `json:"env"`
+	Servers       []string          `json:"servers"`
+	Session       bool              `json:"session"`
+	Deterministic bool              `json:"deterministic"`
+	Root          string            `json:"root"`
+	Packages      string            `json:"packages"`
+	Recursion     int               `json:"recursion"`
+	Fetch         bool              `json:"fetch"`
+	PII           bool              `json:"pii"`
+}
+
+// runProgram runs the request's code in a guest.
+func (j *job) runProgram(r *run) {
+	if j.req.Session != "" {
+		j.runInSession(r)
+		return
+	}
+	g, err := j.e.guests.get(r.ctx, j.req.Language, j.compiling)
+	if err != nil {
+		j.failIn(r.ctx, err)
+		return
+	}
+	if err := j.prepare(r); err != nil {
+		j.failIn(r.ctx, err)
+		return
+	}
+	i, err := g.take(r.ctx, j.limits.Memory)
+	if err != nil {
+		j.failIn(r.ctx, err)
+		return
+	}
+	j.drive(r, g, i)
+	g.discard(i)
+}
+
+// prepare turns the code into what the guest takes, and writes its document.
+func (j *job) prepare(r *run) error {
+	p, err := j.program(r.ctx)
+	if err != nil {
+		return err
+	}
+	j.source = p
+	d := document{
+		Code: p.Code, File: p.File, Args: j.req.Args, Argv: j.req.Argv, Env: j.env(),
+		Servers: j.table.Identifiers(), Session: j.req.Session != "", Deterministic: j.req.Deterministic,
+		Recursion: j.limits.Recursion, Fetch: len(j.table.Policy().Network().Allow) > 0, PII: j.veiled(),
+	}
+	if d.Args == nil {
+		d.Args = json.RawMessage("null")
+	}
+	if d.Argv == nil {
+		d.Argv = []string{}
+	}
+	if j.req.Root != "" {
+		d.Root = "/app"
+	}
+	if j.req.Packages != "" {
+		d.Packages = "/packages"
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(d); err != nil {
+		return fault.New(fault.Internal, "write the guest's input: %w", err)
+	}
+	r.input = buf.Bytes()
+	return nil
+}
+
+// compiling is told when a guest has to be compiled first.
+func (j *job) compiling(name string) {
+	j.event(Event{Type: EventCompiling, Text: name})
+}
+
+// drive ties an instance to the run, runs the program in it, and collects what
+// became of it.
+func (j *job) drive(r *run, g *guest, i *instance) {
+	if err := j.bind(r, g, i); err != nil {
+		j.failIn(r.ctx, err)
+		return
+	}
+	j.event(Event{Type: EventStarted})
+	begun := time.Now()
+	err := i.call(r)
+	j.finish(r, i, begun, err)
+	if j.fault == nil {
+		j.outcomeOf(r)
+	}
+}
+
+// bind gives the run everything that lasts as long as the program runs.
+func (j *job) bind(r *run, g *guest, i *instance) error {
+	files, err := j.tools.FS()
+	if err != nil {
+		return err
+	}
+	r.clock = newClock(j.req.Deterministic)
+	r.entropy = entropy(j.req.Deterministic, j.req.Seed)
+	r.files = &rooted{library: g.library, rest: files, look: j.seen.look}
+	switch {
+	case j.req.Input != nil:
+		r.stdin = bytes.NewReader(j.req.Input)
+	case j.req.Stdin != nil:
+		r.stdin = j.req.Stdin
+	}
+	var show func(stream, text string)
+	if j.req.Progress != nil {
+		show = func(stream, text string) { j.event(Event{Type: EventOutput, Stream: stream, Text: text}) }
+	}
+	var egress func(stream, text string) string
+	if j.veiled() {
+		egress = j.tools.Egress
+	}
+	r.out = newOutputs(j.limits.Output, j.req.Output, egress, show)
+	r.time = newDeadline(j.limits.Time, func() { j.cancel(timeOver(j.limits.Time)) })
+	r.calls = hostfns.NewCalls(j.tools, hostfns.CallsOptions{
+		Ordered: j.req.Deterministic, Sleep: r.clock.Sleep, Park: r.park, Resume: r.unpark,
+		People: func(only bool) {
+			if only {
+				r.time.pause()
+				j.event(Event{Type: EventWaiting})
+			} else {
+				r.time.resume()
+			}
+		},
+	})
+	r.memory = i.main.Memory()
+	i.fuel.Set(0)
+	i.run = r
+	i.mems.limit, i.mems.armed = j.limits.Memory, true
+	return nil
+}
+
+// finish unties the instance and counts what was used.
+func (j *job) finish(r *run, i *instance, begun time.Time, err error) {
+	took := time.Since(begun)
+	i.mems.armed = false
+	r.time.stop()
+	r.calls.Close()
+	r.out.out.close(false)
+	r.out.err.close(false)
+	i.run = nil
+
+	u := &j.res.Usage
+	level := int64(i.fuel.Get())
+	u.Fuel = min(r.tank.Used(level), j.limits.Fuel)
+	u.MemoryPeak = i.mems.guest.size
+	u.GuestMS = max(took-r.parked, 0).Milliseconds()
+	j.inTools = r.inTools
+	j.res.Stdout, j.res.Stderr = r.out.out.text.String(), r.out.err.text.String()
+	switch {
+	case err != nil:
+		i.broken = true
+		f := trapped(err)
+		if f.Code == fault.Internal && r.ctx.Err() != nil {
+			f = interrupted(r.ctx)
+		}
+		j.fail(f)
+	case !r.tank.Settle(level):
+		i.broken = true
+		j.fail(fuelOver(j.limits.Fuel))
+	case r.ctx.Err() != nil:
+		i.broken = true
+		j.fail(interrupted(r.ctx))
+	}
+}
+
+// outcomeOf reads what the guest handed over.
+func (j *job) outcomeOf(r *run) {
+	o := r.outcome
+	switch {
+	case !o.given:
+		j.fail(fault.New(fault.Internal, "the guest ended without an outcome"))
+	case o.kind == outcomeError:
+		j.guestErr = readGuestError(o.data)
+	case o.kind == outcomeValue:
+		if !json.Valid(o.data) {
+			j.fail(fault.New(fault.Internal, "the guest gave a value that is not JSON"))
+			return
+		}
+		value, err := j.tools.EgressJSON("value", o.data)
+		if err != nil {
+			j.fail(err)
+			return
+		}
+		j.res.Value = value
+		j.res.reveal = j.tools.Reveal
+	}
+}
+
+// env is the environment the program sees.
+func (j *job) env() map[string]string {
+	env := map[string]string{}
+	for name, value := range j.req.Env {
+		if j.table.Policy().AllowsEnv(name) {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// veiled reports whether personal data is replaced in what leaves the run.
+func (j *job) veiled() bool {
+	mode := j.table.Policy().PII().Mode
+	return mode != "" && mode != privacy.Off
+}
+
+// source is a program as a guest takes it.
+type source struct{ Code, File string }
+
+// program prepares the request's code for its guest.
+func (j *job) program(context.Context) (source, error) {
+	return source{j.req.Code, j.req.File}, nil
+}
+
+// place puts an error where the caller wrote the code.
+func (s source) place(g *guestError) *guestError { return g }

@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/tetratelabs/wazero/sys"
+	"github.com/wexec/wexec/fault"
+)
+
+// stop is what a host function panics with to end a run. It comes out of the
+// guest's call as an error that wraps it.
+type stop struct{ fault *fault.Error }
+
+func (s *stop) Error() string { return s.fault.Error() }
+func (s *stop) Unwrap() error { return s.fault }
+
+// trapped says why a guest did not return, from the error its call gave. It is
+// the only place that reads wazero's words: its traps have no types.
+func trapped(err error) *fault.Error {
+	var s *stop
+	if errors.As(err, &s) {
+		return s.fault
+	}
+	var exit *sys.ExitError
+	if errors.As(err, &exit) {
+		return fault.New(fault.Internal, "the interpreter ended itself with status %d", exit.ExitCode())
+	}
+	var known *fault.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	switch {
+	case strings.Contains(text, "stack overflow"):
+		return fault.New(fault.LimitRecursion, "the program recursed deeper than the sandbox's stack").
+			WithHint("recurse less, or use a loop; --recursion N ends it earlier, as an exception")
+	case strings.HasPrefix(text, "wasm error: "):
+		return fault.New(fault.Internal, "the guest trapped: %s", strings.TrimPrefix(text, "wasm error: "))
+	}
+	return fault.New(fault.Internal, "the guest failed: %s", text)
+}
+
+// interrupted says why a context ended, as the fault of the run that it held.
+func interrupted(ctx context.Context) *fault.Error {
+	cause := context.Cause(ctx)
+	var known *fault.Error
+	switch {
+	case cause == nil:
+		return nil
+	case errors.As(cause, &known):
+		return known
+	case errors.Is(cause, context.DeadlineExceeded):
+		return fault.New(fault.LimitTime, "the caller's deadline has passed")
+	}
+	return fault.New(fault.Cancelled, "the run was cancelled")
+}
