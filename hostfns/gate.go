@@ -78,8 +78,10 @@ func (g *gate) File(ctx context.Context, req FileRequest) error {
 	if d.Effect != policy.Allow {
 		record.Code, record.Message = string(fault.DeniedFile), d.Message
 	}
-	if err := r.record(ctx, audit.Event{Decision: record}); err != nil {
-		return err
+	if !req.Look {
+		if err := r.record(ctx, audit.Event{Decision: record}); err != nil {
+			return err
+		}
 	}
 	if d.Effect == policy.Allow {
 		return nil

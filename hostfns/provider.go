@@ -78,9 +78,12 @@ type NetworkRequest struct {
 
 // FileRequest is one opening, listing or removal.
 type FileRequest struct {
-	Path  string // on the host, cleaned, absolute
+	Path  string // on the host, cleaned, absolute, links resolved
 	Guest string // as the program named it
 	Write bool
+	// Look asks about the existence of a file alone, which is no effect and
+	// leaves no record.
+	Look bool
 }
 
 // Secret is a secret for a host, and where it goes.

@@ -1,0 +1,439 @@
+// Package files gives programs a file system: /tmp in memory, /mcp-servers
+// with the catalogue, /app with the program's own files, and what the policy
+// grants of the host. Each opening is decided and recorded; no link, "..",
+// race, device or spelling leads out.
+package files
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tetratelabs/wazero/experimental/sys"
+	"github.com/tetratelabs/wazero/experimental/sysfs"
+	stat "github.com/tetratelabs/wazero/sys"
+
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+)
+
+// Provider gives the runs of a table their files. It has no tools.
+type Provider struct{}
+
+// New makes the provider.
+func New() *Provider { return &Provider{} }
+
+// Servers is empty: files are no tools.
+func (*Provider) Servers() []string { return nil }
+
+// Tools is empty.
+func (*Provider) Tools(context.Context, string) ([]catalogue.Tool, error) { return nil, nil }
+
+// Call answers nothing.
+func (*Provider) Call(context.Context, hostfns.Call) (hostfns.Answer, error) {
+	return hostfns.Answer{}, fault.New(fault.ToolUnknown, "files are no tools")
+}
+
+// Watch never tells of a change.
+func (*Provider) Watch(func(string)) func() { return func() {} }
+
+// Close has nothing to end.
+func (*Provider) Close() error { return nil }
+
+// defaultMemory bounds /tmp where the run says nothing.
+const defaultMemory = 64 << 20
+
+// Mount makes the file system of one run.
+func (*Provider) Mount(m hostfns.Mount) (sys.FS, io.Closer, error) {
+	t := &tree{
+		gate:  m.Gate,
+		dir:   cleanDir(m.Dir),
+		tmp:   newMemory(cmp.Or(m.Memory, defaultMemory), m.Gate),
+		tools: sync.OnceValue(func() sys.FS { return &sysfs.AdaptFS{FS: toolTree(m.Catalogue)} }),
+	}
+	if m.Root != "" {
+		root := cleanDir(m.Root)
+		t.app = &host{gate: m.Gate, grant: root, app: true}
+	}
+	for _, grant := range slices.Concat(m.Read, m.Write) {
+		if grant = cleanDir(grant); grant != "" && !slices.ContainsFunc(t.hosts, func(h *host) bool { return h.grant == grant }) {
+			t.hosts = append(t.hosts, &host{gate: m.Gate, grant: grant})
+		}
+	}
+	// The longest grant that a path is in speaks for it.
+	slices.SortFunc(t.hosts, func(a, b *host) int { return cmp.Or(len(b.grant)-len(a.grant), strings.Compare(a.grant, b.grant)) })
+	return t, t, nil
+}
+
+// cleanDir is an absolute folder of the host with slashes, or "".
+func cleanDir(dir string) string {
+	if dir == "" || !filepath.IsAbs(dir) {
+		return ""
+	}
+	return filepath.ToSlash(filepath.Clean(dir))
+}
+
+func toolTree(make func() fs.FS) fs.FS {
+	if make != nil {
+		if tree := make(); tree != nil {
+			return tree
+		}
+	}
+	return catalogue.New(nil).Tree()
+}
+
+// tree is the whole: it sends each path to the part that has it.
+type tree struct {
+	sys.UnimplementedFS
+	gate  hostfns.Gate
+	dir   string // where relative paths start
+	tmp   *memory
+	tools func() sys.FS
+	app   *host // nil: no folder of the program
+	hosts []*host
+}
+
+// Close gives up whatever is open; writing that has not ended is dropped.
+func (t *tree) Close() error {
+	t.tmp.close()
+	if t.app != nil {
+		t.app.close()
+	}
+	for _, h := range t.hosts {
+		h.close()
+	}
+	return nil
+}
+
+// place is a path that was found to belong to a part.
+type place struct {
+	tmp   bool
+	tools bool
+	host  *host  // app or a grant
+	rel   string // within the part, without a leading slash; "." is the part itself
+	folds []string
+	dir   bool // a folder that exists only to lead to others; folds are its names
+	guest string
+}
+
+// parts of a path that guests name themselves.
+const (
+	tmpName   = "tmp"
+	toolsName = "mcp-servers"
+	appName   = "app"
+)
+
+// find says which part a path belongs to. The path comes from the guest:
+// anything that is not plain is refused.
+func (t *tree) find(name string) (place, sys.Errno) {
+	clean, errno := plain(name, runtime.GOOS == "windows")
+	if errno != 0 {
+		return place{}, errno
+	}
+	p := place{guest: "/" + clean}
+	if clean == "." {
+		p.dir, p.folds, p.guest = true, t.top(), "/"
+		return p, 0
+	}
+	first, rest, _ := strings.Cut(clean, "/")
+	if rest == "" {
+		rest = "."
+	}
+	if rest != "." {
+		// What is granted of the host's own /tmp, or below a folder of such a
+		// name, stays reachable by its path.
+		if q, ok := t.granted(p, hostPath(clean)); ok {
+			return q, 0
+		}
+	}
+	switch {
+	case first == tmpName:
+		p.tmp, p.rel = true, rest
+		return p, 0
+	case first == toolsName:
+		p.tools, p.rel = true, rest
+		return p, 0
+	case first == appName && t.app != nil:
+		p.host, p.rel = t.app, rest
+		return p, 0
+	}
+	for _, abs := range t.meanings(clean) {
+		if q, ok := t.granted(p, abs); ok {
+			return q, 0
+		}
+	}
+	if len(t.hosts) == 0 {
+		return p, sys.ENOENT
+	}
+	return p, sys.EACCES
+}
+
+// granted finds the grant that a path of the host is in, or that it leads to.
+func (t *tree) granted(p place, abs string) (place, bool) {
+	if abs == "" {
+		return p, false
+	}
+	for _, h := range t.hosts {
+		if rel, ok := below(h.grant, abs); ok && h.grant != "/"+tmpName {
+			p.host, p.rel = h, rel
+			return p, true
+		}
+	}
+	if names := t.leading(abs); len(names) > 0 {
+		p.dir, p.folds = true, names
+		return p, true
+	}
+	return p, false
+}
+
+// meanings lists the paths of the host that a path of the guest may stand for:
+// as it is, and from the working folder.
+func (t *tree) meanings(clean string) []string {
+	var out []string
+	if abs := hostPath(clean); abs != "" {
+		out = append(out, abs)
+	}
+	if t.dir != "" {
+		out = append(out, strings.TrimSuffix(t.dir, "/")+"/"+clean)
+	}
+	return out
+}
+
+// hostPath turns "home/u/x" into "/home/u/x" and, on Windows, "C:/x" into
+// itself.
+func hostPath(clean string) string {
+	if runtime.GOOS == "windows" {
+		if len(clean) >= 2 && clean[1] == ':' {
+			return clean
+		}
+		return ""
+	}
+	return "/" + clean
+}
+
+// below gives the part of a path that is inside a folder.
+func below(dir, abs string) (string, bool) {
+	if abs == dir {
+		return ".", true
+	}
+	if rest, ok := strings.CutPrefix(abs, strings.TrimSuffix(dir, "/")+"/"); ok {
+		return rest, true
+	}
+	return "", false
+}
+
+// leading lists the names in a folder that lead to a grant.
+func (t *tree) leading(abs string) []string {
+	var names []string
+	for _, h := range t.hosts {
+		if rel, ok := below(abs, h.grant); ok && rel != "." {
+			name, _, _ := strings.Cut(rel, "/")
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// top lists what stands at "/".
+func (t *tree) top() []string {
+	names := []string{toolsName, tmpName}
+	if t.app != nil {
+		names = append(names, appName)
+	}
+	names = append(names, t.leading("/")...)
+	if t.dir != "" {
+		names = append(names, t.leading(t.dir)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+const writing = sys.O_RDWR | sys.O_WRONLY | sys.O_APPEND | sys.O_CREAT | sys.O_TRUNC
+
+func (t *tree) OpenFile(name string, flag sys.Oflag, perm fs.FileMode) (sys.File, sys.Errno) {
+	p, errno := t.find(name)
+	switch {
+	case errno != 0:
+		return nil, errno
+	case p.dir:
+		if flag&writing != 0 {
+			return nil, sys.EISDIR
+		}
+		return newFolder(p.entries(), folderStat(p.guest)), 0
+	case p.tmp:
+		return t.tmp.OpenFile(p.rel, flag, perm)
+	case p.tools:
+		if flag&writing != 0 {
+			return nil, sys.EROFS
+		}
+		f, errno := t.tools().OpenFile(p.rel, flag, perm)
+		if errno != 0 {
+			return nil, errno
+		}
+		return &counted{File: f, gate: t.gate}, 0
+	}
+	return p.host.open(p, flag)
+}
+
+func (p place) entries() []sys.Dirent {
+	out := make([]sys.Dirent, len(p.folds))
+	for i, n := range p.folds {
+		out[i] = sys.Dirent{Name: n, Type: fs.ModeDir, Ino: inode(p.guest + "/" + n)}
+	}
+	return out
+}
+
+func (t *tree) Stat(name string) (stat.Stat_t, sys.Errno)  { return t.stat(name, true) }
+func (t *tree) Lstat(name string) (stat.Stat_t, sys.Errno) { return t.stat(name, false) }
+
+func (t *tree) stat(name string, follow bool) (stat.Stat_t, sys.Errno) {
+	p, errno := t.find(name)
+	switch {
+	case errno != 0:
+		return stat.Stat_t{}, errno
+	case p.dir:
+		return folderStat(p.guest), 0
+	case p.tmp:
+		return t.tmp.Stat(p.rel)
+	case p.tools:
+		return t.tools().Stat(p.rel)
+	}
+	return p.host.stat(p, follow)
+}
+
+// change runs something that changes one path.
+func (t *tree) change(name string, tmp func(rel string) sys.Errno, host func(*host, place) sys.Errno) sys.Errno {
+	p, errno := t.find(name)
+	switch {
+	case errno != 0:
+		return errno
+	case p.dir, p.tools:
+		return sys.EROFS
+	case p.tmp:
+		return tmp(p.rel)
+	}
+	return host(p.host, p)
+}
+
+func (t *tree) Mkdir(name string, _ fs.FileMode) sys.Errno {
+	return t.change(name, t.tmp.mkdir, (*host).mkdir)
+}
+
+func (t *tree) Rmdir(name string) sys.Errno {
+	return t.change(name, func(rel string) sys.Errno { return t.tmp.remove(rel, true) },
+		func(h *host, p place) sys.Errno { return h.remove(p, true) })
+}
+
+func (t *tree) Unlink(name string) sys.Errno {
+	return t.change(name, func(rel string) sys.Errno { return t.tmp.remove(rel, false) },
+		func(h *host, p place) sys.Errno { return h.remove(p, false) })
+}
+
+func (t *tree) Utimens(name string, atim, mtim int64) sys.Errno {
+	return t.change(name, func(rel string) sys.Errno { return t.tmp.touch(rel, mtim) },
+		func(h *host, p place) sys.Errno { return h.touch(p, atim, mtim) })
+}
+
+// Chmod changes nothing: files of programs have no modes of their own.
+func (t *tree) Chmod(name string, _ fs.FileMode) sys.Errno {
+	return t.change(name, func(rel string) sys.Errno { _, errno := t.tmp.Stat(rel); return errno },
+		func(h *host, p place) sys.Errno { return sys.ENOTSUP })
+}
+
+func (t *tree) Rename(from, to string) sys.Errno {
+	a, errno := t.find(from)
+	if errno != 0 {
+		return errno
+	}
+	b, errno := t.find(to)
+	switch {
+	case errno != 0:
+		return errno
+	case a.dir || b.dir || a.tools || b.tools:
+		return sys.EROFS
+	case a.tmp && b.tmp:
+		return t.tmp.rename(a.rel, b.rel)
+	case a.tmp || b.tmp || a.host != b.host:
+		return sys.ENOTSUP // as between two devices: programs copy then
+	}
+	return a.host.rename(a, b)
+}
+
+// Link and Symlink make nothing: a link is a way around a decision.
+func (t *tree) Link(string, string) sys.Errno    { return sys.EPERM }
+func (t *tree) Symlink(string, string) sys.Errno { return sys.EPERM }
+
+// Readlink finds no links: a path of the host is shown with its links
+// resolved.
+func (t *tree) Readlink(name string) (string, sys.Errno) {
+	if _, errno := t.find(name); errno != 0 {
+		return "", errno
+	}
+	return "", sys.EINVAL
+}
+
+// plain refuses every path that could be read in two ways, and gives it
+// without leading and trailing slashes.
+func plain(name string, windows bool) (string, sys.Errno) {
+	if len(name) > 4096 {
+		return "", sys.ENAMETOOLONG
+	}
+	name = strings.Trim(name, "/")
+	if name == "" || name == "." {
+		return ".", 0
+	}
+	var parts []string
+	for part := range strings.SplitSeq(name, "/") {
+		switch {
+		case part == "" || part == ".":
+			continue
+		case part == "..":
+			return "", sys.EACCES
+		case len(part) > 255:
+			return "", sys.ENAMETOOLONG
+		case strings.ContainsAny(part, "\x00\\") || strings.ContainsFunc(part, func(r rune) bool { return r < 0x20 || r == 0x7f }):
+			return "", sys.EINVAL
+		case windows && !plainOnWindows(part, len(parts) == 0):
+			return "", sys.EINVAL
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return ".", 0
+	}
+	if len(parts) > 100 {
+		return "", sys.ENAMETOOLONG
+	}
+	return strings.Join(parts, "/"), 0
+}
+
+// plainOnWindows refuses names that Windows takes for others: streams, trailing
+// dots and spaces, devices, short names.
+func plainOnWindows(part string, first bool) bool {
+	if first && len(part) == 2 && part[1] == ':' {
+		return true // a drive
+	}
+	if strings.ContainsAny(part, `:*?"<>|~`) || strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ") {
+		return false
+	}
+	base, _, _ := strings.Cut(strings.ToUpper(part), ".")
+	base = strings.TrimSpace(base)
+	switch base {
+	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
+		return false
+	}
+	if r := []rune(base); len(r) == 4 && (strings.HasPrefix(base, "COM") || strings.HasPrefix(base, "LPT")) && strings.ContainsRune("0123456789¹²³", r[3]) {
+		return false
+	}
+	return true
+}

@@ -1,0 +1,600 @@
+package files
+
+import (
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero/experimental/sys"
+	stat "github.com/tetratelabs/wazero/sys"
+
+	"github.com/wexec/wexec/hostfns"
+)
+
+// host is one folder (or file) of the host that programs may see parts of. The
+// root is opened once: from then on nothing outside of it can be named.
+type host struct {
+	gate  hostfns.Gate
+	grant string // literal start of what is granted, or the program's folder
+	app   bool   // the program's own folder: its sources may be read
+
+	mu     sync.Mutex
+	root   *os.Root
+	base   string // folder that root is; grant or the nearest above it that exists
+	closed bool
+	opened map[*hostFile]bool
+}
+
+// tempPrefix begins the names of files that are being written.
+const tempPrefix = ".wexec-"
+
+func (h *host) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	for f := range h.opened {
+		f.drop()
+	}
+	if h.root != nil {
+		_ = h.root.Close()
+		h.root = nil
+	}
+}
+
+// anchor opens the root.
+func (h *host) anchor() (*os.Root, string, sys.Errno) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, "", sys.EBADF
+	}
+	if h.root != nil {
+		return h.root, h.base, 0
+	}
+	for base := h.grant; ; base = path.Dir(base) {
+		info, err := os.Stat(filepath.FromSlash(base))
+		if err == nil && info.IsDir() {
+			root, err := os.OpenRoot(filepath.FromSlash(base))
+			if err != nil {
+				return nil, "", errnoOf(err)
+			}
+			h.root, h.base = root, base
+			return root, base, 0
+		}
+		if path.Dir(base) == base {
+			return nil, "", sys.ENOENT
+		}
+	}
+}
+
+// node is something of the host that was reached without following a link by
+// chance: parent is the open folder it is in, name its name there.
+type node struct {
+	parent *os.Root
+	owned  bool // parent is to be closed
+	name   string
+	info   fs.FileInfo // nil: it does not exist
+	path   string      // on the host, with links resolved below the root
+}
+
+func (n *node) done() {
+	if n.owned {
+		_ = n.parent.Close()
+	}
+}
+
+// maxLinks bounds the links that one path may pass.
+const maxLinks = 20
+
+// walk goes to a path one folder at a time. Each folder is opened by name and
+// compared with what was looked at, so that a link put in its place in between
+// is noticed. Links are resolved here, below the root and never above it; what
+// a link points to is decided by where it leads.
+func (h *host) walk(p place, follow bool) (*node, sys.Errno) {
+	root, base, errno := h.anchor()
+	if errno != 0 {
+		return nil, errno
+	}
+	rel := p.rel
+	if lead, ok := below(base, h.grant); ok && lead != "." {
+		rel = strings.TrimSuffix(lead+"/"+p.rel, "/.")
+	}
+	links := 0
+	todo := splitPath(rel)
+	var stack []string // resolved so far, below base
+	for i := 0; ; {
+		if i == len(todo) { // everything is resolved, and it is the folder itself
+			return h.enter(root, base, stack, "")
+		}
+		part := todo[i]
+		i++
+		if part == ".." {
+			if len(stack) == 0 {
+				return nil, sys.EACCES
+			}
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		info, err := root.Lstat(filepath.FromSlash(strings.Join(append(slices.Clone(stack), part), "/")))
+		last := i == len(todo)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && last:
+			return h.enter(root, base, stack, part)
+		case err != nil:
+			return nil, errnoOf(err)
+		case info.Mode()&fs.ModeSymlink != 0 && (!last || follow):
+			if links++; links > maxLinks {
+				return nil, sys.ELOOP
+			}
+			target, err := root.Readlink(filepath.FromSlash(strings.Join(append(slices.Clone(stack), part), "/")))
+			if err != nil {
+				return nil, errnoOf(err)
+			}
+			if filepath.IsAbs(target) || strings.HasPrefix(target, "/") || strings.HasPrefix(target, `\`) || filepath.VolumeName(target) != "" {
+				return nil, sys.EACCES
+			}
+			todo = append(splitPath(filepath.ToSlash(target)), todo[i:]...)
+			i = 0
+		case last:
+			return h.enter(root, base, stack, part)
+		case !info.IsDir():
+			return nil, sys.ENOTDIR
+		default:
+			stack = append(stack, part)
+		}
+	}
+}
+
+func splitPath(rel string) []string {
+	var out []string
+	for part := range strings.SplitSeq(rel, "/") {
+		if part != "" && part != "." {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// enter opens the folders of a path without links, each compared with what
+// stands there, and looks at the last name.
+func (h *host) enter(root *os.Root, base string, folders []string, name string) (*node, sys.Errno) {
+	if name == "" {
+		if len(folders) == 0 {
+			info, err := root.Lstat(".")
+			if err != nil {
+				return nil, errnoOf(err)
+			}
+			return &node{parent: root, name: ".", info: info, path: base}, 0
+		}
+		name = folders[len(folders)-1]
+		folders = folders[:len(folders)-1]
+	}
+	n := &node{parent: root, name: name, path: strings.TrimSuffix(base, "/") + "/" + strings.Join(append(slices.Clone(folders), name), "/")}
+	for _, f := range folders {
+		next, errno := openFolder(n.parent, f)
+		n.done()
+		if errno != 0 {
+			return nil, errno
+		}
+		n.parent, n.owned = next, true
+	}
+	info, err := n.parent.Lstat(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		n.done()
+		return nil, errnoOf(err)
+	}
+	if err == nil {
+		n.info = info
+	}
+	return n, 0
+}
+
+// openFolder opens a folder that is no link.
+func openFolder(parent *os.Root, name string) (*os.Root, sys.Errno) {
+	info, err := parent.Lstat(name)
+	if err != nil {
+		return nil, errnoOf(err)
+	}
+	if !info.IsDir() {
+		return nil, sys.EACCES
+	}
+	next, err := parent.OpenRoot(name)
+	if err != nil {
+		return nil, errnoOf(err)
+	}
+	got, err := next.Lstat(".")
+	if err != nil || !os.SameFile(info, got) {
+		_ = next.Close()
+		return nil, sys.EACCES
+	}
+	return next, 0
+}
+
+// sources are the files of the program's folder that it may import.
+var sources = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".py", ".pyi"}
+
+// decide asks the policy about a node.
+func (h *host) decide(n *node, p place, write, look bool) sys.Errno {
+	if strings.HasPrefix(n.name, tempPrefix) {
+		return sys.EACCES
+	}
+	if h.app && write {
+		return sys.EROFS
+	}
+	if h.app && h.imports(n) {
+		return 0
+	}
+	if _, ok := below(h.grant, n.path); !ok && !(n.info != nil && n.info.IsDir() && look) {
+		return sys.EACCES // a link led out of what is granted
+	}
+	err := h.gate.File(h.gate.Lifetime(), hostfns.FileRequest{Path: filepath.FromSlash(n.path), Guest: p.guest, Write: write, Look: look})
+	if err != nil {
+		return sys.EACCES
+	}
+	return 0
+}
+
+// imports reports whether a node of the program's folder is one of its sources
+// or a folder that may hold some.
+func (h *host) imports(n *node) bool {
+	rel, ok := below(h.grant, n.path)
+	if !ok {
+		return false
+	}
+	for _, part := range splitPath(rel) {
+		if strings.HasPrefix(part, ".") {
+			return false
+		}
+	}
+	if n.info == nil || n.info.IsDir() {
+		return true
+	}
+	return n.info.Mode().IsRegular() && slices.Contains(sources, strings.ToLower(path.Ext(n.name)))
+}
+
+func (h *host) stat(p place, follow bool) (stat.Stat_t, sys.Errno) {
+	n, errno := h.walk(p, follow)
+	if errno != 0 {
+		return stat.Stat_t{}, errno
+	}
+	defer n.done()
+	if errno := h.decide(n, p, false, true); errno != 0 {
+		// A folder that may only be written to is still there.
+		if errno == sys.EROFS || h.decide(n, p, true, true) != 0 {
+			return stat.Stat_t{}, errno
+		}
+	}
+	if n.info == nil {
+		return stat.Stat_t{}, sys.ENOENT
+	}
+	return statOf(n.info), 0
+}
+
+func statOf(info fs.FileInfo) stat.Stat_t { return stat.NewStat_t(info) }
+
+func (h *host) open(p place, flag sys.Oflag) (sys.File, sys.Errno) {
+	n, errno := h.walk(p, flag&sys.O_NOFOLLOW == 0)
+	if errno != 0 {
+		return nil, errno
+	}
+	defer n.done()
+	write := flag&(sys.O_RDWR|sys.O_WRONLY|sys.O_TRUNC|sys.O_APPEND) != 0 || (flag&sys.O_CREAT != 0 && n.info == nil)
+	if n.info != nil && flag&(sys.O_CREAT|sys.O_EXCL) == sys.O_CREAT|sys.O_EXCL {
+		return nil, sys.EEXIST
+	}
+	reads := flag&sys.O_WRONLY == 0
+	// What is asked for read and write may be granted for reading alone; a
+	// guest that says "create" with both means to write.
+	if !write || (reads && n.info != nil && flag&sys.O_TRUNC == 0) {
+		if errno := h.decide(n, p, false, false); errno != 0 {
+			return nil, errno
+		}
+	}
+	if write {
+		if errno := h.decide(n, p, true, false); errno != 0 {
+			return nil, errno
+		}
+	}
+	switch {
+	case n.info == nil && flag&sys.O_CREAT == 0:
+		return nil, sys.ENOENT
+	case n.info == nil && flag&sys.O_DIRECTORY != 0:
+		return nil, sys.EINVAL
+	case n.info != nil && n.info.IsDir():
+		if write {
+			return nil, sys.EISDIR
+		}
+		return h.list(n)
+	case n.info != nil && n.info.Mode()&fs.ModeSymlink != 0:
+		return nil, sys.ELOOP
+	case n.info != nil && !n.info.Mode().IsRegular():
+		return nil, sys.EACCES // devices, pipes and sockets
+	case flag&sys.O_DIRECTORY != 0:
+		return nil, sys.ENOTDIR
+	case write:
+		return h.write(n, flag)
+	}
+	f, errno := openSame(n)
+	if errno != 0 {
+		return nil, errno
+	}
+	return h.keep(newHostFile(h, f))
+}
+
+// openSame opens a regular file and makes sure that it is the one that was
+// looked at.
+func openSame(n *node) (*os.File, sys.Errno) {
+	f, err := n.parent.OpenFile(n.name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, errnoOf(err)
+	}
+	got, err := f.Stat()
+	if err != nil || !got.Mode().IsRegular() || !os.SameFile(n.info, got) {
+		_ = f.Close()
+		return nil, sys.EACCES
+	}
+	return f, 0
+}
+
+// list opens a folder for its names.
+func (h *host) list(n *node) (sys.File, sys.Errno) {
+	at := n.parent
+	if n.name != "." {
+		next, errno := openFolder(n.parent, n.name)
+		if errno != 0 {
+			return nil, errno
+		}
+		defer next.Close()
+		at = next
+	}
+	d, err := at.Open(".")
+	if err != nil {
+		return nil, errnoOf(err)
+	}
+	defer d.Close()
+	const most = 100_000
+	found, err := d.ReadDir(most)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, errnoOf(err)
+	}
+	entries := make([]sys.Dirent, 0, len(found))
+	for _, e := range found {
+		if strings.HasPrefix(e.Name(), tempPrefix) {
+			continue
+		}
+		if h.app && strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		entries = append(entries, sys.Dirent{Name: e.Name(), Type: e.Type().Type(), Ino: inode(n.path + "/" + e.Name())})
+	}
+	slices.SortFunc(entries, func(a, b sys.Dirent) int { return strings.Compare(a.Name, b.Name) })
+	return newFolder(entries, statOf(n.info)), 0
+}
+
+// write opens a file to be written: into a file of its own beside it, which
+// takes its name when it is closed. Nobody ever sees half of it.
+func (h *host) write(n *node, flag sys.Oflag) (sys.File, sys.Errno) {
+	mode := fs.FileMode(0o644)
+	var old *os.File
+	if n.info != nil {
+		mode = n.info.Mode().Perm()
+		var errno sys.Errno
+		if old, errno = openSame(n); errno != 0 && flag&sys.O_TRUNC == 0 {
+			return nil, errno
+		}
+	}
+	if old != nil {
+		defer old.Close()
+	}
+	parent, err := n.parent.OpenRoot(".")
+	if err != nil {
+		return nil, errnoOf(err)
+	}
+	temp := tempPrefix + rand.Text()[:16]
+	f, err := parent.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		_ = parent.Close()
+		return nil, errnoOf(err)
+	}
+	w := newHostFile(h, f)
+	w.parent, w.temp, w.name, w.writes = parent, temp, n.name, true
+	w.reads, w.appends = flag&sys.O_WRONLY == 0, flag&sys.O_APPEND != 0
+	if old != nil && flag&sys.O_TRUNC == 0 {
+		_, err := io.Copy(f, &countedReader{old, h.gate})
+		if err == nil {
+			_, err = f.Seek(0, io.SeekStart)
+		}
+		if err != nil {
+			w.drop()
+			return nil, sys.EIO
+		}
+	}
+	if n.info == nil || flag&sys.O_TRUNC != 0 {
+		w.changed = true
+	}
+	return h.keep(w)
+}
+
+type countedReader struct {
+	io.Reader
+	gate hostfns.Gate
+}
+
+func (r *countedReader) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	if n > 0 {
+		if over := r.gate.Count(int64(n)); over != nil {
+			return n, over
+		}
+	}
+	return n, err
+}
+
+// maxOpen bounds the files of one grant that are open at once.
+const maxOpen = 256
+
+func (h *host) keep(f *hostFile) (sys.File, sys.Errno) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed || len(h.opened) >= maxOpen {
+		f.drop()
+		return nil, sys.EAGAIN
+	}
+	if h.opened == nil {
+		h.opened = map[*hostFile]bool{}
+	}
+	h.opened[f] = true
+	return f, 0
+}
+
+func (h *host) mkdir(p place) sys.Errno {
+	n, errno := h.walk(p, false)
+	if errno != 0 {
+		return errno
+	}
+	defer n.done()
+	if n.info != nil {
+		return sys.EEXIST
+	}
+	if errno := h.decide(n, p, true, false); errno != 0 {
+		return errno
+	}
+	return errnoOf(n.parent.Mkdir(n.name, 0o755))
+}
+
+func (h *host) remove(p place, dir bool) sys.Errno {
+	n, errno := h.walk(p, false)
+	if errno != 0 {
+		return errno
+	}
+	defer n.done()
+	if errno := h.decide(n, p, true, false); errno != 0 {
+		return errno
+	}
+	switch {
+	case n.info == nil:
+		return sys.ENOENT
+	case n.name == ".":
+		return sys.EPERM
+	case dir && !n.info.IsDir():
+		return sys.ENOTDIR
+	case !dir && n.info.IsDir():
+		return sys.EISDIR
+	}
+	return errnoOf(n.parent.Remove(n.name))
+}
+
+func (h *host) rename(from, to place) sys.Errno {
+	a, errno := h.walk(from, false)
+	if errno != 0 {
+		return errno
+	}
+	defer a.done()
+	b, errno := h.walk(to, false)
+	if errno != 0 {
+		return errno
+	}
+	defer b.done()
+	for _, one := range []struct {
+		n *node
+		p place
+	}{{a, from}, {b, to}} {
+		if errno := h.decide(one.n, one.p, true, false); errno != 0 {
+			return errno
+		}
+	}
+	switch {
+	case a.info == nil:
+		return sys.ENOENT
+	case a.name == "." || b.name == ".":
+		return sys.EPERM
+	case a.info.Mode()&fs.ModeSymlink != 0 || (b.info != nil && b.info.Mode()&fs.ModeSymlink != 0):
+		return sys.EPERM // a link that moves leads elsewhere
+	case !a.info.IsDir() && !a.info.Mode().IsRegular():
+		return sys.EPERM
+	}
+	// What is inside a folder that moves was decided where it is, not where it
+	// goes; only files and empty folders move.
+	if a.info.IsDir() && !emptyFolder(a) {
+		return sys.ENOTSUP
+	}
+	// A name that would let the program read what it could not is no new name.
+	root, base, errno := h.anchor()
+	if errno != 0 {
+		return errno
+	}
+	x, ok1 := below(base, a.path)
+	y, ok2 := below(base, b.path)
+	if !ok1 || !ok2 {
+		return sys.EACCES
+	}
+	if errno := h.decide(a, from, false, false); errno != 0 {
+		return errno
+	}
+	return errnoOf(root.Rename(filepath.FromSlash(x), filepath.FromSlash(y)))
+}
+
+func emptyFolder(n *node) bool {
+	d, err := n.parent.Open(n.name)
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	_, err = d.ReadDir(1)
+	return errors.Is(err, io.EOF)
+}
+
+func (h *host) touch(p place, atim, mtim int64) sys.Errno {
+	n, errno := h.walk(p, false)
+	if errno != 0 {
+		return errno
+	}
+	defer n.done()
+	if errno := h.decide(n, p, true, false); errno != 0 {
+		return errno
+	}
+	if n.info == nil {
+		return sys.ENOENT
+	}
+	if !n.info.Mode().IsRegular() && !n.info.IsDir() {
+		return sys.EACCES
+	}
+	keep := n.info.ModTime()
+	at := func(ns int64) time.Time {
+		if ns == sys.UTIME_OMIT {
+			return keep
+		}
+		return time.Unix(0, ns)
+	}
+	return errnoOf(n.parent.Chtimes(n.name, at(atim), at(mtim)))
+}
+
+// errnoOf is what a guest sees of an error. An os.Root that was asked to leave
+// is a denial.
+func errnoOf(err error) sys.Errno {
+	if err == nil {
+		return 0
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return sys.ENOENT
+	case errors.Is(err, fs.ErrExist):
+		return sys.EEXIST
+	case errors.Is(err, fs.ErrPermission):
+		return sys.EACCES
+	case strings.Contains(err.Error(), "escapes"):
+		return sys.EACCES
+	}
+	if e := sys.UnwrapOSError(err); e != 0 && e != sys.EIO {
+		return e
+	}
+	return sys.EIO
+}
