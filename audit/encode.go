@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strconv"
 	"time"
 	"unicode/utf8"
 )
@@ -12,31 +13,25 @@ import (
 const maxLine = 256 << 20
 
 // encode appends the line of an event to dst, line end included, and returns
-// the event's hash. The hash covers the bytes of the line up to the comma
-// before "hash", so that a reader checks it without knowing the fields.
+// the event's hash.
 func encode(dst []byte, e *Event) (line []byte, hash string, err error) {
-	kind := e.Kind()
-	if kind == "" {
-		return dst, "", errShape()
+	body, err := encodeBody(e)
+	if err != nil {
+		return dst, "", err
 	}
-	e.Type = kind
+	line, hash = seal(dst, e, body)
+	return line, hash, nil
+}
+
+// encodeBody checks an event, sets its type, and writes the part that is set.
+func encodeBody(e *Event) (body []byte, err error) {
+	if e.Type = e.Kind(); e.Type == "" {
+		return nil, errShape()
+	}
 	if y := e.Time.Year(); y < 0 || y > 9999 {
-		return dst, "", unavailable("the time of the event has no RFC 3339 form")
+		return nil, unavailable("the time of the event has no RFC 3339 form")
 	}
-	from := len(dst)
-	dst = append(dst, `{"seq":`...)
-	dst = appendUint(dst, e.Seq)
-	dst = append(dst, `,"time":"`...)
-	dst = e.Time.UTC().AppendFormat(dst, time.RFC3339Nano)
-	dst = append(dst, `","run":`...)
-	dst = appendText(dst, e.Run)
-	dst = append(dst, `,"type":"`...)
-	dst = append(dst, kind...)
-	dst = append(dst, `","`...)
-	dst = append(dst, kind...)
-	dst = append(dst, `":`...)
-	var body []byte
-	switch kind {
+	switch e.Type {
 	case TypeStart:
 		body, err = json.Marshal(e.Start)
 	case TypeDecision:
@@ -49,21 +44,43 @@ func encode(dst []byte, e *Event) (line []byte, hash string, err error) {
 		body, err = json.Marshal(e.End)
 	}
 	if err != nil {
-		return dst[:from], "", unavailable("the event has no JSON form: %w", err)
+		return nil, unavailable("the event has no JSON form: %w", err)
 	}
+	if len(body) > maxLine-maxRun*6-1000 || len(e.Run) > maxRun {
+		return nil, unavailable("the event is larger than %d MiB", maxLine>>20)
+	}
+	return body, nil
+}
+
+// seal appends the line of an event. The hash covers the bytes of the line up
+// to the comma before "hash", so that a reader checks it without knowing the
+// fields.
+func seal(dst []byte, e *Event, body []byte) (line []byte, hash string) {
+	from := len(dst)
+	dst = append(dst, `{"seq":`...)
+	dst = strconv.AppendUint(dst, e.Seq, 10)
+	dst = append(dst, `,"time":"`...)
+	dst = e.Time.UTC().AppendFormat(dst, time.RFC3339Nano)
+	dst = append(dst, `","run":`...)
+	dst = appendText(dst, e.Run)
+	dst = append(dst, `,"type":"`...)
+	dst = append(dst, e.Type...)
+	dst = append(dst, `","`...)
+	dst = append(dst, e.Type...)
+	dst = append(dst, `":`...)
 	dst = append(dst, body...)
 	dst = append(dst, `,"prev":`...)
 	dst = appendText(dst, e.Prev)
-	if len(dst)-from > maxLine-100 {
-		return dst[:from], "", unavailable("the event is larger than %d MiB", maxLine>>20)
-	}
 	sum := sha256.Sum256(dst[from:])
 	dst = append(dst, hashKey...)
 	dst = hex.AppendEncode(dst, sum[:])
 	dst = append(dst, lineEnd...)
 	end := len(dst) - len(lineEnd)
-	return dst, string(dst[end-2*sha256.Size : end]), nil
+	return dst, string(dst[end-2*sha256.Size : end])
 }
+
+// maxRun bounds the name of a run.
+const maxRun = 4096
 
 const (
 	hashKey = `,"hash":"`
@@ -76,16 +93,4 @@ func appendText(dst []byte, s string) []byte {
 		s = string([]rune(s))
 	}
 	return appendString(dst, []byte(s))
-}
-
-func appendUint(dst []byte, n uint64) []byte {
-	var buf [20]byte
-	i := len(buf)
-	for {
-		i--
-		buf[i] = byte('0' + n%10)
-		if n /= 10; n == 0 {
-			return append(dst, buf[i:]...)
-		}
-	}
 }

@@ -80,7 +80,8 @@ type Sink interface {
 	// Record writes one event and returns its hash. When it returns without an
 	// error the record has left the process: it survives the process being
 	// killed. Any error has the code audit.unavailable, and what the record
-	// announced must not be done.
+	// announced must not be done. A cancelled context stops no record: that a
+	// run was cancelled is recorded too.
 	Record(ctx context.Context, e Event) (head string, err error)
 }
 

@@ -1,0 +1,293 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// segment is one file of a chain, held by this process.
+type segment struct {
+	number int
+	name   string
+	file   file // opened for appending, and locked
+	head   file
+	after  string // the segment whose last record the first one follows
+	prev   string // hash of that record
+	size   int64
+	seq    uint64
+	hash   string
+	buf    []byte
+	torn   bool // the end of the file may be half a record
+
+	headed   time.Time
+	unheaded int
+	slot     int
+}
+
+const (
+	suffix     = ".jsonl"
+	headSuffix = ".head"
+	counter    = "counter"
+	firstRead  = 64 << 10
+)
+
+func segmentName(n int) string { return fmt.Sprintf("%08d%s", n, suffix) }
+
+// segmentNumber is the number in a segment's name, or 0.
+func segmentNumber(name string) int {
+	digits, ok := strings.CutSuffix(name, suffix)
+	if !ok || len(digits) != 8 {
+		return 0
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 1 {
+		return 0
+	}
+	return n
+}
+
+func (l *Log) open(name string, flag int) (file, error) {
+	return l.o.disk.OpenFile(filepath.Join(l.dir, name), flag, 0o600)
+}
+
+// locked runs f while no other process takes up or begins a segment. The file
+// that is locked holds the highest number that was given out, so that a segment
+// that is gone is missed.
+func (l *Log) locked(f func(c file) error) error {
+	c, err := l.open(counter, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := l.o.disk.LockWait(c); err != nil {
+		return err
+	}
+	return f(c)
+}
+
+// take takes up a segment that nobody holds, or begins one.
+func (l *Log) take() (*segment, error) {
+	var s *segment
+	err := l.locked(func(c file) error {
+		entries, err := l.o.disk.ReadDir(l.dir)
+		if err != nil {
+			return err
+		}
+		for _, e := range slices.Backward(entries) {
+			n := segmentNumber(e.Name())
+			if n == 0 {
+				continue
+			}
+			if s, err = l.takeUp(n); s != nil || err != nil {
+				return err
+			}
+		}
+		s, err = l.create(c, nil)
+		return err
+	})
+	return s, err
+}
+
+// begin begins a segment that goes on from another of this process.
+func (l *Log) begin(old *segment) (*segment, error) {
+	var s *segment
+	err := l.locked(func(c file) error {
+		var err error
+		s, err = l.create(c, old)
+		return err
+	})
+	return s, err
+}
+
+// takeUp takes up a segment after its last whole record. It gives nil where
+// another process holds the segment, where it is closed, and where it does not
+// fit its head: such a one stays as it is, for Verify to find.
+func (l *Log) takeUp(n int) (*segment, error) {
+	s := &segment{number: n, name: segmentName(n)}
+	f, err := l.open(s.name, os.O_RDWR|os.O_APPEND)
+	if err != nil {
+		return nil, nil
+	}
+	free, err := l.o.disk.Lock(f)
+	if err != nil || !free {
+		f.Close()
+		return nil, err
+	}
+	s.file = f
+	if s.head, err = l.open(headName(s.name), os.O_RDWR); err != nil {
+		f.Close()
+		return nil, nil
+	}
+	h, slot, ok := readHead(s.head)
+	if !ok || h.Closed || h.Segment != s.name || !s.recover(h) {
+		s.release()
+		return nil, nil
+	}
+	s.slot, s.after, s.prev = slot, h.After, h.Prev
+	return s, s.writeHead(l.o.Key, false)
+}
+
+// recover finds the end of the last whole record, cuts what a killed process
+// left behind it, and reports whether the segment fits its head.
+func (s *segment) recover(h head) bool {
+	info, err := s.file.Stat()
+	if err != nil {
+		return false
+	}
+	size := info.Size()
+	if size < h.Size {
+		return false
+	}
+	line, end, err := lastLine(s.file, size)
+	if err != nil {
+		return false
+	}
+	if end == 0 {
+		s.seq, s.hash = 0, h.Prev
+		return h.Seq == 0 && s.cut(size, 0)
+	}
+	rec, err := parseLine(line)
+	if err != nil || !rec.intact || rec.seq < h.Seq || (rec.seq == h.Seq && rec.hash != h.Hash) {
+		return false
+	}
+	s.seq, s.hash = rec.seq, rec.hash
+	return s.cut(size, end)
+}
+
+func (s *segment) cut(size, end int64) bool {
+	s.size = end
+	return size == end || s.file.Truncate(end) == nil
+}
+
+// lastLine reads the last whole line of a file, its line end left out, and
+// where it ends.
+func lastLine(f io.ReaderAt, size int64) (line []byte, end int64, err error) {
+	for n := int64(firstRead); ; n *= 4 {
+		n = min(n, size)
+		buf := make([]byte, n)
+		if _, err := f.ReadAt(buf, size-n); err != nil && !(errors.Is(err, io.EOF)) {
+			return nil, 0, err
+		}
+		stop := bytes.LastIndexByte(buf, '\n')
+		if stop >= 0 {
+			start := bytes.LastIndexByte(buf[:stop], '\n')
+			if start >= 0 || n == size {
+				return buf[start+1 : stop], size - n + int64(stop) + 1, nil
+			}
+		} else if n == size {
+			return nil, 0, nil
+		}
+		if n > 2*maxLine {
+			return nil, 0, errors.New("a record is too long")
+		}
+	}
+}
+
+// create begins a segment under the next number.
+func (l *Log) create(c file, old *segment) (*segment, error) {
+	last := readCounter(c)
+	entries, err := l.o.disk.ReadDir(l.dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		last = max(last, segmentNumber(e.Name()))
+	}
+	s := &segment{number: last + 1, name: segmentName(last + 1)}
+	if old != nil {
+		s.after, s.prev, s.hash = old.name, old.hash, old.hash
+	}
+	// The counter comes last: a process that is killed in between leaves a file
+	// that was never begun, and no number that would be missed.
+	if s.file, err = l.open(s.name, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL); err != nil {
+		return nil, err
+	}
+	if free, err := l.o.disk.Lock(s.file); err != nil || !free {
+		s.release()
+		return nil, errors.Join(errors.New("a new segment is held by another process"), err)
+	}
+	if s.head, err = l.open(headName(s.name), os.O_RDWR|os.O_CREATE|os.O_TRUNC); err != nil {
+		s.release()
+		return nil, err
+	}
+	if err := s.writeHead(l.o.Key, false); err != nil {
+		s.release()
+		return nil, err
+	}
+	if _, err := c.WriteAt(fmt.Appendf(nil, "%08d\n", s.number), 0); err != nil {
+		s.release()
+		return nil, err
+	}
+	return s, nil
+}
+
+func readCounter(c file) int {
+	var buf [8]byte
+	if _, err := c.ReadAt(buf[:], 0); err != nil {
+		return 0
+	}
+	n, err := strconv.Atoi(string(buf[:]))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// write appends one record. What fails leaves no half of a record behind: the
+// next write cuts it first.
+func (s *segment) write(e *Event, body []byte) (string, error) {
+	if s.torn {
+		if err := s.file.Truncate(s.size); err != nil {
+			return "", fmt.Errorf("cut half a record: %w", err)
+		}
+		s.torn = false
+	}
+	e.Seq, e.Prev = s.seq+1, s.hash
+	line, hash := seal(s.buf[:0], e, body)
+	s.buf = line
+	if cap(s.buf) > 1<<20 {
+		s.buf = nil
+	}
+	n, err := s.file.Write(line)
+	if err == nil && n < len(line) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		s.torn = s.file.Truncate(s.size) != nil
+		return "", err
+	}
+	s.size += int64(len(line))
+	s.seq, s.hash = e.Seq, hash
+	return hash, nil
+}
+
+func (s *segment) release() {
+	if s.file != nil {
+		s.file.Close()
+	}
+	if s.head != nil {
+		s.head.Close()
+	}
+}
+
+func (s *segment) writeHead(key ed25519.PrivateKey, closed bool) error {
+	now := time.Now().UTC()
+	slot := encodeHead(head{
+		Segment: s.name, After: s.after, Prev: s.prev, Seq: s.seq, Hash: s.hash, Size: s.size, Closed: closed, Time: now,
+	}, key)
+	if _, err := s.head.WriteAt(slot, int64(s.slot)*headSlot); err != nil {
+		return fmt.Errorf("write the head of %s: %w", s.name, err)
+	}
+	s.slot = 1 - s.slot
+	s.headed, s.unheaded = now, 0
+	return nil
+}
