@@ -32,6 +32,7 @@ const (
 	NationalID Kind = "nationalid" // national identity and tax numbers of UK, DE, FR, ES, IT
 	VAT        Kind = "vat"        // EU VAT number
 	Secret     Kind = "secret"     // key, token, password, private key, connection string
+	Personal   Kind = "personal"   // whatever stands in a field that the policy always hides
 )
 
 // Mode says what happens with what was found.
@@ -102,7 +103,7 @@ func Modes() []Mode { return []Mode{Off, Detect, Tokenize, Redact, Block, Partia
 func Sure() []Kind { return []Kind{Email, Phone, Card, SSN, IBAN, Secret} }
 
 func known() []Kind {
-	return []Kind{Email, Phone, SSN, Card, IBAN, Account, IP, MAC, Address, Name, Birthdate, Passport, Licence, NationalID, VAT, Secret}
+	return []Kind{Email, Phone, SSN, Card, IBAN, Account, IP, MAC, Address, Name, Birthdate, Passport, Licence, NationalID, VAT, Secret, Personal}
 }
 
 // Known reports whether k is a kind of this package.

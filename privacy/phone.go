@@ -1,0 +1,179 @@
+package privacy
+
+import (
+	"strings"
+	"sync"
+)
+
+// tableStart is where the automaton of the phone table begins.
+var tableStart = sync.OnceValue(func() int { return eachRegion(nil) })
+
+// phoneNumber reads digits as a number in international form. With plus they
+// begin with a calling code, else they are read in each of the regions, with
+// and without its trunk prefix.
+func (d *Detector) phoneNumber(digits []byte, plus bool) (country int, code string, national []byte) {
+	if len(digits) < 5 || len(digits) > 17 {
+		return 0, "", nil
+	}
+	if plus {
+		return phoneCountry(digits), "", digits
+	}
+	for _, r := range d.regions {
+		if r.trunk != "" && len(digits) > len(r.trunk) && string(digits[:len(r.trunk)]) == r.trunk {
+			if rest := digits[len(r.trunk):]; true {
+				if c := phoneCountry([]byte(r.code), rest); c != 0 {
+					return c, r.code, rest
+				}
+			}
+		}
+		if c := phoneCountry([]byte(r.code), digits); c != 0 {
+			return c, r.code, digits
+		}
+	}
+	return 0, "", nil
+}
+
+// canonicalPhone is the form in which two spellings of a number are the same:
+// +4930123456, and behind it the extension.
+func (d *Detector) canonicalPhone(value string) (canonical string, country int) {
+	var buffer [32]byte
+	number, extension := value, ""
+	if i := strings.IndexAny(value, "xX#;"); i > 0 {
+		number, extension = value[:i], onlyDigits(value[i:])
+	} else if i := strings.Index(strings.ToLower(value), "ext"); i > 0 {
+		number, extension = value[:i], onlyDigits(value[i:])
+	}
+	digits := buffer[:0]
+	number = strings.Replace(number, "(0)", "", 1)
+	for i := range len(number) {
+		if isDigit(number[i]) && len(digits) < cap(digits) {
+			digits = append(digits, number[i])
+		}
+	}
+	plus := strings.Contains(number, "+")
+	if !plus && len(digits) > 2 && string(digits[:2]) == "00" {
+		if c := phoneCountry(digits[2:]); c != 0 {
+			return "+" + string(digits[2:]) + suffixed(extension), c
+		}
+	}
+	if c, code, national := d.phoneNumber(digits, plus); c != 0 {
+		return "+" + code + string(national) + suffixed(extension), c
+	}
+	if plus && len(digits) > 3 {
+		// The trunk prefix is often left in: +44 020 …
+		if c, rest := dropTrunk(digits); c != 0 {
+			return "+" + string(rest) + suffixed(extension), c
+		}
+	}
+	return string(digits) + suffixed(extension), 0
+}
+
+func suffixed(extension string) string {
+	if extension == "" {
+		return ""
+	}
+	return "x" + extension
+}
+
+func onlyDigits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// dropTrunk leaves out a zero between calling code and number, as in
+// +49 (0)30 123456.
+func dropTrunk(digits []byte) (int, []byte) {
+	for n := 1; n <= 3 && n < len(digits); n++ {
+		if digits[n] != '0' {
+			continue
+		}
+		rest := append(append(make([]byte, 0, len(digits)), digits[:n]...), digits[n+1:]...)
+		if c := phoneCountry(rest); c != 0 {
+			return c, rest
+		}
+	}
+	return 0, nil
+}
+
+// phone looks at a window of groups as a telephone number.
+func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
+	g := n.groups[:b]
+	digits := n.digits[:g[b-1].upTo]
+	if len(digits) < 7 || len(digits) > 17 {
+		return 0, ""
+	}
+	switch {
+	case n.plus:
+		if phoneCountry(digits) != 0 {
+			return 95, "a valid international number"
+		}
+		if c, _ := dropTrunk(digits); c != 0 && (n.parens || len(g) > 1) {
+			return 90, "a valid international number with its trunk prefix"
+		}
+		return 0, ""
+	case digits[0] == '0' && digits[1] == '0':
+		if phoneCountry(digits[2:]) != 0 {
+			if len(g) > 1 || s.context(n)&saysPhone != 0 {
+				return 85, "a valid international number"
+			}
+		}
+		return 0, ""
+	}
+	country, _, national := s.d.phoneNumber(digits, false)
+	context := s.context(n)
+	says := context&saysPhone != 0
+	if country == 0 {
+		if says && context&saysOrder == 0 && len(digits) >= 7 && n.phoneLike(b) {
+			if c := phoneCountry(digits); c != 0 {
+				return 70, "named a phone number, valid with a plus"
+			}
+			if len(digits) == 7 && len(g) == 2 || digits[0] == '0' && len(g) > 1 {
+				return 60, "named a phone number, of a likely form"
+			}
+		}
+		return 0, ""
+	}
+	if says {
+		return 90, "named a phone number and valid"
+	}
+	if context&(saysOrder|saysVersion) != 0 && !n.parens {
+		return 40, "valid, but named something else"
+	}
+	if len(g) == 1 {
+		return 35, "digits that could be a phone number"
+	}
+	trunk := len(national) < len(digits)
+	switch {
+	case s.d.american(country) && n.american(b):
+		if n.crowded && !n.parens {
+			return 45, "valid, but in a row of numbers"
+		}
+		if n.parens {
+			return 90, "a valid number with its area code in brackets"
+		}
+		if n.joints[b-1] == ' ' {
+			return 65, "a valid number in its groups"
+		}
+		return 80, "a valid number in its groups"
+	case s.d.american(country):
+		return 0, ""
+	case trunk && digits[0] == '0':
+		if n.crowded {
+			return 45, "valid, but in a row of numbers"
+		}
+		return 75, "a valid number with its trunk prefix"
+	case n.parens:
+		return 70, "a valid number with its area code in brackets"
+	}
+	if len(g) >= 3 && !n.crowded && n.joints[1] != '.' {
+		return 55, "a valid number in groups"
+	}
+	return 35, "digits that could be a phone number"
+}
+
+// american reports whether a country has numbers of the form 212-555-0134.
+func (d *Detector) american(country int) bool { return regionNumber(country).code == "1" }

@@ -1,0 +1,311 @@
+package privacy
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// maxVault bounds what the values of a run may take.
+const (
+	maxVault    = 64 << 20
+	entryCost   = 240 // of a value, beside its bytes
+	maxReserved = 100_000
+)
+
+// Counts says how much was found, without saying what.
+type Counts struct {
+	Kinds  map[Kind]int `json:"counts,omitempty"`
+	Fields []string     `json:"fields,omitempty"` // where, sorted: customers[].email; 64 at most
+}
+
+// Total is the number of findings.
+func (c Counts) Total() int {
+	n := 0
+	for _, k := range c.Kinds {
+		n += k
+	}
+	return n
+}
+
+// Add adds other counts to c.
+func (c *Counts) Add(o Counts) {
+	for k, n := range o.Kinds {
+		c.add(k, n)
+	}
+	for _, f := range o.Fields {
+		c.field(f)
+	}
+}
+
+func (c *Counts) add(k Kind, n int) {
+	if c.Kinds == nil {
+		c.Kinds = make(map[Kind]int)
+	}
+	c.Kinds[k] += n
+}
+
+func (c *Counts) field(f string) {
+	if i, ok := slices.BinarySearch(c.Fields, f); !ok && len(c.Fields) < 64 && f != "" {
+		c.Fields = slices.Insert(c.Fields, i, f)
+	}
+}
+
+// Vault holds what the tokens of one run or session stand for. It is safe for
+// concurrent use. Its memory is bounded: when it is full, values are redacted
+// instead, so that none is ever shown.
+type Vault struct {
+	d *Detector
+
+	mu       sync.RWMutex
+	numbers  map[valueKey]int // a value's token
+	values   map[tokenKey]entry
+	next     map[Kind]int
+	reserved map[tokenKey]bool
+	phrases  map[string]Kind // values that are looked for by themselves
+	firsts   map[string]int  // their first words, and how many words follow at most
+	mine     map[valueKey]bool
+	size     int
+	limit    int
+	full     bool
+}
+
+type valueKey struct {
+	kind  Kind
+	value string // canonical
+}
+
+type tokenKey struct {
+	kind   string // in capitals
+	number int
+}
+
+type entry struct {
+	kind   Kind
+	value  string // as it was first seen
+	number bool   // it was a number in JSON
+}
+
+// NewVault makes an empty vault.
+func NewVault(d *Detector) *Vault {
+	return &Vault{d: d, limit: maxVault, numbers: make(map[valueKey]int), values: make(map[tokenKey]entry), next: make(map[Kind]int),
+		reserved: make(map[tokenKey]bool), phrases: make(map[string]Kind), firsts: make(map[string]int), mine: make(map[valueKey]bool)}
+}
+
+// Full reports that the vault took no more values and redacted instead.
+func (v *Vault) Full() bool {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.full
+}
+
+// JSON looks at a document that a tool answered. Where nothing changes it
+// returns doc itself; else a copy in which every other byte is as it was. Text
+// that only looks like a token is escaped, so that it cannot pose as one. The
+// empty mode is the configuration's. In mode block a finding is an error with
+// the code denied.tool. A text that is no JSON is an error with the code
+// guest.result: use Text for it.
+func (v *Vault) JSON(doc []byte, mode Mode) ([]byte, Counts, error) {
+	w, state := v.look(mode, true)
+	if state.idle(v.d) && !mayHoldMark(doc, v.d) {
+		return doc, Counts{}, nil
+	}
+	spans, err := w.json(doc, nil, 0)
+	if err != nil {
+		return nil, Counts{}, err
+	}
+	if state.err != nil {
+		return nil, state.counts, state.err
+	}
+	return edited(doc, spans), state.counts, nil
+}
+
+// Text is JSON for a text that a tool answered. A text that is a JSON document
+// is treated as one.
+func (v *Vault) Text(s string, mode Mode) (string, Counts, error) {
+	w, state := v.look(mode, true)
+	if state.idle(v.d) && !mayHoldMark([]byte(s), v.d) {
+		return s, Counts{}, nil
+	}
+	return v.text(s, w, state)
+}
+
+// Egress looks at a text that leaves for the agent: output, an error, a
+// question to a person. Tokens stay as they are; what the agent gave itself,
+// see [Vault.Own], passes.
+func (v *Vault) Egress(s string, mode Mode) (string, Counts, error) {
+	w, state := v.look(mode, false)
+	if state.idle(v.d) {
+		return s, Counts{}, nil
+	}
+	return v.text(s, w, state)
+}
+
+// EgressJSON is Egress for a JSON document.
+func (v *Vault) EgressJSON(doc []byte, mode Mode) ([]byte, Counts, error) {
+	w, state := v.look(mode, false)
+	if state.idle(v.d) {
+		return doc, Counts{}, nil
+	}
+	spans, err := w.json(doc, nil, 0)
+	if err != nil {
+		return nil, Counts{}, err
+	}
+	if state.err != nil {
+		return nil, state.counts, state.err
+	}
+	return edited(doc, spans), state.counts, nil
+}
+
+func (v *Vault) text(s string, w *work, state *state) (string, Counts, error) {
+	src := []byte(s)
+	spans := w.document(src)
+	if state.err != nil {
+		return "", state.counts, state.err
+	}
+	if !slices.ContainsFunc(spans, func(x span) bool { return x.changed }) {
+		return s, state.counts, nil
+	}
+	return string(edited(src, spans)), state.counts, nil
+}
+
+// state is what one look gathers.
+type state struct {
+	mode   Mode
+	counts Counts
+	err    error
+}
+
+// idle reports that nothing is looked for anywhere.
+func (s *state) idle(d *Detector) bool { return s.mode == Off && len(d.modes) == 0 }
+
+// look prepares a look at a text in a mode.
+func (v *Vault) look(mode Mode, inbound bool) (*work, *state) {
+	if mode == "" {
+		mode = v.d.mode
+	}
+	st := &state{mode: mode}
+	w := v.d.work()
+	w.escape = inbound
+	w.put = func(s *span, f *field, number bool) {
+		if s.kind == "" {
+			s.put, s.changed = escaped(s.value), true
+			return
+		}
+		mode := st.mode
+		if f != nil && f.mode != "" {
+			mode = f.mode
+		}
+		if mode == Off {
+			return
+		}
+		if !inbound && mode != Block && v.isMine(s.kind, s.value) {
+			return
+		}
+		st.counts.add(s.kind, 1)
+		st.counts.field(s.field)
+		switch mode {
+		case Detect:
+		case Redact:
+			s.put, s.changed = redacted(s.kind), true
+		case Block:
+			if st.err == nil {
+				where := ""
+				if s.field != "" {
+					where = " in " + s.field
+				}
+				st.err = fault.New(fault.DeniedTool, "personal data of kind %s was found%s, and the policy blocks it", s.kind, where).
+					WithHint("mode tokenize lets the program work with tokens instead")
+			}
+		case Partial:
+			s.put, s.changed = v.tokenFor(s.kind, s.value, number, v.d.part(s.kind, s.value)), true
+		default:
+			s.put, s.changed = v.tokenFor(s.kind, s.value, number, ""), true
+		}
+	}
+	v.mu.RLock()
+	if len(v.firsts) > 0 && mode != Off {
+		w.known = v.findKnown
+	}
+	v.mu.RUnlock()
+	return w, st
+}
+
+func redacted(k Kind) string {
+	t := token(k, 1, "")
+	return t[:len(t)-3] + "]"
+}
+
+// tokenFor is the token of a value: the one it has, or a new one.
+func (v *Vault) tokenFor(kind Kind, value string, number bool, part string) string {
+	key := valueKey{kind, v.d.canonical(kind, value)}
+	v.mu.RLock()
+	n, ok := v.numbers[key]
+	v.mu.RUnlock()
+	if ok {
+		return token(kind, n, part)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if n, ok := v.numbers[key]; ok {
+		return token(kind, n, part)
+	}
+	cost := entryCost + len(key.value) + len(value)*2
+	if v.size+cost > v.limit {
+		v.full = true
+		return redacted(kind)
+	}
+	v.size += cost
+	upper := token(kind, 1, "")
+	name := upper[1 : len(upper)-3]
+	n = v.next[kind] + 1
+	for v.reserved[tokenKey{name, n}] {
+		n++
+	}
+	v.next[kind] = n
+	v.numbers[key] = n
+	v.values[tokenKey{name, n}] = entry{kind, value, number}
+	v.remember(kind, value)
+	return token(kind, n, part)
+}
+
+// Reserve keeps the numbers of tokens that occur in texts from being handed
+// out: a token of another run cannot name somebody else in this one.
+func (v *Vault) Reserve(texts ...string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, text := range texts {
+		eachMark([]byte(text), v.d, func(m mark) {
+			k := tokenKey{m.kind, m.number}
+			if _, used := v.values[k]; !used && len(v.reserved) < maxReserved {
+				v.reserved[k] = true
+			}
+		})
+	}
+}
+
+// Own notes the personal data in texts that the agent gave itself, its program
+// and arguments: it may leave again.
+func (v *Vault) Own(texts ...string) {
+	for _, text := range texts {
+		w := v.d.work()
+		w.put = func(s *span, _ *field, _ bool) {
+			if s.kind == "" {
+				return
+			}
+			v.mu.Lock()
+			if len(v.mine) < maxReserved {
+				v.mine[valueKey{s.kind, v.d.canonical(s.kind, s.value)}] = true
+			}
+			v.mu.Unlock()
+		}
+		w.document([]byte(text))
+	}
+}
+
+func (v *Vault) isMine(kind Kind, value string) bool {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return len(v.mine) > 0 && v.mine[valueKey{kind, v.d.canonical(kind, value)}]
+}
