@@ -1,0 +1,87 @@
+// Package guests knows the languages that programs are written in: which guest
+// runs each, how a program is told apart from one in another language, and what
+// has to be done to a program before its guest takes it.
+//
+// Nothing here parses a program. Python and JavaScript are parsed by their own
+// interpreters inside the sandbox, TypeScript by a compiler that is a guest
+// itself and that the engine runs, see [Compiler].
+package guests
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// The languages.
+const (
+	JavaScript = "javascript"
+	TypeScript = "typescript"
+	Python     = "python"
+)
+
+// Guest is a language and the module that runs it.
+type Guest struct {
+	Language   string   // javascript, typescript or python
+	Module     string   // name of the module in package wasmmodules that runs it
+	Compiler   string   // name of the module that compiles it first; empty: none
+	File       string   // name of a program that has none
+	Extensions []string // of files in this language, with the dot
+	Aliases    []string // other names of the language
+}
+
+// All are the languages, in the order in which they are listed to people. The
+// slices must not be changed.
+func All() []Guest {
+	return []Guest{
+		{
+			Language: JavaScript, Module: "quickjs", File: "main.js",
+			Extensions: []string{".js", ".mjs", ".cjs"}, Aliases: []string{"js", "mjs", "ecmascript", "node"},
+		},
+		{
+			Language: TypeScript, Module: "quickjs", Compiler: "esbuild", File: "main.ts",
+			Extensions: []string{".ts", ".mts", ".cts", ".tsx"}, Aliases: []string{"ts", "mts", "tsx"},
+		},
+		{
+			Language: Python, Module: "cpython", File: "main.py",
+			Extensions: []string{".py", ".pyw"}, Aliases: []string{"py", "python3"},
+		},
+	}
+}
+
+// Lookup finds a language by its name or by one of its aliases, in any case. The
+// error is of the code usage.language.
+func Lookup(language string) (Guest, error) {
+	name := strings.ToLower(strings.TrimSpace(language))
+	for _, g := range All() {
+		if name == g.Language || slices.Contains(g.Aliases, name) {
+			return g, nil
+		}
+	}
+	if name == "" {
+		return Guest{}, fault.New(fault.UsageLanguage, "no language is given").WithHint("name one of javascript, typescript, python")
+	}
+	return Guest{}, fault.New(fault.UsageLanguage, "the language %q is unknown", clip(language, 40)).WithHint("name one of javascript, typescript, python")
+}
+
+// LanguageOfFile is the language of a file by its name's extension.
+func LanguageOfFile(name string) (language string, ok bool) {
+	ext := strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))
+	for _, g := range All() {
+		if slices.Contains(g.Extensions, ext) {
+			return g.Language, true
+		}
+	}
+	return "", false
+}
+
+// clip shortens text that came from somebody to n characters.
+func clip(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n]) + "…"
+}

@@ -1,0 +1,279 @@
+package guests
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// Source is a program as its author wrote it.
+type Source struct {
+	Language string // a name that Lookup knows
+	Code     string
+	File     string // its name in errors; empty: the language's own
+}
+
+// Program is a program as its guest takes it, and the way back to the source.
+type Program struct {
+	Code string
+	File string
+	// Map is nil where Code is the source itself.
+	Map *SourceMap
+
+	source string
+}
+
+// Compiler runs a compiler guest. The engine supplies it: it gives each compile
+// a fresh instance with fuel, memory and time of its own, and may answer from
+// what the same input gave before.
+type Compiler interface {
+	Compile(ctx context.Context, r CompileRequest) (CompileResult, error)
+}
+
+// CompileRequest asks for one run of a compiler guest. Equal requests have equal
+// results, while the module is the same.
+type CompileRequest struct {
+	Module string // name of the compiler's module in package wasmmodules
+	Input  []byte // its input document
+}
+
+// CompileResult is the value that the compiler guest handed over, as JSON. It is
+// not trusted here.
+type CompileResult struct {
+	Output []byte
+}
+
+// SyntaxError is a program that cannot be parsed, where that is known before its
+// guest has seen it. Its fault code is guest.syntax.
+type SyntaxError struct {
+	Message string
+	Hint    string
+	File    string
+	Line    int    // from 1; 0: not known
+	Column  int    // in characters, from 1
+	Text    string // the source line
+}
+
+// Error is place and message.
+func (e *SyntaxError) Error() string {
+	if e.Line == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
+}
+
+// Unwrap gives the fault.
+func (e *SyntaxError) Unwrap() error {
+	return fault.New(fault.GuestSyntax, "%s", e.Error()).WithHint("%s", e.Hint)
+}
+
+// compileInput is the input document of the esbuild guest.
+type compileInput struct {
+	Code string `json:"code"`
+	File string `json:"file"`
+}
+
+// compileOutput is what it hands over.
+type compileOutput struct {
+	Code string          `json:"code"`
+	Map  json.RawMessage `json:"map"`
+	// WrappedAt is the line of the source, from 1, before which the guest put a
+	// line of its own, and UnwrappedAt the line of its output that it took out
+	// again. 0: none.
+	WrappedAt   int            `json:"wrapped_at"`
+	UnwrappedAt int            `json:"unwrapped_at"`
+	Errors      []compileError `json:"errors"`
+	JSX         bool           `json:"jsx"` // it would be valid if it might have JSX
+}
+
+type compileError struct {
+	Text   string   `json:"text"`
+	Line   int      `json:"line"`
+	Column int      `json:"column"`
+	Source string   `json:"source"`
+	Notes  []string `json:"notes"`
+}
+
+// Prepare makes of a source what its guest takes. JavaScript and Python stay as
+// they are; TypeScript is compiled by c.
+func Prepare(ctx context.Context, s Source, c Compiler) (Program, error) {
+	g, err := Lookup(s.Language)
+	if err != nil {
+		return Program{}, err
+	}
+	file := s.File
+	if file == "" {
+		file = g.File
+	}
+	// A mark of the byte order is no part of a program.
+	code := strings.TrimPrefix(s.Code, "\ufeff")
+	if g.Compiler == "" {
+		return Program{Code: code, File: file, source: code}, nil
+	}
+	if c == nil {
+		return Program{}, fault.New(fault.Internal, "there is nothing to compile %s with", g.Language)
+	}
+	input, err := json.Marshal(compileInput{Code: code, File: file})
+	if err != nil {
+		return Program{}, fault.New(fault.Internal, "write the compiler's input: %w", err)
+	}
+	r, err := c.Compile(ctx, CompileRequest{Module: g.Compiler, Input: input})
+	if err != nil {
+		return Program{}, err
+	}
+	var out compileOutput
+	if err := json.Unmarshal(r.Output, &out); err != nil {
+		return Program{}, fault.New(fault.Internal, "read what the compiler gave: %w", err)
+	}
+	if len(out.Errors) > 0 {
+		return Program{}, syntaxError(file, code, out)
+	}
+	m, err := ParseSourceMap(out.Map)
+	if err != nil {
+		return Program{}, fault.New(fault.Internal, "read what the compiler gave: %w", err)
+	}
+	m.wrappedAt, m.unwrappedAt = out.WrappedAt, out.UnwrappedAt
+	return Program{Code: out.Code, File: file, Map: m, source: code}, nil
+}
+
+// syntaxError is the first error of a compiler, in the author's terms.
+func syntaxError(file, code string, out compileOutput) *SyntaxError {
+	first := out.Errors[0]
+	e := &SyntaxError{Message: clip(first.Text, 2000), File: file, Line: max(first.Line, 0), Column: max(first.Column, 0)}
+	e.Text = lineOf(code, e.Line)
+	switch {
+	case strings.HasPrefix(strings.TrimSpace(code), "```"):
+		e.Hint = "remove the ``` fences around the code"
+	case out.JSX:
+		e.Message = "JSX is not supported"
+		e.Hint = "programs return data, not markup: build text with template literals"
+	case strings.ContainsAny(e.Text, "“”‘’"):
+		e.Hint = `use straight quotes (" or ') in place of typographic ones`
+	default:
+		if language, _, ok := GuessLanguage(code); ok && language == Python {
+			e.Hint = "this looks like Python: say so as the language"
+		} else if len(first.Notes) > 0 {
+			e.Hint = clip(first.Notes[0], 400)
+		}
+	}
+	return e
+}
+
+// Position is a place in a source.
+type Position struct {
+	Line, Column int    // from 1; the column in characters, 0: not known
+	Text         string // the source line
+}
+
+// Origin tells where in the source a place of the program comes from. It is
+// false where that is not known, such as in code that a compiler added.
+func (p Program) Origin(line, column int) (Position, bool) {
+	if line <= 0 {
+		return Position{}, false
+	}
+	if p.Map == nil {
+		text := lineOf(p.source, line)
+		return Position{line, column, text}, text != "" || line == 1
+	}
+	at := 0
+	if column > 0 {
+		at = utf16Offset(lineOf(p.Code, line), column-1)
+	}
+	from, fromColumn, ok := p.Map.Lookup(line, at)
+	if !ok {
+		return Position{}, false
+	}
+	text := lineOf(p.source, from)
+	pos := Position{Line: from, Text: text}
+	if column > 0 {
+		pos.Column = characters(text, fromColumn) + 1
+	}
+	return pos, true
+}
+
+// Stack is a guest's stack with the places of this program as the author knows
+// them. Frames of code that a compiler added are left out.
+func (p Program) Stack(stack string) string {
+	if p.Map == nil || len(stack) > maxStack {
+		return stack
+	}
+	place := regexp.MustCompile(regexp.QuoteMeta(p.File) + `:(\d{1,9})(?::(\d{1,9}))?`)
+	lines := strings.Split(stack, "\n")
+	kept := lines[:0]
+	for _, l := range lines {
+		lost := false
+		l = place.ReplaceAllStringFunc(l, func(s string) string {
+			m := place.FindStringSubmatch(s)
+			line, _ := strconv.Atoi(m[1])
+			column, _ := strconv.Atoi(m[2])
+			pos, ok := p.Origin(line, column)
+			switch {
+			case !ok:
+				lost = true
+				return s
+			case pos.Column > 0:
+				return fmt.Sprintf("%s:%d:%d", p.File, pos.Line, pos.Column)
+			}
+			return fmt.Sprintf("%s:%d", p.File, pos.Line)
+		})
+		if !lost {
+			kept = append(kept, l)
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+// maxStack bounds the stack that is looked through.
+const maxStack = 1 << 20
+
+// lineOf is a line of a text, from 1, without its end.
+func lineOf(text string, line int) string {
+	for ; line > 1; line-- {
+		_, rest, ok := strings.Cut(text, "\n")
+		if !ok {
+			return ""
+		}
+		text = rest
+	}
+	if line < 1 {
+		return ""
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	return strings.TrimSuffix(text, "\r")
+}
+
+// utf16Offset is the offset in UTF-16 units of the nth character of a line.
+func utf16Offset(line string, n int) int {
+	units := 0
+	for _, r := range line {
+		if n--; n < 0 {
+			return units
+		}
+		units++
+		if r > 0xffff {
+			units++
+		}
+	}
+	return units + max(n, 0)
+}
+
+// characters is the number of characters before an offset in UTF-16 units.
+func characters(line string, units int) int {
+	n := 0
+	for _, r := range line {
+		if units <= 0 {
+			return n
+		}
+		n++
+		units--
+		if r > 0xffff {
+			units--
+		}
+	}
+	return n + max(units, 0)
+}

@@ -1,0 +1,91 @@
+package guests
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// answering is a compiler that always gives the same.
+type answering string
+
+func (a answering) Compile(_ context.Context, r CompileRequest) (CompileResult, error) {
+	if r.Module != "esbuild" {
+		return CompileResult{}, errors.New("another module")
+	}
+	var in compileInput
+	if err := json.Unmarshal(r.Input, &in); err != nil || in.File == "" {
+		return CompileResult{}, errors.New("no input")
+	}
+	return CompileResult{Output: []byte(a)}, nil
+}
+
+func TestJavaScriptAndPythonStayAsTheyAre(t *testing.T) {
+	for language, file := range map[string]string{"js": "main.js", "python": "main.py"} {
+		code := "# “anything” \x00 ```\n(((("
+		p, err := Prepare(context.Background(), Source{Language: language, Code: "\ufeff" + code}, nil)
+		if err != nil || p.Code != code || p.File != file || p.Map != nil {
+			t.Errorf("%s: %+v, %v", language, p, err)
+		}
+		if pos, ok := p.Origin(2, 3); !ok || pos != (Position{2, 3, "(((("}) {
+			t.Errorf("%+v %v", pos, ok)
+		}
+		if _, ok := p.Origin(9, 1); ok {
+			t.Error("a line that is not there")
+		}
+	}
+}
+
+func TestTypeScriptNeedsItsCompiler(t *testing.T) {
+	if _, err := Prepare(context.Background(), Source{Language: "ts", Code: "1"}, nil); fault.CodeOf(err) != fault.Internal {
+		t.Error(err)
+	}
+	for _, output := range []string{"", "null!", `{"code": 1}`, `{"code": "1", "map": {"version": 3, "mappings": "!"}}`, `{"code": "1"}`} {
+		if _, err := Prepare(context.Background(), Source{Language: "ts", Code: "1"}, answering(output)); fault.CodeOf(err) != fault.Internal {
+			t.Errorf("%q: %v", output, err)
+		}
+	}
+}
+
+func TestPlacesAreCountedInCharacters(t *testing.T) {
+	out, _ := json.Marshal(compileOutput{Code: "let s = \"😀\", t = f();", Map: mapOf("AAAA,cAAsB")})
+	p, err := Prepare(context.Background(), Source{Language: "ts", Code: "let s: string = \"😀\", t = f();"}, answering(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// t is at unit 14 of the code, its 14th character, and at unit 22 of the
+	// source, its 22nd.
+	if pos, ok := p.Origin(1, 14); !ok || pos.Column != 22 {
+		t.Errorf("%+v, %v", pos, ok)
+	}
+	if got, want := p.Stack("at f (main.ts:1:14)\nat g (other.ts:1:13)\nat h (main.ts:7:1)"), "at f (main.ts:1:22)\nat g (other.ts:1:13)"; got != want {
+		t.Errorf("%q and not %q", got, want)
+	}
+}
+
+func TestSyntaxErrorsCarryPlaceAndHint(t *testing.T) {
+	for _, c := range []struct {
+		code, hint string
+		out        compileOutput
+	}{
+		{"```ts\n1\n```", "remove the ``` fences around the code", compileOutput{}},
+		{"const x = “a”", `use straight quotes (" or ') in place of typographic ones`, compileOutput{}},
+		{"return <b/>", "programs return data, not markup: build text with template literals", compileOutput{JSX: true}},
+		{"def f(x):\n  pass", "this looks like Python: say so as the language", compileOutput{}},
+		{"a b", "a note", compileOutput{}},
+	} {
+		c.out.Errors = []compileError{{Text: "unexpected", Line: 1, Column: 3, Notes: []string{"a note"}}}
+		data, _ := json.Marshal(c.out)
+		_, err := Prepare(context.Background(), Source{Language: "ts", Code: c.code}, answering(data))
+		var e *SyntaxError
+		if !errors.As(err, &e) || e.Line != 1 || e.Column != 3 || e.Text != lineOf(c.code, 1) || e.Hint != c.hint {
+			t.Errorf("%q: %+v", c.code, err)
+		}
+		if fault.CodeOf(err) != fault.GuestSyntax {
+			t.Errorf("%q: code %s", c.code, fault.CodeOf(err))
+		}
+	}
+}
