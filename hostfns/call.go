@@ -367,7 +367,7 @@ func (q *request) admit(ctx context.Context, a Answer) (Answer, error) {
 		return Answer{}, err
 	}
 	counts, mode, err := r.veil.cover(&a, q.name)
-	if len(counts) > 0 {
+	if len(counts.Kinds) > 0 {
 		if recorded := r.recordPrivacy(ctx, q.number, q.name, "answer", mode, counts); recorded != nil {
 			return Answer{}, recorded
 		}

@@ -267,7 +267,7 @@ func (r *Run) pii(args []byte) (Answer, error) {
 // that it did. Where is value, stdout, stderr, error or progress.
 func (r *Run) Egress(where, text string) string {
 	out, counts := r.veil.text(text)
-	if len(counts) > 0 {
+	if len(counts.Kinds) > 0 {
 		if r.recordPrivacy(r.ctx, 0, "", where, r.veil.pii.Mode, counts) != nil {
 			return ""
 		}
@@ -283,7 +283,7 @@ func (r *Run) EgressJSON(where string, doc []byte) ([]byte, error) {
 	}
 	out, counts, err := r.veil.vault.JSON(doc, r.veil.pii.Mode)
 	r.veil.add(counts)
-	if len(counts) > 0 {
+	if len(counts.Kinds) > 0 {
 		if recorded := r.recordPrivacy(r.ctx, 0, "", where, r.veil.pii.Mode, counts); recorded != nil {
 			return nil, recorded
 		}
@@ -312,11 +312,11 @@ func (r *Run) covered(s string) string {
 }
 
 func (r *Run) recordPrivacy(ctx context.Context, call uint64, tool, where string, mode privacy.Mode, counts privacy.Counts) error {
-	plain := make(map[string]int, len(counts))
-	for k, n := range counts {
+	plain := make(map[string]int, len(counts.Kinds))
+	for k, n := range counts.Kinds {
 		plain[string(k)] = n
 	}
-	return r.record(ctx, audit.Event{Privacy: &audit.Privacy{Call: call, Tool: tool, Where: where, Mode: string(mode), Counts: plain}})
+	return r.record(ctx, audit.Event{Privacy: &audit.Privacy{Call: call, Tool: tool, Where: where, Mode: string(mode), Counts: plain, Fields: counts.Fields}})
 }
 
 // Waiting lists the questions of the run that people have not answered.

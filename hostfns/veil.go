@@ -72,11 +72,11 @@ func (v *veil) reveals(tool string) bool { return v != nil && v.pii.Reveals(tool
 // cover replaces personal data in an answer.
 func (v *veil) cover(a *Answer, tool string) (privacy.Counts, privacy.Mode, error) {
 	if v == nil {
-		return nil, privacy.Off, nil
+		return privacy.Counts{}, privacy.Off, nil
 	}
 	mode := v.pii.ModeOf(tool)
 	if mode == privacy.Off {
-		return nil, mode, nil
+		return privacy.Counts{}, mode, nil
 	}
 	var counts privacy.Counts
 	var err error
@@ -96,7 +96,7 @@ func (v *veil) cover(a *Answer, tool string) (privacy.Counts, privacy.Mode, erro
 // to be blocked is left out.
 func (v *veil) text(s string) (string, privacy.Counts) {
 	if v == nil || v.pii.Mode == privacy.Off {
-		return s, nil
+		return s, privacy.Counts{}
 	}
 	out, counts, err := v.vault.Text(s, v.pii.Mode)
 	v.add(counts)
@@ -107,12 +107,12 @@ func (v *veil) text(s string) (string, privacy.Counts) {
 }
 
 func (v *veil) add(counts privacy.Counts) {
-	if len(counts) == 0 {
+	if len(counts.Kinds) == 0 {
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for k, n := range counts {
+	for k, n := range counts.Kinds {
 		v.counts[string(k)] += n
 	}
 }
