@@ -47,7 +47,7 @@ type Settings struct {
 type Audit struct {
 	Dir    string
 	Rotate int64  // bytes of a segment
-	Sync   bool   // every record is synced to disk
+	Sync   string // when records are forced to disk: writes, never or always
 	Key    string // file with an Ed25519 key that signs the head
 }
 
@@ -198,9 +198,9 @@ func (s *Settings) take(f *file, dir, path string, origin policy.Origin, trusted
 			s.Audit.Rotate = int64(a.Rotate)
 			s.set("audit.rotate", fmt.Sprint(int64(a.Rotate)), path)
 		}
-		if a.Sync != nil {
-			s.Audit.Sync = *a.Sync
-			s.set("audit.sync", fmt.Sprint(*a.Sync), path)
+		if a.Sync != "" {
+			s.Audit.Sync = a.Sync
+			s.set("audit.sync", a.Sync, path)
 		}
 		if a.Key != "" {
 			s.Audit.Key = at(a.Key)

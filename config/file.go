@@ -28,7 +28,7 @@ type file struct {
 type fileAudit struct {
 	Dir    string      `json:"dir"`
 	Rotate policy.Size `json:"rotate"`
-	Sync   *bool       `json:"sync"`
+	Sync   string      `json:"sync"`
 	Key    string      `json:"key"`
 }
 

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+
+	"golang.org/x/term"
+
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+)
+
+// canAsk reports whether a person is at both ends: there is no prompt without
+// a terminal.
+func (d *door) canAsk() bool {
+	in, ok := d.inv.Stdin.(*os.File)
+	return ok && d.voice.terminal && term.IsTerminal(int(in.Fd()))
+}
+
+// choose asks for a number from 1 to n; 0 is none of them.
+func (d *door) choose(question string, n int) int {
+	fmt.Fprintf(d.voice.w, "%s [1-%d, enter for none]? ", question, n)
+	line, err := readAnswer(d.inv.Stdin)
+	if err != nil {
+		return 0
+	}
+	i, err := strconv.Atoi(line)
+	if err != nil || i < 1 || i > n {
+		return 0
+	}
+	return i
+}
+
+// readAnswer reads one line, byte by byte, so that nothing behind it is taken
+// from whoever reads next.
+func readAnswer(r io.Reader) (string, error) {
+	var line []byte
+	var b [1]byte
+	for len(line) < 4096 {
+		n, err := r.Read(b[:])
+		if n == 1 {
+			if b[0] == '\n' {
+				break
+			}
+			line = append(line, b[0])
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return strings.TrimSpace(string(line)), nil
+}
+
+// asker asks at the terminal; nil where nobody is there.
+func (d *door) asker() hostfns.Asker {
+	if !d.canAsk() {
+		return nil
+	}
+	return &terminalAsker{voice: d.voice, in: d.inv.Stdin}
+}
+
+// terminalAsker puts one question at a time to the person at the terminal.
+type terminalAsker struct {
+	mu    sync.Mutex
+	voice *voice
+	in    io.Reader
+	lines chan string // answers, read by one goroutine that outlives a question
+}
+
+// Ask shows the call as it really is, with control characters made visible,
+// and waits for y, n or a.
+func (t *terminalAsker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return hostfns.Reply{}, context.Cause(ctx)
+	}
+	v := t.voice
+	v.say("")
+	v.say("%s %s", v.paint("1;33", "approve?"), v.paint("1", visibleText(q.Tool)))
+	if q.Message != "" {
+		v.say("  %s", visibleText(q.Message))
+	}
+	for _, line := range argumentLines(q.Args) {
+		v.say("  %s", line)
+	}
+	if q.Rule != "" {
+		v.say("  %s", v.paint("2", "rule "+visibleText(q.Rule)))
+	}
+	choices := "[y]es, [n]o"
+	if q.Remember == "run" || q.Remember == "session" {
+		choices += ", [a]lways for this " + q.Remember
+	}
+	if t.lines == nil {
+		t.lines = make(chan string)
+		go t.read()
+	}
+	for {
+		fmt.Fprintf(v.w, "%s: ", choices)
+		select {
+		case <-ctx.Done():
+			v.say("")
+			return hostfns.Reply{}, context.Cause(ctx)
+		case line, ok := <-t.lines:
+			if !ok {
+				return hostfns.Reply{}, fault.New(fault.DeniedApproval, "the terminal was closed")
+			}
+			switch strings.ToLower(line) {
+			case "y", "yes":
+				return hostfns.Reply{Approved: true, By: "terminal"}, nil
+			case "a", "always":
+				if q.Remember == "run" || q.Remember == "session" {
+					return hostfns.Reply{Approved: true, Always: true, By: "terminal"}, nil
+				}
+			case "n", "no":
+				return hostfns.Reply{By: "terminal", Reason: "a person said no"}, nil
+			}
+		}
+	}
+}
+
+func (t *terminalAsker) read() {
+	defer close(t.lines)
+	r := bufio.NewScanner(t.in)
+	for r.Scan() {
+		t.lines <- strings.TrimSpace(r.Text())
+	}
+}
+
+// argumentLines shows each argument on a line of its own, cut where it is long.
+func argumentLines(args json.RawMessage) []string {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(args, &m) != nil {
+		return []string{cut(visibleText(string(args)), 400)}
+	}
+	var out []string
+	for _, k := range sortedKeys(m) {
+		out = append(out, cut(visibleText(k+": "+string(m[k])), 400))
+	}
+	return out
+}
+
+func cut(s string, n int) string {
+	if rs := []rune(s); len(rs) > n {
+		return string(rs[:n]) + fmt.Sprintf("… (%d characters)", len(rs))
+	}
+	return s
+}
+
+// visibleText shows control and direction characters as such, so that no text
+// can draw a question of its own.
+func visibleText(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar:
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

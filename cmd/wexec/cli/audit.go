@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/config"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
+)
+
+func (d *door) auditCommand() *cli.Command {
+	dir := func(more ...cli.Flag) []cli.Flag {
+		return append(more,
+			&cli.StringFlag{Name: "audit", Usage: "the `DIR` of the records", TakesFile: true},
+			&cli.BoolFlag{Name: "json", Usage: "print JSON"})
+	}
+	return &cli.Command{
+		Name:  "audit",
+		Usage: "read, verify and replay the record of what programs did",
+		Subcommands: []*cli.Command{
+			{Name: "show", Usage: "show records, or the time line of one run", ArgsUsage: "[RUN]", Action: d.auditShow, Flags: dir(
+				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with what is recorded later"},
+				&cli.StringFlag{Name: "type", Usage: "only `TYPE`: start, decision, call, privacy or end"},
+				&cli.StringFlag{Name: "tool", Usage: "only records about `TOOL`"},
+				&cli.StringFlag{Name: "effect", Usage: "only decisions with `EFFECT`: allow, ask or deny"},
+				&cli.StringFlag{Name: "since", Usage: "only what is younger than `DURATION`, or since a time (2026-01-31T08:00:00Z)"})},
+			{Name: "verify", Usage: "find any record that was changed, removed, reordered or cut", Action: d.auditVerify, Flags: dir(
+				&cli.StringSliceFlag{Name: "key", Usage: "a `FILE` with a public key that heads must be signed with", TakesFile: true})},
+		},
+	}
+}
+
+func (d *door) auditDir(ctx *cli.Context) (string, error) {
+	s, err := config.Load(d.inv.Env, config.Flags{Audit: ctx.String("audit")})
+	if err != nil {
+		return "", err
+	}
+	if s.Audit.Dir == "" {
+		return "", fault.New(fault.UsageAudit, "there is no folder with records").WithHint("name it with --audit DIR")
+	}
+	return s.Audit.Dir, nil
+}
+
+func (d *door) auditShow(ctx *cli.Context) error {
+	dir, err := d.auditDir(ctx)
+	if err != nil {
+		return err
+	}
+	f := audit.Filter{Run: ctx.Args().First(), Type: audit.Type(ctx.String("type")), Tool: ctx.String("tool"),
+		Effect: ctx.String("effect"), Follow: ctx.Bool("follow")}
+	if since := ctx.String("since"); since != "" {
+		if f.Since, err = sinceTime(since); err != nil {
+			return err
+		}
+	}
+	shown := 0
+	first := time.Time{}
+	for e, err := range audit.Read(ctx.Context, dir, f) {
+		if err != nil {
+			d.voice.warn("%s", err)
+			continue
+		}
+		shown++
+		if ctx.Bool("json") {
+			if err := d.printLine(e); err != nil {
+				return err
+			}
+			continue
+		}
+		if first.IsZero() {
+			first = e.Time
+		}
+		at := e.Time.Local().Format("2006-01-02 15:04:05.000")
+		if f.Run != "" {
+			at = fmt.Sprintf("%8.1f ms", float64(e.Time.Sub(first).Microseconds())/1000)
+		}
+		run := e.Run
+		if f.Run != "" {
+			run = ""
+		}
+		fmt.Fprintln(d.inv.Stdout, strings.TrimSpace(strings.Join([]string{at, run, eventText(&e)}, "  ")))
+	}
+	if shown == 0 && !ctx.Bool("json") {
+		d.voice.note("no record fits in %s", dir)
+	}
+	return nil
+}
+
+// sinceTime reads a time, or how long ago.
+func sinceTime(text string) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
+	}
+	ago, err := policy.ParseDuration(text)
+	if err != nil {
+		return time.Time{}, fault.New(fault.UsageFlag, "--since %s is neither a time nor a duration", text).WithHint("2h, or 2026-01-31T08:00:00Z")
+	}
+	return time.Now().Add(-ago), nil
+}
+
+// eventText is one record as a line.
+func eventText(e *audit.Event) string {
+	switch {
+	case e.Start != nil:
+		s := e.Start
+		text := "start     " + s.Language + " " + s.File
+		if s.Plugin != "" {
+			text = "start     plugin " + s.Plugin + " " + s.Function
+		}
+		if s.Intent != "" {
+			text += " (" + cut(visibleText(s.Intent), 80) + ")"
+		}
+		return text
+	case e.Decision != nil:
+		s := e.Decision
+		what := s.Tool
+		if s.Target != "" {
+			what += " " + s.Target
+		}
+		return strings.TrimSpace(fmt.Sprintf("%-9s %s  %s %s", s.Effect, visibleText(what), s.Rule, cut(visibleText(s.Message), 100)))
+	case e.Call != nil:
+		s := e.Call
+		if !s.OK {
+			return fmt.Sprintf("failed    %s  %d ms, %s: %s", s.Tool, s.MS, s.Code, cut(visibleText(s.Message), 100))
+		}
+		return fmt.Sprintf("called    %s  %d ms, %s", s.Tool, s.MS, bytesText(s.Bytes))
+	case e.Privacy != nil:
+		return fmt.Sprintf("privacy   %s %s: %s", e.Privacy.Mode, e.Privacy.Tool, countsText(e.Privacy.Counts))
+	case e.End != nil:
+		s := e.End
+		return strings.TrimSpace(fmt.Sprintf("end       %s %s %d ms, fuel %s", s.Status, s.Code, s.Usage.WallMS, grouped(s.Usage.Fuel)))
+	}
+	return string(e.Type)
+}
+
+func (d *door) auditVerify(ctx *cli.Context) error {
+	dir, err := d.auditDir(ctx)
+	if err != nil {
+		return err
+	}
+	var keys []ed25519.PublicKey
+	for _, path := range ctx.StringSlice("key") {
+		data, err := readBounded(d.path(path))
+		if err != nil {
+			return err
+		}
+		k, err := audit.ParsePublicKey(data)
+		if err != nil {
+			return err
+		}
+		keys = append(keys, k)
+	}
+	rep, err := audit.Verify(dir, keys...)
+	if err != nil {
+		return err
+	}
+	if ctx.Bool("json") {
+		if err := d.printJSON(rep); err != nil {
+			return err
+		}
+	} else {
+		for _, p := range rep.Problems {
+			fmt.Fprintln(d.inv.Stdout, p.String())
+		}
+		fmt.Fprintf(d.inv.Stdout, "%d records in %d segments, %d problems\n", rep.Records, len(rep.Segments), len(rep.Problems))
+	}
+	if !rep.OK() {
+		return said(fault.ClassGuest.Exit())
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+// Package cli is the door for terminals: the command wexec. It reads flags,
+// calls the engine, and says what happened.
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/config"
+	"github.com/wexec/wexec/fault"
+)
+
+// Invocation is one call of the command, shaped like exec.Cmd: what a process
+// would have, as values. Tests make their own.
+type Invocation struct {
+	Args    []string // with the program's name first
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Env     *config.Environment
+	Version string
+}
+
+// Main is the command as a process: standard streams, signals, an exit status.
+// The first interrupt stops what is running, the second ends the process.
+func Main(ctx context.Context, args []string, version string) int {
+	env, err := config.Process()
+	inv := &Invocation{Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: env, Version: version}
+	if err != nil {
+		newVoice(inv).fault(err)
+		return fault.ClassInternal.Exit()
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		if _, ok := <-signals; !ok {
+			return
+		}
+		cancel(fault.New(fault.Cancelled, "interrupted"))
+		<-signals
+		os.Exit(fault.ClassCancelled.Exit())
+	}()
+	return inv.Run(ctx)
+}
+
+// Run runs the command and gives its exit status.
+func (inv *Invocation) Run(ctx context.Context) int {
+	d := &door{inv: inv, voice: newVoice(inv)}
+	app := d.app()
+	err := app.RunContext(ctx, permuted(app, inv.Args))
+	if err == nil {
+		return 0
+	}
+	var said said
+	if errors.As(err, &said) {
+		return int(said)
+	}
+	d.voice.fault(err)
+	return fault.CodeOf(err).Class().Exit()
+}
+
+// said is an exit status of a command that has told already why.
+type said int
+
+// Error is never shown.
+func (said) Error() string { return "" }
+
+// door is what the commands share.
+type door struct {
+	inv   *Invocation
+	voice *voice
+}
+
+func (d *door) app() *cli.App {
+	app := &cli.App{
+		Name:                      "wexec",
+		Usage:                     "run code that agents wrote, in a sandbox, next to the tools it may use",
+		Version:                   d.inv.Version,
+		Reader:                    d.inv.Stdin,
+		Writer:                    d.inv.Stdout,
+		ErrWriter:                 d.inv.Stderr,
+		HideVersion:               true,
+		HideHelpCommand:           true,
+		DisableSliceFlagSeparator: true,
+		UseShortOptionHandling:    false,
+		ExitErrHandler:            func(*cli.Context, error) {},
+		Action:                    d.noCommand,
+		OnUsageError:              usageError,
+		Commands: []*cli.Command{
+			d.runCommand(),
+			d.toolsCommand(),
+			d.privacyCommand(),
+			d.auditCommand(),
+			d.initCommand(),
+			d.configCommand(),
+			d.completionCommand(),
+			d.completeCommand(),
+			d.versionCommand(),
+		},
+	}
+	for _, c := range app.Commands {
+		prepare(c)
+	}
+	return app
+}
+
+// prepare gives a command and those below it the same manners.
+func prepare(c *cli.Command) {
+	c.OnUsageError = usageError
+	c.HideHelpCommand = true
+	for _, sub := range c.Subcommands {
+		prepare(sub)
+	}
+	if len(c.Subcommands) > 0 && c.Action == nil {
+		c.Action = func(ctx *cli.Context) error { return unknownCommand(ctx, c.Subcommands, c.Name+" ") }
+	}
+}
+
+// noCommand answers a call without a command, or with one that is unknown.
+func (d *door) noCommand(ctx *cli.Context) error {
+	if ctx.Args().Len() == 0 {
+		return cli.ShowAppHelp(ctx)
+	}
+	return unknownCommand(ctx, ctx.App.Commands, "")
+}
+
+func unknownCommand(ctx *cli.Context, commands []*cli.Command, before string) error {
+	name := ctx.Args().First()
+	if name == "" {
+		return cli.ShowSubcommandHelp(ctx)
+	}
+	var names []string
+	for _, c := range commands {
+		if !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	err := fault.New(fault.UsageFlag, "there is no command %q", before+name)
+	if near := catalogue.NearestOf(name, names); near != "" {
+		return err.WithHint("did you mean wexec %s%s?", before, near)
+	}
+	if before == "" && strings.Contains(name, ".") {
+		return err.WithHint("to run a file: wexec run %s", name)
+	}
+	return err.WithHint("the commands are %s", strings.Join(names, ", "))
+}
+
+// usageError turns what the flag parser says into words, with the flag that
+// may have been meant.
+func usageError(ctx *cli.Context, err error, _ bool) error {
+	text := err.Error()
+	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+		name = strings.TrimLeft(name, "-")
+		wrong := fault.New(fault.UsageFlag, "there is no flag --%s", name)
+		if near := catalogue.NearestOf(name, flagNames(ctx)); near != "" {
+			return wrong.WithHint("did you mean --%s?", near)
+		}
+		return wrong.WithHint("see wexec %s --help", strings.TrimPrefix(ctx.Command.FullName(), "wexec "))
+	}
+	text = strings.Replace(text, "flag needs an argument: -", "a value is missing after --", 1)
+	return fault.New(fault.UsageFlag, "%s", strings.ReplaceAll(text, "---", "--"))
+}
+
+func flagNames(ctx *cli.Context) []string {
+	var out []string
+	if ctx.Command != nil {
+		for _, f := range ctx.Command.Flags {
+			out = append(out, f.Names()...)
+		}
+	}
+	return out
+}
+
+// permuted moves flags before positionals for every command but run, whose
+// positionals belong to the program.
+func permuted(app *cli.App, args []string) []string {
+	if len(args) < 2 || args[1] == "run" {
+		return args
+	}
+	commands, flags := app.Commands, []cli.Flag(nil)
+	i := 1
+	for i < len(args) {
+		at := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(args[i]) })
+		if at < 0 {
+			break
+		}
+		flags, commands = commands[at].Flags, commands[at].Subcommands
+		i++
+	}
+	head, rest := args[:i:i], args[i:]
+	var first, last []string
+	for j := 0; j < len(rest); j++ {
+		a := rest[j]
+		if a == "--" {
+			last = append(last, rest[j:]...)
+			break
+		}
+		if len(a) < 2 || a[0] != '-' {
+			last = append(last, a)
+			continue
+		}
+		first = append(first, a)
+		if takesValue(flags, a) && j+1 < len(rest) {
+			j++
+			first = append(first, rest[j])
+		}
+	}
+	return slices.Concat(head, first, last)
+}
+
+// takesValue reports whether a flag, as written, is followed by its value.
+func takesValue(flags []cli.Flag, written string) bool {
+	name := strings.TrimLeft(written, "-")
+	if strings.Contains(name, "=") {
+		return false
+	}
+	for _, f := range flags {
+		if slices.Contains(f.Names(), name) {
+			_, boolean := f.(*cli.BoolFlag)
+			return !boolean
+		}
+	}
+	return false
+}

@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/config"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
+)
+
+func (d *door) toolsCommand() *cli.Command {
+	flags := func(more ...cli.Flag) []cli.Flag {
+		out := append(more, &cli.BoolFlag{Name: "json", Usage: "print JSON"})
+		out = append(out, settingFlags()...)
+		return append(out, allowFlags()...)
+	}
+	lang := &cli.StringFlag{Name: "lang", Usage: "whose spelling and types: ts or py", Value: "ts"}
+	return &cli.Command{
+		Name:  "tools",
+		Usage: "see the tools as the code will see them",
+		Subcommands: []*cli.Command{
+			{Name: "list", Usage: "list servers and their tools", ArgsUsage: "[SERVER]", Flags: flags(lang), Action: d.toolsList},
+			{Name: "search", Usage: "find tools in words", ArgsUsage: "WORDS…",
+				Flags: flags(lang, &cli.IntFlag{Name: "limit", Usage: "at most `N`", Value: 10},
+					&cli.StringFlag{Name: "detail", Usage: "name, summary or full", Value: "summary"}), Action: d.toolsSearch},
+			{Name: "show", Usage: "show one tool with its types", ArgsUsage: "TOOL", Flags: flags(lang), Action: d.toolsShow},
+			{Name: "types", Usage: "write declarations that an editor completes from", Flags: flags(lang,
+				&cli.StringFlag{Name: "out", Usage: "the `DIR` to write to", Required: true, TakesFile: true}), Action: d.toolsTypes},
+		},
+	}
+}
+
+// look opens the host without recording anything and gives its catalogue, as
+// far as the servers that answer make it up.
+func (d *door) look(ctx *cli.Context) (*config.Host, *catalogue.Catalogue, error) {
+	settings, err := d.settings(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	host, err := settings.Open(ctx.Context, config.Options{Env: d.inv.Env, Version: d.inv.Version, Logger: d.logger(settings.Log), NoAudit: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(settings.Servers) == 0 {
+		d.voice.note("no server is configured: name a file with --mcp, or run wexec init")
+	}
+	cat, errs := host.Table.Catalogue(ctx.Context)
+	for _, err := range errs {
+		d.voice.warn("%s", err)
+		d.voice.hint(fault.HintOf(err))
+	}
+	config.RememberTools(d.inv.Env, cat)
+	return host, cat, nil
+}
+
+// language is the language of the --lang flag.
+func language(ctx *cli.Context) (string, error) {
+	switch ctx.String("lang") {
+	case "ts", "js", "typescript", "javascript":
+		return "javascript", nil
+	case "py", "python":
+		return "python", nil
+	}
+	return "", fault.New(fault.UsageFlag, "--lang %s is unknown", ctx.String("lang")).WithHint("use ts or py")
+}
+
+func (d *door) toolsList(ctx *cli.Context) error {
+	host, cat, err := d.look(ctx)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	lang, err := language(ctx)
+	if err != nil {
+		return err
+	}
+	q := catalogue.Query{Limit: len(cat.Tools()) + 1, Lang: lang, Server: ctx.Args().First(), Keep: visible(host)}
+	if q.Server != "" {
+		if _, ok := cat.Server(q.Server); !ok {
+			return unknownServer(cat, q.Server)
+		}
+	}
+	return d.showFound(ctx, cat.Search(q), "no tool is offered, or the policy denies them all: see wexec policy explain TOOL")
+}
+
+func unknownServer(cat *catalogue.Catalogue, name string) error {
+	var names []string
+	for _, s := range cat.Servers() {
+		names = append(names, s.Name)
+	}
+	err := fault.New(fault.ToolUnknown, "there is no server %q", name)
+	if near := catalogue.NearestOf(name, names); near != "" {
+		return err.WithHint("did you mean %s?", near)
+	}
+	return err.WithHint("the servers are: %s", strings.Join(names, ", "))
+}
+
+func (d *door) toolsSearch(ctx *cli.Context) error {
+	words := strings.Join(ctx.Args().Slice(), " ")
+	if words == "" {
+		return fault.New(fault.UsageFlag, "there is nothing to search for").WithHint(`wexec tools search "open issues"`)
+	}
+	lang, err := language(ctx)
+	if err != nil {
+		return err
+	}
+	host, cat, err := d.look(ctx)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	found := cat.Search(catalogue.Query{Text: words, Limit: ctx.Int("limit"), Detail: ctx.String("detail"), Lang: lang, Keep: visible(host)})
+	return d.showFound(ctx, found, "nothing was found: try other words, or wexec tools list")
+}
+
+func (d *door) showFound(ctx *cli.Context, found catalogue.Found, empty string) error {
+	if ctx.Bool("json") {
+		return d.printJSON(found)
+	}
+	if len(found.Tools) == 0 {
+		d.voice.note("%s", empty)
+		return nil
+	}
+	width := 0
+	for _, e := range found.Tools {
+		width = max(width, len(e.Name))
+	}
+	for _, e := range found.Tools {
+		mark := " "
+		if e.Decision == "ask" {
+			mark = "?"
+		}
+		fmt.Fprintf(d.inv.Stdout, "%s %-*s  %s\n", mark, min(width, 48), e.Name, e.Summary)
+		if e.Declaration != "" {
+			fmt.Fprintf(d.inv.Stdout, "%s\n", indented(e.Declaration))
+		}
+	}
+	if found.Total > len(found.Tools) {
+		d.voice.note("%d more: --limit %d shows them", found.Total-len(found.Tools), found.Total)
+	}
+	return nil
+}
+
+func indented(s string) string {
+	return "    " + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n    ")
+}
+
+func (d *door) toolsShow(ctx *cli.Context) error {
+	name := ctx.Args().First()
+	if name == "" {
+		return fault.New(fault.UsageFlag, "name a tool").WithHint("wexec tools show github.list_commits")
+	}
+	lang, err := language(ctx)
+	if err != nil {
+		return err
+	}
+	host, cat, err := d.look(ctx)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	tool, ok := cat.Lookup(name)
+	if !ok {
+		return unknownTool(cat, name)
+	}
+	entry, _ := cat.Describe(tool.ID(), "full", lang)
+	if entry.Decision = visible(host)(tool); entry.Decision == "" {
+		entry.Decision = "deny"
+	}
+	if ctx.Bool("json") {
+		return d.printJSON(entry)
+	}
+	fmt.Fprintf(d.inv.Stdout, "%s\n\n", entry.Declaration)
+	d.voice.say("%s %s", d.voice.paint("2", "call"), entry.Call)
+	d.voice.say("%s %s", d.voice.paint("2", "policy"), entry.Decision)
+	if tool.Warning != "" {
+		d.voice.warn("%s", tool.Warning)
+	}
+	return nil
+}
+
+func unknownTool(cat *catalogue.Catalogue, name string) error {
+	err := fault.New(fault.ToolUnknown, "there is no tool %q", name)
+	if near := cat.Nearest(name, 3); len(near) > 0 {
+		return err.WithHint("did you mean %s?", strings.Join(near, " or "))
+	}
+	return err.WithHint("wexec tools search WORDS finds tools")
+}
+
+func (d *door) toolsTypes(ctx *cli.Context) error {
+	lang, err := language(ctx)
+	if err != nil {
+		return err
+	}
+	host, cat, err := d.look(ctx)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	out := d.path(ctx.String("out"))
+	files := cat.Declarations(lang)
+	for _, name := range sortedKeys(files) {
+		path := filepath.Join(out, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fault.New(fault.UsageFile, "write types: %w", err)
+		}
+		if err := os.WriteFile(path, []byte(files[name]), 0o644); err != nil {
+			return fault.New(fault.UsageFile, "write types: %w", err)
+		}
+	}
+	d.voice.note("%d files in %s", len(files), ctx.String("out"))
+	return nil
+}
+
+// visible tells what the policy says of a tool whatever its arguments; denied
+// tools are left out of listings.
+func visible(host *config.Host) func(catalogue.Tool) string {
+	return func(t catalogue.Tool) string {
+		switch host.Table.Policy().Outlook(t.ID()) {
+		case policy.Allow:
+			return "allow"
+		case policy.Ask:
+			return "ask"
+		}
+		return ""
+	}
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/fault"
+)
+
+// The rules of the command's voice. Everything but results goes to stderr. An
+// error is a headline, then where, then what to do next, each on lines of its
+// own; no capitals at the start, no full stops. Colour only on a terminal that
+// wants it.
+
+// voice writes to people.
+type voice struct {
+	w        io.Writer
+	colour   bool
+	terminal bool
+}
+
+func newVoice(inv *Invocation) *voice {
+	v := &voice{w: inv.Stderr}
+	if f, ok := inv.Stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		v.terminal = true
+	}
+	v.colour = v.terminal
+	if inv.Env != nil {
+		if s, ok := inv.Env.Lookup("NO_COLOR"); ok && s != "" {
+			v.colour = false
+		}
+		if s, ok := inv.Env.Lookup("TERM"); ok && s == "dumb" {
+			v.colour = false
+		}
+		for _, name := range []string{"FORCE_COLOR", "CLICOLOR_FORCE"} {
+			if s, ok := inv.Env.Lookup(name); ok && s != "" && s != "0" {
+				v.colour = true
+			}
+		}
+	}
+	return v
+}
+
+func (v *voice) paint(code, s string) string {
+	if !v.colour || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (v *voice) say(format string, args ...any) { fmt.Fprintf(v.w, format+"\n", args...) }
+
+func (v *voice) note(format string, args ...any) {
+	v.say("%s %s", v.paint("36", "note:"), fmt.Sprintf(format, args...))
+}
+
+func (v *voice) warn(format string, args ...any) {
+	v.say("%s %s", v.paint("33", "warning:"), fmt.Sprintf(format, args...))
+}
+
+func (v *voice) hint(text string) {
+	if text != "" {
+		v.say("%s %s", v.paint("32", "hint:"), text)
+	}
+}
+
+// fault tells of an error that no run had.
+func (v *voice) fault(err error) {
+	var e *engine.Error
+	if errors.As(err, &e) {
+		v.runError(e)
+		return
+	}
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) && len(joined.Unwrap()) > 1 {
+		for _, one := range joined.Unwrap() {
+			v.headline(fault.CodeOf(one), one.Error())
+			v.hint(fault.HintOf(one))
+		}
+		return
+	}
+	v.headline(fault.CodeOf(err), err.Error())
+	v.hint(fault.HintOf(err))
+}
+
+// runError tells of the error of a run.
+func (v *voice) runError(e *engine.Error) {
+	v.headline(e.Code, e.Error())
+	if e.File != "" {
+		at := e.File
+		if e.Line > 0 {
+			at = fmt.Sprintf("%s:%d", at, e.Line)
+			if e.Column > 0 {
+				at = fmt.Sprintf("%s:%d", at, e.Column)
+			}
+		}
+		v.say("  %s %s", v.paint("34", "-->"), at)
+	}
+	if e.Excerpt != "" {
+		v.say("%s", strings.TrimRight(e.Excerpt, "\n"))
+	}
+	if e.Rule != "" {
+		v.say("  %s %s", v.paint("34", "rule"), e.Rule)
+	}
+	if frames := strings.Split(strings.TrimSpace(e.Stack), "\n"); len(frames) > 1 {
+		for _, f := range frames {
+			v.say("  %s", v.paint("2", strings.TrimRight(f, " ")))
+		}
+	}
+	v.hint(e.Hint)
+}
+
+func (v *voice) headline(code fault.Code, text string) {
+	first, rest, more := strings.Cut(text, "\n")
+	v.say("%s %s %s", v.paint("1;31", "error:"), v.paint("1", first), v.paint("2", "["+string(code)+"]"))
+	if more {
+		v.say("%s", strings.TrimRight(rest, "\n"))
+	}
+}

@@ -1,0 +1,121 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/upstream"
+)
+
+// Options say what a door brings to the wiring.
+type Options struct {
+	Env     *Environment
+	Version string
+	Logger  *slog.Logger
+	Asker   hostfns.Asker      // asks people; nil: nobody can be asked
+	More    []hostfns.Provider // beside those that the settings name
+	NoAudit bool               // for doors that only look and never run
+	DryRun  bool               // no server is started, every call is answered with null
+}
+
+// Host is everything a door needs to run programs, wired.
+type Host struct {
+	Engine   *engine.Engine
+	Table    *hostfns.Table
+	Upstream *upstream.Provider
+
+	log *audit.Log
+}
+
+// Open wires an engine from the settings. Close it.
+func (s *Settings) Open(ctx context.Context, o Options) (*Host, error) {
+	h := &Host{}
+	var err error
+	if h.Upstream, err = upstream.New(s.Servers, upstream.Options{Environ: o.Env.Vars, Logger: o.Logger, Version: o.Version}); err != nil {
+		return nil, err
+	}
+	var sink audit.Sink = audit.None()
+	if !o.NoAudit {
+		if h.log, err = s.openAudit(); err != nil {
+			return nil, err
+		}
+		sink = h.log
+	}
+	providers := append([]hostfns.Provider{h.Upstream}, o.More...)
+	h.Table, err = hostfns.NewTable(s.Policy(), sink, providers...)
+	if err != nil {
+		return nil, errors.Join(err, h.closeLog())
+	}
+	h.Table.With(hostfns.Options{Asker: o.Asker, Logger: o.Logger, Secrets: o.Env.secret})
+	h.Engine, err = engine.New(ctx, engine.Config{Cache: s.Cache, Table: h.Table, Logger: o.Logger})
+	if err != nil {
+		return nil, errors.Join(err, h.Table.Close(), h.closeLog())
+	}
+	return h, nil
+}
+
+func (s *Settings) openAudit() (*audit.Log, error) {
+	if s.Audit.Dir == "" {
+		return nil, fault.New(fault.AuditUnavailable, "there is no home folder to record runs in").
+			WithHint("name a folder: --audit DIR, or WEXEC_AUDIT")
+	}
+	o := audit.Options{Rotate: s.Audit.Rotate}
+	var err error
+	if o.Sync, err = audit.ParseSync(s.Audit.Sync); err != nil {
+		return nil, err
+	}
+	if s.Audit.Key != "" {
+		key, err := readBounded(s.Audit.Key)
+		if err != nil {
+			return nil, err
+		}
+		if o.Key, err = audit.ParseKey(key); err != nil {
+			return nil, err
+		}
+	}
+	return audit.Open(s.Audit.Dir, o)
+}
+
+func (h *Host) closeLog() error {
+	if h.log == nil {
+		return nil
+	}
+	return h.log.Close()
+}
+
+// Close ends runs, servers and the record, in this order.
+func (h *Host) Close() error {
+	return errors.Join(h.Engine.Close(), h.Table.Close(), h.closeLog())
+}
+
+// secret is the value that a policy's secret comes from: env:NAME or
+// file:PATH. It is read when it is needed, and kept nowhere.
+func (e *Environment) secret(_ context.Context, from string) (string, error) {
+	kind, rest, ok := strings.Cut(from, ":")
+	switch {
+	case ok && kind == "env":
+		v, ok := e.Lookup(rest)
+		if !ok {
+			return "", fault.New(fault.UsageConfig, "the variable %s is not set", rest)
+		}
+		return v, nil
+	case ok && kind == "file":
+		if home, ok := strings.CutPrefix(rest, "~/"); ok {
+			rest = filepath.Join(e.Home, home)
+		}
+		data, err := os.ReadFile(filepath.Clean(rest))
+		if err != nil {
+			return "", fault.New(fault.UsageConfig, "read the secret's file: %w", unwrapPath(err))
+		}
+		return strings.TrimRight(string(data), "\r\n"), nil
+	}
+	return "", fault.New(fault.UsageConfig, "a secret comes from env:NAME or file:PATH")
+}
