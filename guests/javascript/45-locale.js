@@ -1,0 +1,345 @@
+// A small Intl for en-US: numbers, dates, lists, plurals, collation, segments.
+($) => {
+  const symbols = { USD: '$', EUR: '€', GBP: '£', JPY: '¥', INR: '₹', CNY: 'CN¥', KRW: '₩', BRL: 'R$', CAD: 'CA$', AUD: 'A$',
+    MXN: 'MX$', NZD: 'NZ$', HKD: 'HK$', ILS: '₪', VND: '₫', TWD: 'NT$', XAF: 'FCFA', PHP: '₱' };
+  const noCents = new Set(['JPY', 'KRW', 'VND', 'CLP', 'ISK', 'XAF']);
+  const units = { kilometer: 'km', meter: 'm', centimeter: 'cm', mile: 'mi', kilogram: 'kg', gram: 'g', liter: 'L', percent: '%',
+    byte: 'byte', kilobyte: 'kB', megabyte: 'MB', gigabyte: 'GB', terabyte: 'TB', second: 'sec', minute: 'min', hour: 'hr',
+    day: 'day', week: 'wk', month: 'mth', year: 'yr', celsius: '°C', fahrenheit: '°F', millisecond: 'ms' };
+
+  // ---- numbers ----
+  // Rounds half away from zero on the decimal digits that the number shows.
+  const toFixedDigits = (n, digits) => {
+    if (digits >= 100 || n >= 1e21) return n.toFixed(Math.min(digits, 100));
+    const text = String(n);
+    if (text.includes('e')) return n.toFixed(digits);
+    const [whole, part = ''] = text.split('.');
+    if (part.length <= digits) return digits > 0 ? `${whole}.${part.padEnd(digits, '0')}` : whole;
+    const up = part.charCodeAt(digits) >= 0x35;
+    const kept = BigInt(whole + part.slice(0, digits)) + (up ? 1n : 0n);
+    const all = kept.toString().padStart(digits + 1, '0');
+    return digits > 0 ? `${all.slice(0, -digits)}.${all.slice(-digits)}` : all;
+  };
+  const grouped = (whole, least = 1) => (whole.length < 3 + least ? whole : whole.replace(/\B(?=(\d{3})+$)/g, ','));
+  const plainDigits = (n) => {
+    if (typeof n === 'bigint') return n.toString();
+    const text = String(n);
+    return text.includes('e') ? (n >= 1 ? BigInt(Math.round(n)).toString() : n.toFixed(20).replace(/0+$/, '')) : text;
+  };
+
+  const significant = (n, least, most) => {
+    if (n === 0) return least > 1 ? `0.${'0'.repeat(least - 1)}` : '0';
+    const exact = n.toPrecision(Math.min(most, 100));
+    let text = exact.includes('e') ? plainDigits(Number(exact)) : exact;
+    if (text.includes('.')) {
+      const digits = text.replace(/^0\.0*|\./g, '').length;
+      let drop = digits - least;
+      while (drop-- > 0 && text.endsWith('0')) text = text.slice(0, -1);
+      text = text.replace(/\.$/, '');
+    }
+    return text;
+  };
+
+  class NumberFormat {
+    #o;
+    constructor(locale, options = {}) {
+      const o = { style: 'decimal', notation: 'standard', useGrouping: true, ...options };
+      if (o.style === 'currency' && typeof o.currency !== 'string') throw new TypeError('Currency code is required with currency style.');
+      if (o.currency) o.currency = o.currency.toUpperCase();
+      const cents = o.style === 'currency' ? (noCents.has(o.currency) ? 0 : 2) : 0;
+      const compact = o.notation === 'compact';
+      const least = o.minimumFractionDigits ?? (o.style === 'currency' && !compact ? Math.min(cents, o.maximumFractionDigits ?? cents) : 0);
+      const most = o.maximumFractionDigits ?? Math.max(least, o.style === 'currency' ? (compact ? 0 : cents) : o.style === 'percent' ? 0 : compact ? 0 : 3);
+      for (const n of [least, most]) {
+        if (!(n >= 0 && n <= 100)) throw new RangeError('maximumFractionDigits value is out of range.');
+      }
+      if (least > most) throw new RangeError('maximumFractionDigits value is out of range.');
+      this.#o = { ...o, least, most, defaulted: options.maximumFractionDigits === undefined && options.minimumFractionDigits === undefined };
+      this.format = this.format.bind(this);
+    }
+    format(value) { return this.formatToParts(value).map((part) => part.value).join(''); }
+    #digits(n) {
+      const o = this.#o;
+      let text;
+      if (o.maximumSignificantDigits !== undefined || o.minimumSignificantDigits !== undefined) {
+        text = significant(Number(n), o.minimumSignificantDigits ?? 1, o.maximumSignificantDigits ?? 21);
+      } else if (typeof n === 'bigint') text = o.least > 0 ? `${n}.${'0'.repeat(o.least)}` : String(n);
+      else {
+        text = toFixedDigits(n, o.most);
+        if (text.includes('e')) text = plainDigits(n);
+        while (text.includes('.') && text.endsWith('0') && text.length - text.indexOf('.') - 1 > o.least) text = text.slice(0, -1);
+        text = text.replace(/\.$/, '');
+      }
+      let [whole, part] = text.split('.');
+      if (o.minimumIntegerDigits) whole = whole.padStart(o.minimumIntegerDigits, '0');
+      return [whole, part];
+    }
+    formatToParts(value) {
+      const o = this.#o;
+      let n = typeof value === 'bigint' ? value : Number(value);
+      const parts = [];
+      let negative = n < 0 || Object.is(n, -0);
+      if (negative) n = -n;
+      if (o.style === 'percent') n = Number(n) * 100;
+      let suffix = '';
+      if (o.notation === 'compact') {
+        const steps = o.compactDisplay === 'long' ? ['', ' thousand', ' million', ' billion', ' trillion'] : ['', 'K', 'M', 'B', 'T'];
+        let step = 0, scaled = Number(n);
+        while (scaled >= 999.5 && step < 4) {
+          scaled /= 1000;
+          step++;
+        }
+        n = o.defaulted ? (scaled < 100 ? Number(scaled.toPrecision(2)) : Math.round(scaled)) : scaled;
+        suffix = steps[step];
+        if (o.defaulted && n < 100 && !Number.isInteger(n)) parts.fraction = 1;
+      }
+      let whole, fraction;
+      if (Number.isNaN(n)) [whole, negative] = ['NaN', false];
+      else if (n === Infinity) whole = '∞';
+      else {
+        if (parts.fraction) [whole, fraction] = String(n).split('.');
+        else [whole, fraction] = this.#digits(n);
+        if (o.useGrouping !== false && o.useGrouping !== 'false') whole = grouped(whole, o.useGrouping === 'min2' || o.notation === 'compact' ? 2 : 1);
+      }
+      delete parts.fraction;
+      const zero = /^[0,]*$/.test(whole) && !/[1-9]/.test(fraction ?? '');
+      const sign = o.signDisplay;
+      const showMinus = negative && sign !== 'never' && !((sign === 'exceptZero' || sign === 'negative') && zero);
+      const showPlus = !negative && (sign === 'always' || (sign === 'exceptZero' && !zero));
+      const accounting = showMinus && o.currencySign === 'accounting' && o.style === 'currency';
+      if (accounting) parts.push({ type: 'literal', value: '(' });
+      else if (showMinus) parts.push({ type: 'minusSign', value: '-' });
+      else if (showPlus) parts.push({ type: 'plusSign', value: '+' });
+      if (o.style === 'currency' && o.currencyDisplay !== 'name') {
+        const symbol = o.currencyDisplay === 'code' ? `${o.currency}\u00a0`
+          : o.currencyDisplay === 'narrowSymbol' ? (symbols[o.currency] ?? o.currency).replace(/^[A-Z]+(?=[$¥])/, '') : symbols[o.currency] ?? `${o.currency}\u00a0`;
+        parts.push({ type: 'currency', value: symbol });
+      }
+      whole.split(',').forEach((group, i) => {
+        if (i > 0) parts.push({ type: 'group', value: ',' });
+        parts.push({ type: whole === 'NaN' ? 'nan' : whole === '∞' ? 'infinity' : 'integer', value: group });
+      });
+      if (fraction !== undefined) parts.push({ type: 'decimal', value: '.' }, { type: 'fraction', value: fraction });
+      if (suffix) parts.push({ type: 'compact', value: suffix });
+      if (o.style === 'percent') parts.push({ type: 'percentSign', value: '%' });
+      if (o.style === 'currency' && o.currencyDisplay === 'name') parts.push({ type: 'literal', value: ` ${o.currency}` });
+      if (o.style === 'unit') {
+        const one = whole === '1' && fraction === undefined;
+        const long = o.unitDisplay === 'long';
+        const name = long ? o.unit + (one ? '' : 's') : units[o.unit] ?? o.unit;
+        const plural = !long && ['day', 'byte', 'wk', 'mth', 'yr'].includes(name) && !one ? 's' : '';
+        const space = /^[%°]/.test(name) || (o.unitDisplay === 'narrow') ? '' : ' ';
+        parts.push({ type: 'literal', value: space }, { type: 'unit', value: name + plural });
+      }
+      if (accounting) parts.push({ type: 'literal', value: ')' });
+      return parts;
+    }
+    resolvedOptions() { return { locale: 'en-US', numberingSystem: 'latn', ...this.#o }; }
+    static supportedLocalesOf() { return ['en-US']; }
+  }
+
+  // ---- dates ----
+  const months = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'];
+  const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+  const styles = {
+    date: { full: { weekday: 'long', year: 'numeric', month: 'long', day: 'numeric' }, long: { year: 'numeric', month: 'long', day: 'numeric' },
+      medium: { year: 'numeric', month: 'short', day: 'numeric' }, short: { year: '2-digit', month: 'numeric', day: 'numeric' } },
+    time: { full: { hour: 'numeric', minute: '2-digit', second: '2-digit', timeZoneName: 'long' }, long: { hour: 'numeric', minute: '2-digit', second: '2-digit', timeZoneName: 'short' },
+      medium: { hour: 'numeric', minute: '2-digit', second: '2-digit' }, short: { hour: 'numeric', minute: '2-digit' } },
+  };
+  const offsetOf = (zone) => {
+    if (zone === undefined || /^(?:utc|gmt|etc\/utc|etc\/gmt|z)$/i.test(zone)) return 0;
+    const found = /^([+-])(\d\d):?(\d\d)$/.exec(zone);
+    if (found) return (found[1] === '-' ? -1 : 1) * (Number(found[2]) * 60 + Number(found[3]));
+    throw new RangeError(`Invalid time zone specified: ${zone} (only UTC and offsets such as +02:00 are known here)`);
+  };
+  const pad = (n, style) => (style === '2-digit' ? String(n % 100).padStart(2, '0') : String(n));
+
+  class DateTimeFormat {
+    #o; #offset;
+    constructor(locale, options = {}) {
+      let o = { ...options };
+      if (o.dateStyle || o.timeStyle) o = { ...(styles.date[o.dateStyle] ?? {}), ...(styles.time[o.timeStyle] ?? {}), ...o };
+      const asked = ['weekday', 'year', 'month', 'day', 'hour', 'minute', 'second', 'dayPeriod', 'fractionalSecondDigits'].some((key) => o[key] !== undefined);
+      if (!asked) o = { ...o, year: 'numeric', month: 'numeric', day: 'numeric' };
+      this.#offset = offsetOf(o.timeZone);
+      this.#o = o;
+      this.format = this.format.bind(this);
+    }
+    format(date) { return this.formatToParts(date).map((part) => part.value).join(''); }
+    formatToParts(date = new Date()) {
+      const time = Number(date instanceof Date ? date.getTime() : date);
+      if (Number.isNaN(time)) throw new RangeError('Invalid time value');
+      const d = new Date(time + this.#offset * 60000), o = this.#o, parts = [];
+      const put = (type, value) => parts.push({ type, value });
+      const text = (value) => { if (parts.length > 0) put('literal', value); };
+      const named = o.month === 'long' || o.month === 'short' || o.month === 'narrow';
+      if (o.weekday) put('weekday', o.weekday === 'long' ? days[d.getUTCDay()] : o.weekday === 'short' ? days[d.getUTCDay()].slice(0, 3) : days[d.getUTCDay()][0]);
+      const year = o.year && pad(d.getUTCFullYear(), o.year), day = o.day && pad(d.getUTCDate(), o.day);
+      if (o.month) {
+        text(', ');
+        const name = months[d.getUTCMonth()];
+        put('month', o.month === 'long' ? name : o.month === 'short' ? name.slice(0, 3) : o.month === 'narrow' ? name[0] : pad(d.getUTCMonth() + 1, o.month));
+      }
+      if (day) {
+        text(o.month ? (named ? ' ' : '/') : o.weekday ? ' ' : '');
+        put('day', day);
+      }
+      if (year) {
+        text(named ? (day ? ', ' : ' ') : o.month || day ? '/' : ', ');
+        put('year', year);
+      }
+      const hasDate = parts.length > 0;
+      if (o.hour || o.minute || o.second || o.fractionalSecondDigits) {
+        if (hasDate) put('literal', o.dateStyle === 'full' || o.dateStyle === 'long' ? ' at ' : ', ');
+        const half = o.hour12 ?? !(o.hourCycle === 'h23' || o.hourCycle === 'h24');
+        const hour = d.getUTCHours();
+        const clock = [];
+        if (o.hour) {
+          const n = half ? hour % 12 || 12 : hour;
+          clock.push(['hour', o.hour === '2-digit' || !half ? String(n).padStart(2, '0') : String(n)]);
+        }
+        if (o.minute) clock.push(['minute', o.hour || o.second || o.minute === '2-digit' ? String(d.getUTCMinutes()).padStart(2, '0') : String(d.getUTCMinutes())]);
+        if (o.second) clock.push(['second', o.minute || o.second === '2-digit' ? String(d.getUTCSeconds()).padStart(2, '0') : String(d.getUTCSeconds())]);
+        clock.forEach(([type, value], i) => {
+          if (i > 0) put('literal', ':');
+          put(type, value);
+        });
+        if (o.fractionalSecondDigits) {
+          if (clock.length > 0) put('literal', '.');
+          put('fractionalSecond', String(d.getUTCMilliseconds()).padStart(3, '0').slice(0, o.fractionalSecondDigits));
+        }
+        if (o.hour && half) {
+          put('literal', '\u202f');
+          put('dayPeriod', hour < 12 ? 'AM' : 'PM');
+        }
+      }
+      if (o.timeZoneName) {
+        text(hasDate && !o.hour ? ', ' : ' ');
+        const sign = this.#offset < 0 ? '-' : '+', minutes = Math.abs(this.#offset);
+        put('timeZoneName', this.#offset === 0 ? (o.timeZoneName === 'long' ? 'Coordinated Universal Time' : 'UTC')
+          : `GMT${sign}${Math.floor(minutes / 60)}${minutes % 60 ? `:${String(minutes % 60).padStart(2, '0')}` : ''}`);
+      }
+      return parts;
+    }
+    formatRange(from, to) { return `${this.format(from)} – ${this.format(to)}`; }
+    resolvedOptions() { return { locale: 'en-US', calendar: 'gregory', numberingSystem: 'latn', timeZone: this.#o.timeZone ?? 'UTC', ...this.#o }; }
+    static supportedLocalesOf() { return ['en-US']; }
+  }
+
+  // ---- the rest ----
+  class ListFormat {
+    #o;
+    constructor(locale, options = {}) { this.#o = options; }
+    format(list) {
+      const items = [...list], word = this.#o.type === 'disjunction' ? 'or' : this.#o.type === 'unit' ? '' : 'and';
+      if (items.length < 2) return items.join('');
+      if (!word) return items.join(', ');
+      return items.length === 2 ? `${items[0]} ${word} ${items[1]}` : `${items.slice(0, -1).join(', ')}, ${word} ${items[items.length - 1]}`;
+    }
+  }
+  class PluralRules {
+    #o;
+    constructor(locale, options = {}) { this.#o = options; }
+    select(n) {
+      if (this.#o.type !== 'ordinal') return n === 1 ? 'one' : 'other';
+      const tens = n % 100, ones = n % 10;
+      if (tens >= 11 && tens <= 13) return 'other';
+      return ones === 1 ? 'one' : ones === 2 ? 'two' : ones === 3 ? 'few' : 'other';
+    }
+    resolvedOptions() { return { locale: 'en-US', type: 'cardinal', ...this.#o }; }
+  }
+  // Letters before case and accents, as people sort; numbers by value on demand.
+  const collationKey = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+  const punctuation = /[\p{P}\p{S}\p{Z}]/u;
+  const classOf = (c) => (c === undefined ? 0 : punctuation.test(c) ? 1 : /\d/.test(c) ? 2 : 3);
+  const compareKeys = (a, b, numeric) => {
+    const x = [...a], y = [...b];
+    let i = 0, j = 0;
+    while (i < x.length && j < y.length) {
+      if (numeric && /\d/.test(x[i]) && /\d/.test(y[j])) {
+        let m = '', n = '';
+        while (i < x.length && /\d/.test(x[i])) m += x[i++];
+        while (j < y.length && /\d/.test(y[j])) n += y[j++];
+        if (Number(m) !== Number(n)) return Number(m) < Number(n) ? -1 : 1;
+        continue;
+      }
+      if (x[i] !== y[j]) {
+        const k = classOf(x[i]) - classOf(y[j]);
+        return k !== 0 ? Math.sign(k) : x[i] < y[j] ? -1 : 1;
+      }
+      i++;
+      j++;
+    }
+    return Math.sign((x.length - i) - (y.length - j));
+  };
+  const accents = (text) => text.normalize('NFD').replace(/[^\p{M}]/gu, '');
+  const compare = (a, b, o) => {
+    if (a === b) return 0;
+    const first = compareKeys(collationKey(a), collationKey(b), o.numeric);
+    if (first !== 0 || o.sensitivity === 'base') return first;
+    if (o.sensitivity !== 'case') {
+      const x = accents(a), y = accents(b);
+      if (x !== y) return x < y ? -1 : 1;
+      if (o.sensitivity === 'accent') return 0;
+    }
+    for (let i = 0; i < Math.min(a.length, b.length); i++) {
+      if (a[i] !== b[i]) return (a[i] === a[i].toLowerCase()) === (o.caseFirst !== 'upper') ? -1 : 1;
+    }
+    return Math.sign(a.length - b.length);
+  };
+  class Collator {
+    #o;
+    constructor(locale, options = {}) {
+      this.#o = options ?? {};
+      this.compare = (a, b) => compare(String(a), String(b), this.#o);
+    }
+    resolvedOptions() { return { locale: 'en-US', usage: 'sort', sensitivity: 'variant', ...this.#o }; }
+  }
+  class RelativeTimeFormat {
+    #o;
+    constructor(locale, options = {}) { this.#o = options; }
+    format(value, unit) {
+      const n = Number(value), name = String(unit).replace(/s$/, '');
+      const near = { day: ['yesterday', 'today', 'tomorrow'], year: ['last year', 'this year', 'next year'], month: ['last month', 'this month', 'next month'],
+        week: ['last week', 'this week', 'next week'], quarter: ['last quarter', 'this quarter', 'next quarter'], hour: [, 'this hour'], minute: [, 'this minute'], second: [, 'now'] };
+      if (this.#o.numeric === 'auto' && near[name]?.[n + 1]) return near[name][n + 1];
+      const size = Math.abs(n), text = `${new NumberFormat('en').format(size)} ${name}${size === 1 ? '' : 's'}`;
+      return n < 0 || Object.is(n, -0) ? `${text} ago` : `in ${text}`;
+    }
+  }
+  class Segmenter {
+    #o;
+    constructor(locale, options = {}) { this.#o = options; }
+    segment(text) {
+      const pattern = this.#o.granularity === 'word' ? /[\p{L}\p{N}_'’]+|\s+|[^]/gu
+        : this.#o.granularity === 'sentence' ? /[^.!?]+(?:[.!?]+\s*|$)/gu
+          : /\r\n|\p{RI}\p{RI}|(?:\p{Extended_Pictographic}|[^])(?:[\p{M}\u200d\ufe0f\u{1f3fb}-\u{1f3ff}]|(?<=\u200d)\p{Extended_Pictographic})*/gu;
+      const list = [...String(text).matchAll(pattern)].map((m) => ({ segment: m[0], index: m.index, input: text,
+        ...(this.#o.granularity === 'word' ? { isWordLike: /[\p{L}\p{N}]/u.test(m[0]) } : {}) }));
+      return { [Symbol.iterator]: () => list[Symbol.iterator]() };
+    }
+  }
+
+  // Intl's constructors work with and without new
+  const callable = (type) => new Proxy(type, { apply: (target, self, list) => new target(...list) });
+  const Intl = { DateTimeFormat: callable(DateTimeFormat), NumberFormat: callable(NumberFormat), Collator: callable(Collator), ListFormat, PluralRules,
+    RelativeTimeFormat, Segmenter, getCanonicalLocales: (list) => [list ?? []].flat().map(String), supportedValuesOf: () => [] };
+  $.define(Intl, Symbol.toStringTag, 'Intl');
+  $.expose('Intl', Intl);
+
+  const dateParts = { year: 'numeric', month: 'numeric', day: 'numeric' };
+  const timeParts = { hour: 'numeric', minute: '2-digit', second: '2-digit' };
+  const asks = (o, keys) => o && keys.some((key) => o[key] !== undefined);
+  const dateKeys = ['weekday', 'year', 'month', 'day', 'dateStyle'], timeKeys = ['hour', 'minute', 'second', 'fractionalSecondDigits', 'timeStyle', 'dayPeriod'];
+  const formatDate = (date, o, parts) => (Number.isNaN(date.getTime()) ? 'Invalid Date' : new DateTimeFormat('en-US', { ...parts, ...o }).format(date));
+  const methods = {
+    toLocaleDateString(locale, o) { return formatDate(this, o, asks(o, dateKeys) ? {} : dateParts); },
+    toLocaleTimeString(locale, o) { return formatDate(this, o, asks(o, timeKeys) ? {} : timeParts); },
+    toLocaleString(locale, o) { return formatDate(this, o, asks(o, [...dateKeys, ...timeKeys]) ? {} : { ...dateParts, ...timeParts }); },
+  };
+  for (const name of Object.keys(methods)) $.define(Date.prototype, name, methods[name]);
+  $.define(Number.prototype, 'toLocaleString', function toLocaleString(locale, o) { return new NumberFormat(locale, o ?? {}).format(this.valueOf()); });
+  $.define(BigInt.prototype, 'toLocaleString', function toLocaleString(locale, o) { return new NumberFormat(locale, o ?? {}).format(this.valueOf()); });
+  $.define(String.prototype, 'localeCompare', function localeCompare(that, locale, o) { return compare(String(this), String(that), o ?? {}); });
+};
