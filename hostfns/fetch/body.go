@@ -1,0 +1,176 @@
+package fetch
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+)
+
+// stream is a body that is closed once.
+type stream struct {
+	r     io.Reader
+	close func()
+}
+
+func (s *stream) Read(b []byte) (int, error) {
+	n, err := s.r.Read(b)
+	if err != nil && err != io.EOF && fault.CodeOf(err) == fault.Internal {
+		err = fault.New(fault.UpstreamUnavailable, "the rest of the response did not arrive")
+	}
+	return n, err
+}
+
+func (s *stream) Close() error { s.close(); return nil }
+
+// encoding is how a body is compressed, or "" where it is not, or not in a way
+// that is known here.
+func encoding(res *http.Response) string {
+	e := strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding")))
+	switch e {
+	case "gzip", "x-gzip":
+		return "gzip"
+	case "deflate":
+		return e
+	}
+	return ""
+}
+
+// decoded reports whether the program sees another body than the one that was
+// sent.
+func decoded(res *http.Response) bool { return encoding(res) != "" }
+
+// decompress reads on demand, so that a small body that grows without end
+// costs only what is read of it.
+func decompress(res *http.Response) (io.Reader, error) {
+	switch encoding(res) {
+	case "gzip":
+		return &lazy{open: func() (io.Reader, error) { return gzip.NewReader(res.Body) }}, nil
+	case "deflate":
+		return &lazy{open: func() (io.Reader, error) {
+			// Some servers send the bare format and some the wrapped one.
+			in := bufio.NewReader(res.Body)
+			if two, err := in.Peek(2); err == nil && two[0]&0x0f == 8 && (uint(two[0])<<8|uint(two[1]))%31 == 0 {
+				return zlib.NewReader(in)
+			}
+			return flate.NewReader(in), nil
+		}}, nil
+	}
+	return res.Body, nil
+}
+
+// lazy opens a reader when it is first read.
+type lazy struct {
+	open func() (io.Reader, error)
+	r    io.Reader
+	err  error
+}
+
+func (l *lazy) Read(b []byte) (int, error) {
+	if l.r == nil && l.err == nil {
+		if l.r, l.err = l.open(); l.err == io.EOF {
+			return 0, io.EOF // an empty body
+		}
+	}
+	if l.err != nil {
+		return 0, fault.New(fault.ToolFailed, "the response is compressed in a way that cannot be read")
+	}
+	n, err := l.r.Read(b)
+	if err != nil && err != io.EOF {
+		err = fault.New(fault.ToolFailed, "the response is compressed in a way that cannot be read")
+	}
+	return n, err
+}
+
+// bounded ends a body that is too long with an error.
+type bounded struct {
+	r           io.Reader
+	left, limit int64
+}
+
+func (l *bounded) Read(b []byte) (int, error) {
+	if l.left <= 0 {
+		var one [1]byte
+		if n, err := l.r.Read(one[:]); n == 0 && err == io.EOF {
+			return 0, io.EOF
+		}
+		return 0, fault.New(fault.ToolTooLarge, "the response has more than %d bytes", l.limit).
+			WithHint("ask for less, or for a range")
+	}
+	if int64(len(b)) > l.left {
+		b = b[:l.left]
+	}
+	n, err := l.r.Read(b)
+	l.left -= int64(n)
+	return n, err
+}
+
+// shortest secret that can be told from ordinary text.
+const shortest = 4
+
+// hide takes secrets out of a text.
+func hide(s string, secrets []hostfns.Secret) string {
+	for _, secret := range secrets {
+		if len(secret.Value) >= shortest {
+			s = strings.ReplaceAll(s, secret.Value, "[secret "+secret.Name+"]")
+		}
+	}
+	return s
+}
+
+// stripper takes secrets out of a stream, also where they stand across the
+// border of two reads.
+type stripper struct {
+	r       io.Reader
+	secrets []hostfns.Secret
+	longest int
+	held    []byte // read, and not yet known to be free of secrets
+	ready   []byte // to be given out
+	err     error
+}
+
+// newStripper is r itself where there is nothing to take out.
+func newStripper(r io.Reader, secrets []hostfns.Secret) io.Reader {
+	s := &stripper{r: r}
+	for _, secret := range secrets {
+		if len(secret.Value) >= shortest {
+			s.secrets = append(s.secrets, secret)
+			s.longest = max(s.longest, len(secret.Value))
+		}
+	}
+	if len(s.secrets) == 0 {
+		return r
+	}
+	return s
+}
+
+func (s *stripper) Read(b []byte) (int, error) {
+	for len(s.ready) == 0 {
+		if s.err != nil {
+			return 0, s.err
+		}
+		chunk := make([]byte, max(len(b), 4<<10))
+		n, err := s.r.Read(chunk)
+		s.held = append(s.held, chunk[:n]...)
+		s.err = err
+		for _, secret := range s.secrets {
+			s.held = bytes.ReplaceAll(s.held, []byte(secret.Value), []byte("[secret "+secret.Name+"]"))
+		}
+		keep := min(s.longest-1, len(s.held))
+		if err != nil {
+			keep = 0
+		}
+		s.ready = append(s.ready, s.held[:len(s.held)-keep]...)
+		s.held = append([]byte(nil), s.held[len(s.held)-keep:]...)
+	}
+	n := copy(b, s.ready)
+	s.ready = s.ready[n:]
+	return n, nil
+}
