@@ -60,6 +60,21 @@ func (s *scanner) nextWord(i int) (from, to int) {
 	return from, i
 }
 
+// streetFlags looks a word up in any case.
+func (s *scanner) streetFlags(i, j int) uint8 {
+	var low [24]byte
+	if j-i > len(low) {
+		return 0
+	}
+	for k, c := range s.t[i:j] {
+		if isUpper(c) {
+			c |= 0x20
+		}
+		low[k] = c
+	}
+	return s.d.lexicon.streets[string(low[:j-i])]
+}
+
 // streetBehind reads 12 Main Street, Springfield, IL 62704 and
 // 12 bis rue de la Paix, 75002 Paris.
 func (s *scanner) streetBehind(i, j int) bool {
@@ -84,8 +99,12 @@ func (s *scanner) streetBehind(i, j int) bool {
 	if to == from {
 		return false
 	}
+	starts := s.streetFlags(from, to)&streetStart != 0
+	if !starts && isLower(t[from]) {
+		return false
+	}
 	first := strings.ToLower(string(t[from:to]))
-	if s.d.lexicon.streets[first]&streetStart != 0 && to < len(t) && (t[to] == ' ' || t[to] == '.') {
+	if starts && to < len(t) && (t[to] == ' ' || t[to] == '.') {
 		// Up to six words, among them one with a capital.
 		end, capital := to, false
 		for n := 0; n < 6; n++ {
@@ -119,17 +138,16 @@ func (s *scanner) streetBehind(i, j int) bool {
 	a, b := from, to
 	for n := 0; n < 5 && b > a; n++ {
 		w := t[a:b]
-		l := strings.ToLower(string(w))
-		if n > 0 && s.d.lexicon.streets[l]&streetEnd != 0 && isUpper(w[0]) {
+		if n > 0 && isUpper(w[0]) && s.streetFlags(a, b)&streetEnd != 0 {
 			end = b
 			if b < len(t) && t[b] == '.' {
 				end = b + 1
 			}
 			// Prefer the last word for streets: 5 St James Square.
-		} else if l == "broadway" && n == 0 && isUpper(w[0]) {
+		} else if n == 0 && string(w) == "Broadway" {
 			end = b
 		}
-		if !isUpper(w[0]) && !isDigit(w[0]) && w[0] < 0x80 && l != "of" && l != "the" {
+		if !isUpper(w[0]) && !isDigit(w[0]) && w[0] < 0x80 && string(w) != "of" && string(w) != "the" {
 			break
 		}
 		if b >= len(t) || t[b] != ' ' && !(t[b] == '.' && b+1 < len(t) && t[b+1] == ' ' && len(w) <= 3) {
@@ -201,8 +219,8 @@ func (s *scanner) streetBefore(i, j int) bool {
 	for start > limit && (isWord(t[start-1]) || t[start-1] == '-' || t[start-1] == '.' && start == wordEnd) {
 		start--
 	}
-	if start == wordEnd {
-		return false
+	if start == wordEnd || isLower(t[start]) && t[wordEnd-1] != '.' {
+		return false // streets in front of their number end in a word with a capital
 	}
 	first := start
 	last := strings.ToLower(string(t[start:wordEnd]))
@@ -234,7 +252,7 @@ func (s *scanner) streetBefore(i, j int) bool {
 	a := first
 	for n := 0; n < 6; n++ {
 		w := strings.ToLower(string(t[a:s.wordEnd(a)]))
-		if s.d.lexicon.streets[w]&streetStart != 0 && n > 0 && isUpper(t[a]) && w != "place" && w != "square" && w != "avenue" && w != "passage" && w != "route" {
+		if n > 0 && s.d.lexicon.streets[w]&streetStart != 0 && isUpper(t[a]) && w != "place" && w != "square" && w != "avenue" && w != "passage" && w != "route" {
 			stop := s.cityBehind(end)
 			sure := uint8(70)
 			if stop > end {

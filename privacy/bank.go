@@ -40,6 +40,9 @@ func validIBAN(c []byte) bool {
 // is none.
 func (s *scanner) iban(i int) int {
 	t := s.t
+	if i+15 > len(t) {
+		return 0
+	}
 	var compact [34]byte
 	a, b := t[i]&^0x20, t[i+1]&^0x20
 	want := ibanLength(a, b)

@@ -123,10 +123,20 @@ func month(n int) bool { return n >= 1 && n <= 12 }
 func day(n int) bool   { return n >= 1 && n <= 31 }
 
 // months are names of months in five languages, and their short forms.
-const months = " january february march april may june july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec " +
+const months = "january february march april may june july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec " +
 	"januar februar märz maerz mai juni juli oktober dezember mär okt dez janvier février fevrier mars avril juin juillet août aout septembre octobre novembre décembre decembre " +
 	"enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre "
 
 func monthName(w []byte) bool {
-	return len(w) >= 3 && len(w) <= 12 && strings.Contains(months, " "+strings.ToLower(string(w))+" ")
+	var low [12]byte
+	if len(w) < 3 || len(w) > len(low) {
+		return false
+	}
+	for i, c := range w {
+		if isUpper(c) {
+			c |= 0x20
+		}
+		low[i] = c
+	}
+	return words().names[string(low[:len(w)])]&monthWord != 0
 }

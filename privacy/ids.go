@@ -296,11 +296,11 @@ func (s *scanner) digitWord(i, j int) int {
 	}
 	// 5551234x12 and the like are numbers still.
 	if t[j]|0x20 == 'x' && j-i >= 4 && letters == 1 {
-		var n numeral
-		s.read(&n, i, j)
+		n := &s.numeric
+		s.read(n, i, j)
 		if len(n.groups) > 0 {
 			n.groups[0].unit = true
-			if stop := s.numeral(&n); stop > 0 {
+			if stop := s.numeral(n); stop > 0 {
 				return stop
 			}
 		}

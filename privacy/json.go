@@ -46,7 +46,7 @@ func (w *work) json(doc []byte, f *field, nested int) ([]span, error) {
 	if w.fields == nil {
 		w.fields = make(map[fieldKey]*field)
 	}
-	k := walk{w: w, doc: doc, nested: nested, key: f}
+	k := walk{w: w, doc: doc, nested: nested, key: f, stack: make([]level, 0, 16)}
 	if err := k.run(); err != nil {
 		return nil, err
 	}

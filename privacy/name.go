@@ -14,6 +14,7 @@ const (
 	titleWord // Mr, Frau
 	stopWord  // begins sentences, or names things and not persons
 	linkWord  // von, de la
+	monthWord // March, avril
 )
 
 // capital looks at a word that begins with a capital, and returns where to go
@@ -36,15 +37,16 @@ func (s *scanner) capital(i, j, shape int) int {
 		}
 	}
 	if j-i > 24 || j >= len(t) || t[j] != ' ' && t[j] != '.' && t[j] != ',' && t[j] != '-' && t[j] != '\'' {
-		if j-i <= 12 && j < len(t) && s.d.wants(Name) {
-			return j
-		}
 		return j
 	}
 	if shape&hasLower == 0 && shape&hasHigh == 0 && j-i > 1 && !(j+1 < len(t) && isUpper(t[j+1])) && j-i > 4 {
 		return j
 	}
-	if s.d.wants(Birthdate) && j-i >= 3 {
+	flags := s.nameFlags(i, j)
+	if flags == 0 {
+		return j
+	}
+	if flags&monthWord != 0 && s.d.wants(Birthdate) {
 		if end, ok := monthDate(t, i, j); ok {
 			if s.before(i)&saysBirth != 0 && s.hit(Birthdate, i, end, 85, "a date behind a word for birth") {
 				return end
@@ -54,7 +56,6 @@ func (s *scanner) capital(i, j, shape int) int {
 	if !s.d.wants(Name) {
 		return j
 	}
-	flags := s.nameFlags(i, j)
 	switch {
 	case flags&titleWord != 0:
 		if end := s.titled(i, j); end > 0 {

@@ -10,7 +10,7 @@ func nameWords() map[string]uint8 {
 		words string
 	}{
 		{firstName, firstNames}, {firstName | bothWord, firstNamesToo}, {lastName, lastNames}, {lastName | bothWord, lastNamesToo},
-		{titleWord, titles}, {stopWord, stopNames}, {linkWord, links},
+		{titleWord, titles}, {stopWord, stopNames}, {linkWord, links}, {monthWord, months},
 	} {
 		for _, w := range strings.Fields(row.words) {
 			x[w] |= row.bit

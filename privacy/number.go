@@ -50,12 +50,12 @@ func (s *scanner) number(i int) int {
 		}
 		return j
 	}
-	var n numeral
-	end := s.read(&n, i, j)
+	n := &s.numeric
+	end := s.read(n, i, j)
 	if len(n.groups) == 0 {
 		return end
 	}
-	if stop := s.numeral(&n); stop > 0 {
+	if stop := s.numeral(n); stop > 0 {
 		return stop
 	}
 	return end
@@ -83,6 +83,7 @@ func numberNext(t []byte, j int) bool {
 func (s *scanner) read(n *numeral, i, j int) int {
 	t := s.t
 	n.start, n.first = i, i
+	n.plus, n.parens, n.glued, n.crowded, n.looked = false, false, false, false, false
 	n.groups, n.digits = n.store[:0], n.bytes[:0]
 	k := i
 	if k > 0 && t[k-1] == '(' {

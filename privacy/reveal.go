@@ -3,6 +3,7 @@ package privacy
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"net/url"
 	"strings"
 
@@ -16,7 +17,7 @@ func (v *Vault) Reveal(s string) string {
 	if !mayReveal(s) {
 		return s
 	}
-	if looksJSON([]byte(s)) {
+	if looksJSON([]byte(s)) && json.Valid([]byte(s)) {
 		if doc, err := v.RevealJSON([]byte(s)); err == nil {
 			return string(doc)
 		}
@@ -27,7 +28,12 @@ func (v *Vault) Reveal(s string) string {
 // RevealJSON is Reveal for the strings and names of a JSON document. A string
 // that is one token of what was a number becomes that number again. Where
 // nothing changes it returns doc itself.
-func (v *Vault) RevealJSON(doc []byte) ([]byte, error) { return v.revealJSON(doc, 0) }
+func (v *Vault) RevealJSON(doc []byte) ([]byte, error) {
+	if !json.Valid(doc) {
+		return nil, fault.New(fault.GuestResult, "the text is no JSON document").WithOp("reveal tokens")
+	}
+	return v.revealJSON(doc, 0)
+}
 
 func mayReveal(s string) bool {
 	return strings.IndexByte(s, '[') >= 0 || strings.Contains(s, "%5") || len(s) >= leastBase64
@@ -107,7 +113,7 @@ func (v *Vault) revealBase64(src []byte, from, end, nested int) (int, string) {
 			return 0, ""
 		}
 		revealed := []byte(nil)
-		if looksJSON(text[:n]) {
+		if looksJSON(text[:n]) && json.Valid(text[:n]) {
 			if doc, err := v.revealJSON(text[:n], nested+1); err == nil {
 				revealed = doc
 			}
@@ -173,7 +179,7 @@ func (v *Vault) revealJSON(doc []byte, nested int) ([]byte, error) {
 			text = unescape(raw).text
 		}
 		var revealed []byte
-		if nested < maxNested && looksJSON(text) {
+		if nested < maxNested && looksJSON(text) && json.Valid(text) {
 			if inner, err := v.revealJSON(text, nested+1); err == nil {
 				revealed = inner
 			}
@@ -300,6 +306,3 @@ func (v *Vault) Domain(s string) string {
 	}
 	return ""
 }
-
-// ErrNotJSON reports whether an error says that a text is no JSON document.
-func ErrNotJSON(err error) bool { return fault.CodeOf(err) == fault.GuestResult }

@@ -33,6 +33,7 @@ type scanner struct {
 	nested  int  // how many encodings deep
 	coded   int  // up to here base64 was tried already
 	work    *work
+	numeric numeral  // the number that is looked at
 	cells   [][2]int // of tables, whose column says what they hold
 	judged  []span   // what was found in them
 	paired  int      // values up to here were judged by their label already

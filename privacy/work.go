@@ -14,6 +14,8 @@ type work struct {
 	put     func(s *span, f *field, number bool)
 	known   func(*scanner) // looks for values that are known already
 	fields  map[fieldKey]*field
+
+	scanners [maxNested + 1]scanner // one for each encoding within another
 }
 
 func (d *Detector) work() *work { return &work{d: d} }
@@ -55,21 +57,23 @@ func (w *work) text(src []byte, f *field, nested int) []span {
 	if len(rounds) > 0 {
 		t = rounds[len(rounds)-1].text
 	}
-	s := scanner{t: t, d: w.d, f: f, explain: w.explain, escape: w.escape, nested: nested, work: w}
+	s := &w.scanners[min(nested, maxNested)]
+	s.t, s.d, s.f, s.explain, s.escape, s.nested, s.work = t, w.d, f, w.explain, w.escape, nested, w
+	s.hits, s.cells, s.judged, s.coded, s.paired = s.hits[:0], s.cells[:0], s.judged[:0], 0, 0
 	if !s.whole() {
 		s.hits = s.hits[:0]
 		s.run()
 		s.tables()
 		s.own()
 		if w.known != nil {
-			w.known(&s)
+			w.known(s)
 		}
 	}
 	if len(s.hits) == 0 {
 		return nil
 	}
 	hits := settle(s.hits)
-	out := hits[:0]
+	out := make([]span, 0, len(hits))
 	for _, h := range hits {
 		if !h.ready {
 			h.value = string(t[h.start:h.end])
