@@ -71,8 +71,8 @@ type request struct {
 	decision policy.Decision
 	refund   func()
 	approval *audit.Approval
-	decided  bool
-	called   bool
+	called   bool // the provider was asked
+	told     bool // the error is in the tool's own words
 }
 
 // newRequest counts a call against the run's budget.
@@ -118,6 +118,10 @@ func (q *request) steps(ctx context.Context, args []byte) (Answer, error) {
 	}
 	answer, err := q.make(ctx)
 	q.flight.turn.toDeliver(ctx)
+	var f *Failure
+	if q.told && errors.As(err, &f) {
+		f.Message, f.Hint = q.run.veil.words(f.Message, q.name), q.run.veil.words(f.Hint, q.name)
+	}
 	if err != nil {
 		return Answer{}, err
 	}
@@ -215,7 +219,6 @@ func (q *request) decide(ctx context.Context) error {
 	if err := r.record(ctx, audit.Event{Decision: record}); err != nil {
 		return err
 	}
-	q.decided = true
 	r.finishDecision(q.info, q.name, d)
 	if d.Effect == policy.Deny {
 		return q.denied(fault.DeniedTool, d.Message, "")
@@ -285,6 +288,7 @@ func (q *request) make(ctx context.Context) (Answer, error) {
 		r.fail(err)
 		return Answer{}, err
 	}
+	q.told = true
 	return Answer{}, failureOf(err, q.name)
 }
 

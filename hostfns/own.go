@@ -281,7 +281,7 @@ func (r *Run) EgressJSON(where string, doc []byte) ([]byte, error) {
 	if r.veil == nil || r.veil.pii.Mode == privacy.Off || len(doc) == 0 {
 		return doc, nil
 	}
-	out, counts, err := r.veil.vault.JSON(doc, r.veil.pii.Mode)
+	out, counts, err := r.veil.vault.EgressJSON(doc, r.veil.pii.Mode)
 	r.veil.add(counts)
 	if len(counts.Kinds) > 0 {
 		if recorded := r.recordPrivacy(r.ctx, 0, "", where, r.veil.pii.Mode, counts); recorded != nil {

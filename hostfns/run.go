@@ -17,6 +17,7 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/privacy"
 )
 
 // RunInfo says what is about to run.
@@ -120,7 +121,7 @@ type Session struct {
 	byTool   map[string]int // the same by tool; replaced, never changed
 	approved map[string]bool
 	forget   []string // keys of approved that hold for one run
-	vault    vault
+	vault    *privacy.Vault
 }
 
 // Open records the start of a run. Without that record there is no run.

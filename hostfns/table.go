@@ -17,6 +17,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/schema"
 	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/privacy"
 )
 
 // Table is what one tenant may reach: its policy, its audit sink and its
@@ -31,6 +32,10 @@ type Table struct {
 	all     []Provider
 	stops   []func()
 	rates   rates
+
+	detecting  sync.Once // the detector is made by the first run that needs it
+	detector   *privacy.Detector
+	noDetector error
 
 	mu       sync.Mutex
 	listings map[string]*listing

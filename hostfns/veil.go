@@ -9,23 +9,11 @@ import (
 	"github.com/wexec/wexec/privacy"
 )
 
-// vault is what the call path needs of a privacy.Vault.
-type vault interface {
-	JSON(doc []byte, mode privacy.Mode) ([]byte, privacy.Counts, error)
-	Text(s string, mode privacy.Mode) (string, privacy.Counts, error)
-	Reveal(s string) string
-	RevealJSON(doc []byte) ([]byte, error)
-	Reserve(texts ...string)
-	Kind(s string) privacy.Kind
-	Equal(a, b string) bool
-	Domain(s string) string
-}
-
 // veil keeps personal data from the program: what comes in is replaced by
 // tokens, what goes to a tool that may know is revealed. The nil veil changes
 // nothing.
 type veil struct {
-	vault vault
+	vault *privacy.Vault
 	pii   policy.PII
 
 	mu     sync.Mutex
@@ -45,16 +33,17 @@ func (t *Table) veilFor(s *Session, start audit.Start) (*veil, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.vault == nil {
-		d, err := privacy.NewDetector(pii.Config)
-		if err != nil {
-			return nil, err
+		t.detecting.Do(func() { t.detector, t.noDetector = privacy.NewDetector(pii.Config) })
+		if t.noDetector != nil {
+			return nil, t.noDetector
 		}
-		s.vault = privacy.NewVault(d)
+		s.vault = privacy.NewVault(t.detector)
 	}
-	s.vault.Reserve(string(start.Code), string(start.Args), string(start.Input))
-	for _, a := range start.Argv {
-		s.vault.Reserve(a)
-	}
+	// What the agent wrote itself it may see again; what came by standard input
+	// is somebody's data, with tokens that may be of another run.
+	own := append([]string{string(start.Code), string(start.Args)}, start.Argv...)
+	s.vault.Reserve(append(own, string(start.Input))...)
+	s.vault.Own(own...)
 	return &veil{vault: s.vault, pii: pii, counts: map[string]int{}}, nil
 }
 
@@ -92,13 +81,31 @@ func (v *veil) cover(a *Answer, tool string) (privacy.Counts, privacy.Mode, erro
 	return counts, mode, err
 }
 
+// words covers what a tool says in an error. Words that are to be blocked are
+// left out.
+func (v *veil) words(s, tool string) string {
+	if v == nil || s == "" {
+		return s
+	}
+	mode := v.pii.ModeOf(tool)
+	if mode == privacy.Off {
+		return s
+	}
+	out, counts, err := v.vault.Text(s, mode)
+	v.add(counts)
+	if err != nil {
+		return "[blocked: personal data]"
+	}
+	return out
+}
+
 // text replaces personal data in text that leaves for the agent. Text that is
 // to be blocked is left out.
 func (v *veil) text(s string) (string, privacy.Counts) {
 	if v == nil || v.pii.Mode == privacy.Off {
 		return s, privacy.Counts{}
 	}
-	out, counts, err := v.vault.Text(s, v.pii.Mode)
+	out, counts, err := v.vault.Egress(s, v.pii.Mode)
 	v.add(counts)
 	if err != nil {
 		return "[blocked: personal data]", counts
