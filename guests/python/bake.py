@@ -13,16 +13,14 @@ import sys
 # What programs import most. Each costs image size and nothing else until it is
 # touched; the modules they pull in come along.
 import abc, argparse, array, ast, asyncio, atexit, base64, binascii, bisect, calendar  # noqa: E401,F401
-import cmath, collections, collections.abc, concurrent.futures, concurrent.futures.thread  # noqa: E401,F401
-import contextlib, contextvars, copy, csv, dataclasses, datetime, decimal, difflib, enum  # noqa: E401,F401
-import fnmatch, fractions, functools, glob, hashlib, heapq, hmac, html, inspect, io  # noqa: E401,F401
-import ipaddress, itertools, json, keyword, linecache, locale, logging, math, numbers  # noqa: E401,F401
-import operator, os, pathlib, pickle, platform, pprint, queue, random, re, secrets, shlex  # noqa: E401,F401
-import shutil, signal, statistics, string, struct, tempfile, textwrap, threading, time  # noqa: E401,F401
-import traceback, types, typing, unicodedata, unittest.mock, urllib.parse, urllib.request  # noqa: E401,F401
-import uuid, warnings, weakref, zlib, zoneinfo  # noqa: E401,F401
-import json.decoder, json.encoder, json.scanner, encodings.ascii, encodings.idna  # noqa: E401,F401
-import encodings.latin_1, encodings.utf_8_sig, encodings.utf_16, encodings.unicode_escape  # noqa: E401,F401
+import collections, collections.abc, concurrent.futures, concurrent.futures.thread  # noqa: E401,F401
+import contextlib, contextvars, copy, csv, dataclasses, datetime, decimal, enum  # noqa: E401,F401
+import fractions, functools, hashlib, heapq, hmac, html, inspect, io, itertools  # noqa: E401,F401
+import json, keyword, linecache, logging, math, numbers, operator, os, pathlib  # noqa: E401,F401
+import queue, random, re, secrets, statistics, string, struct, tempfile, textwrap  # noqa: E401,F401
+import threading, time, traceback, types, typing, urllib.parse, urllib.request  # noqa: E401,F401
+import uuid, warnings, weakref, zipimport, zlib, zoneinfo  # noqa: E401,F401
+import encodings.ascii, encodings.latin_1, encodings.unicode_escape  # noqa: E401,F401
 
 import _wexec
 

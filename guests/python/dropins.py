@@ -1,11 +1,152 @@
-"""Standard functions that have a faster form here, with the same behaviour."""
+"""Standard functions with another way to the same behaviour."""
 
+import concurrent.futures
+import concurrent.futures.thread
+import io
 import json
+import queue
+import sys
+import zoneinfo._common
+import zoneinfo._tzpath
 
 import _wexec
+
+LIBRARY = "/lib/python313.zip"
 
 
 def install():
     _wexec.json_originals(json.loads, json.dumps)
     json.loads = _wexec.loads
     json.dumps = _wexec.dumps
+    json.dump = dump
+    queue.SimpleQueue = queue._PySimpleQueue  # the other one waits below Python, where nothing can end it
+    zoneinfo._common.load_tzdata = load_tzdata
+    zoneinfo._tzpath.available_timezones = zoneinfo.available_timezones = available_timezones
+    zoneinfo.reset_tzpath(to=[])
+    concurrent.futures.ThreadPoolExecutor = concurrent.futures.thread.ThreadPoolExecutor = InlineExecutor
+
+
+original_dump = json.dump
+
+
+def dump(obj, fp, **keywords):
+    """json.dump; the original's chunks come out of a slow encoder."""
+    if not keywords.keys() - {"indent", "ensure_ascii"}:
+        try:
+            text = _wexec.dumps(obj, **keywords)
+        except (TypeError, ValueError, RecursionError):
+            pass  # the original raises it again, after what it wrote until then
+        else:
+            fp.write(text)
+            return
+    original_dump(obj, fp, **keywords)
+
+
+dump.__name__ = dump.__qualname__ = "dump"
+
+
+def library_file(name):
+    from zipimport import zipimporter
+
+    return zipimporter(LIBRARY).get_data(f"{LIBRARY}/{name}")
+
+
+def load_tzdata(key):
+    """The compiled zone of that name, out of the library's archive."""
+    parts = str(key).split("/")
+    if not key or any(p in ("", ".", "..") for p in parts):
+        raise zoneinfo._common.ZoneInfoNotFoundError(f"No time zone found with key {key}")
+    try:
+        return io.BytesIO(library_file("tzdata/zoneinfo/" + key))
+    except OSError:
+        raise zoneinfo._common.ZoneInfoNotFoundError(f"No time zone found with key {key}") from None
+
+
+def available_timezones():
+    """Get a set containing all available time zones."""
+    return set(library_file("tzdata/zones").decode().split())
+
+
+class InlineExecutor(concurrent.futures.Executor):
+    """A pool of threads in a place without threads: what is submitted runs at once.
+
+    Tools are the exception: their calls are started, and the answer is waited for
+    when the future is asked, so that they are under way side by side.
+    """
+
+    def __init__(self, max_workers=None, thread_name_prefix="", initializer=None, initargs=()):
+        if max_workers is not None and max_workers <= 0:
+            raise ValueError("max_workers must be greater than 0")
+        self._shut = False
+        if initializer is not None:
+            initializer(*initargs)
+
+    def submit(self, fn, /, *args, **kwargs):
+        from . import tools
+
+        if self._shut:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        if isinstance(fn, tools.Tool):
+            return CallFuture(_wexec.start(fn._name, tools.packed(args, kwargs)))
+        future = concurrent.futures.Future()
+        future.set_running_or_notify_cancel()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        self._shut = True
+
+
+class CallFuture(concurrent.futures.Future):
+    """The future of a tool's call that is under way."""
+
+    def __init__(self, call):
+        super().__init__()
+        self._call = call
+        self.set_running_or_notify_cancel()
+
+    def _settle(self, timeout):
+        if super().done():
+            return
+        if _wexec.wait(self._call, -1 if timeout is None else max(0, round(timeout * 1e9))) != self._call:
+            return
+        try:
+            self.set_result(_wexec.take(self._call))
+        except Exception as error:
+            self.set_exception(error)
+
+    def done(self):
+        self._settle(0)
+        return super().done()
+
+    def result(self, timeout=None):
+        self._settle(timeout)
+        return super().result(0)
+
+    def exception(self, timeout=None):
+        self._settle(timeout)
+        return super().exception(0)
+
+
+def wait(fs, timeout=None, return_when=concurrent.futures.ALL_COMPLETED):
+    """concurrent.futures.wait, where calls may be under way."""
+    for future in fs:
+        if isinstance(future, CallFuture):
+            future._settle(timeout)
+    return original_wait(fs, timeout, return_when)
+
+
+def as_completed(fs, timeout=None):
+    """concurrent.futures.as_completed, in the order of submission."""
+    for future in dict.fromkeys(fs):
+        if isinstance(future, CallFuture):
+            future._settle(timeout)
+        yield future
+
+
+original_wait = concurrent.futures.wait
+concurrent.futures.wait = wait
+concurrent.futures.as_completed = as_completed

@@ -146,10 +146,6 @@ def about_missing_file(error, place, source):
     return about_permission(error, place, source)
 
 
-def about_stalled(error, place, source):
-    return "nothing is under way that could wake it: check for an await on a future, event or queue that is never served"
-
-
 def nearest_server(name):
     import difflib
 

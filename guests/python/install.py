@@ -6,7 +6,7 @@ import sys
 
 import _wexec
 
-from . import dropins, failures, loop, report, run, tools, values
+from . import denied, dropins, failures, files, helpers, loop, report, requests, run, tools, values, web
 
 
 def everything():
@@ -14,6 +14,9 @@ def everything():
                  report.Stalled)
     loop.install()
     dropins.install()
-    helpers = {"ToolError": failures.ToolError, "PolicyError": failures.PolicyError}
-    module = tools.install(helpers, {})
-    builtins.__dict__.update(helpers, tools=module, asyncio=asyncio, exit=sys.exit, quit=sys.exit)
+    web.install()
+    requests.install()
+    files.install()
+    module = tools.install(helpers.HELPERS, helpers.ASYNC_HELPERS)
+    denied.install()
+    builtins.__dict__.update(helpers.HELPERS, tools=module, asyncio=asyncio, exit=sys.exit, quit=sys.exit)

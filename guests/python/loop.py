@@ -8,7 +8,7 @@ from asyncio import base_events, events, tasks
 import _wexec
 
 from . import state
-from .report import Stalled
+from .report import Stalled, own, place_in
 
 NO_SOCKETS = "there are no sockets here: call a tool, or use requests or urllib.request"
 
@@ -145,14 +145,29 @@ def drive(awaitable):
     events.set_event_loop(loop)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(limit + 8)  # the frames of the loop under the program's first one
+    task = tasks.ensure_future(awaitable, loop=loop)
     try:
-        return loop.run_until_complete(awaitable)
+        return loop.run_until_complete(task)
+    except Stalled as stalled:
+        stalled.place = waiting_at(task)
+        raise
     finally:
         try:
             finish_loop(loop)
         finally:
             sys.setrecursionlimit(limit)
             events.set_event_loop(None)
+
+
+def waiting_at(task):
+    """Where in the program the innermost coroutine of a task waits."""
+    place, coroutine = None, task.get_coro() if isinstance(task, asyncio.Task) else None
+    while coroutine is not None:
+        frame = getattr(coroutine, "cr_frame", None)
+        if frame is not None and own(frame.f_code.co_filename):
+            place = place_in(frame.f_code, frame.f_lasti, frame.f_lineno)
+        coroutine = getattr(coroutine, "cr_await", None)
+    return place
 
 
 def finish_loop(loop):

@@ -17,6 +17,12 @@ LIBRARY = "/lib/"
 class Stalled(BaseException):
     """The program waits for what can never come."""
 
+    hint = "nothing is under way that could wake it: look for a future, event, queue or lock that nobody serves"
+    place = None
+
+
+Stalled.__module__ = "builtins"
+
 
 def own(file):
     """True for a file of the program, not of the prelude or of Python itself."""
@@ -26,7 +32,8 @@ def own(file):
 def outcome(error, file, source):
     """The error outcome of an exception that the program did not catch."""
     error = first_of_group(error)
-    out = {"code": code_of(error), "name": type(error).__name__, "message": message_of(error)}
+    name = "TypeError" if isinstance(error, NoForm) else type(error).__name__
+    out = {"code": code_of(error), "name": name, "message": message_of(error)}
     for name in ("tool", "rule"):
         value = getattr(error, name, "")
         if isinstance(error, CallError) and value:
@@ -55,8 +62,11 @@ def code_of(error):
         return "guest.stalled"
     if isinstance(error, SyntaxError):
         return "guest.syntax"
-    if isinstance(error, PermissionError):
+    if isinstance(error, PermissionError) and error.filename is not None:
         return "denied.file"
+    code = getattr(error, "wexec_code", None)
+    if isinstance(code, str):
+        return code
     return "guest.exception"
 
 
@@ -75,6 +85,8 @@ def message_of(error):
                 if text.startswith(prefix + ": "):
                     text = text[len(prefix) + 2:]
                     break
+        if not text and isinstance(error, MemoryError):
+            text = "out of memory"
     except Exception:
         text = "an exception whose text cannot be had"
     return text if len(text) <= TEXT else text[:TEXT] + "…"
@@ -90,6 +102,8 @@ def place_of(error, file):
             "column": max(error.offset or 1, 1),
             "text": text.rstrip("\n"),
         }
+    if isinstance(error, Stalled) and error.place:
+        return error.place
     best = None
     tb = error.__traceback__
     while tb is not None:
@@ -99,10 +113,13 @@ def place_of(error, file):
     if best is None:
         inner = error.__cause__ or error.__context__
         return place_of(inner, file) if inner is not None and inner is not error else {"file": file}
-    code = best.tb_frame.f_code
-    line, column = best.tb_lineno, 0
+    return place_in(best.tb_frame.f_code, best.tb_lasti, best.tb_lineno)
+
+
+def place_in(code, instruction, line):
+    column = 0
     for i, (start, _, col, _) in enumerate(code.co_positions()):
-        if i * 2 >= best.tb_lasti:
+        if i * 2 >= instruction:
             line, column = start or line, col or 0
             break
     text = linecache.getline(code.co_filename, line).rstrip("\n")

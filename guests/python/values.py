@@ -11,7 +11,6 @@ import enum
 import fractions
 import functools
 import inspect
-import ipaddress
 import math
 import pathlib
 import sys
@@ -23,7 +22,7 @@ DEPTH = 900
 EXACT_INT = 2**53 - 1
 
 ARRAYS = (list, tuple, range, collections.deque, array, type({}.keys()), type({}.values()), type({}.items()))
-TEXTS = (uuid.UUID, pathlib.PurePath, ipaddress._IPAddressBase)
+TEXTS = (uuid.UUID, pathlib.PurePath, fractions.Fraction)
 ITERATORS = (map, filter, zip, enumerate, reversed, types.GeneratorType)
 CALLABLES = (
     types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodWrapperType,
@@ -34,9 +33,14 @@ CALLABLES = (
 class NoForm(TypeError):
     """A value without a JSON form, and where it is."""
 
+    __module__ = "builtins"
+
     def __init__(self, path, message, hint=""):
         super().__init__(f"{path} {message}")
         self.path, self.hint = path, hint
+
+
+NoForm.__name__ = NoForm.__qualname__ = "TypeError"
 
 
 def natural(value, root="value"):
@@ -85,7 +89,7 @@ def special(value, path, around):
         if not value.is_finite():
             raise NoForm(path, f"is {value}, and JSON has no such number", NUMBER_HINT)
         return str(value)
-    if isinstance(value, TEXTS) or isinstance(value, fractions.Fraction):
+    if isinstance(value, TEXTS) or type(value).__module__ == "ipaddress":
         return str(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return {"$bytes": base64.b64encode(value).decode("ascii")}
@@ -225,7 +229,8 @@ def without_form(value, path):
         hint = "return vars(x), or the attributes that are needed"
     elif isinstance(value, complex):
         hint = "return [x.real, x.imag]"
-    return NoForm(path, f"is a {name}, which has no JSON form", hint)
+    article = "an" if name[:1].lower() in "aeiou" else "a"
+    return NoForm(path, f"is {article} {name}, which has no JSON form", hint)
 
 
 def short(text, size=120):

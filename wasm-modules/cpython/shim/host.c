@@ -199,6 +199,19 @@ static PyObject *host_hooks(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* type_attribute(type, name, value), also for builtin types. */
+static PyObject *host_type_attribute(PyObject *self, PyObject *args)
+{
+    PyTypeObject *type;
+    PyObject *name, *value;
+    if (!PyArg_ParseTuple(args, "O!UO", &PyType_Type, &type, &name, &value))
+        return NULL;
+    if (PyDict_SetItem(PyType_GetDict(type), name, value))
+        return NULL;
+    PyType_Modified(type);
+    Py_RETURN_NONE;
+}
+
 #define FAST(f) ((PyCFunction)(void (*)(void))(f))
 static PyMethodDef host_methods[] = {
     {"input", host_input, METH_NOARGS, "the run's input document"},
@@ -209,6 +222,7 @@ static PyMethodDef host_methods[] = {
     {"cancel", host_cancel, METH_O, "gives up a call"},
     {"finish", FAST(host_finish), METH_FASTCALL, "hands over the outcome"},
     {"compile", program_compile, METH_VARARGS, "a program's code"},
+    {"type_attribute", host_type_attribute, METH_VARARGS, "sets an attribute of any type"},
     {"hooks", host_hooks, METH_VARARGS, "what the prelude does for the shim"},
     {0},
 };

@@ -1,0 +1,93 @@
+"""What a sandbox does not have: using it says what to use here instead."""
+
+import builtins
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+import threading
+import types
+import _socket
+import _thread
+
+CALL_A_TOOL = "there are no processes here: call a tool (from tools import …), or do it in Python"
+NO_THREADS = ("there are no threads here: use asyncio.gather with tools.aio for calls side by side, "
+              "asyncio.to_thread and ThreadPoolExecutor run in line")
+NO_SOCKETS = "there are no sockets here: call a tool, or use requests or urllib.request for hosts that the policy grants"
+NO_CTYPES = "there is no native code here: write it in Python, or call a tool"
+NO_PIP = "packages cannot be installed here: pure Python packages come from a folder that the caller names"
+
+GONE = {
+    "multiprocessing": CALL_A_TOOL, "ctypes": NO_CTYPES, "_ctypes": NO_CTYPES, "pip": NO_PIP, "ensurepip": NO_PIP, "venv": NO_PIP,
+    "ssl": NO_SOCKETS, "socketserver": NO_SOCKETS, "smtplib": NO_SOCKETS, "ftplib": NO_SOCKETS, "poplib": NO_SOCKETS,
+    "imaplib": NO_SOCKETS, "xmlrpc": NO_SOCKETS, "wsgiref": NO_SOCKETS, "concurrent.futures.process": CALL_A_TOOL,
+    "pty": CALL_A_TOOL, "fcntl": CALL_A_TOOL, "resource": CALL_A_TOOL, "termios": CALL_A_TOOL,
+    "cffi": NO_CTYPES,
+}
+
+
+class Missing(RuntimeError):
+    """Something that the sandbox does not have; .hint says what to use."""
+
+    def __init__(self, what, hint):
+        super().__init__(f"{what}: {hint}")
+        self.hint = hint
+
+
+Missing.__module__ = "builtins"
+Missing.__name__ = Missing.__qualname__ = "RuntimeError"
+
+
+def refusal(what, hint):
+    """A function that refuses."""
+
+    def refuse(*args, **kwargs):
+        raise Missing(what, hint)
+
+    refuse.__name__ = refuse.__qualname__ = what.rpartition(".")[2].rstrip("()")
+    return refuse
+
+
+class GoneFinder:
+    """Refuses modules that are not here, by name and with the way out."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        hint = GONE.get(name)
+        if hint is None:
+            return None
+        error = ModuleNotFoundError(f"No module named {name!r}", name=name)
+        error.hint = hint
+        raise error
+
+
+def install():
+    sys.meta_path.append(GoneFinder)
+    for name in ("system", "popen", "fork", "forkpty", "execv", "execve", "execl", "execle", "execlp", "execvp", "execvpe",
+                 "spawnv", "spawnl", "spawnlp", "spawnvp", "spawnve", "posix_spawn", "startfile"):
+        setattr(os, name, refusal(f"os.{name}()", CALL_A_TOOL))
+    os.cpu_count = os.process_cpu_count = lambda: 1
+    threading.Thread.start = refusal("threading.Thread.start()", NO_THREADS)
+    threading.Timer.start = refusal("threading.Timer.start()", NO_THREADS)
+    _thread.start_new_thread = _thread.start_new = refusal("_thread.start_new_thread()", NO_THREADS)
+    subprocess()
+    socket()
+
+
+def subprocess():
+    import subprocess as module
+
+    for name in ("run", "call", "check_call", "check_output", "getoutput", "getstatusoutput"):
+        setattr(module, name, refusal(f"subprocess.{name}()", CALL_A_TOOL))
+    module.Popen.__init__ = refusal("subprocess.Popen()", CALL_A_TOOL)
+    module.Popen.__del__ = lambda self: None
+
+
+def socket():
+    import socket as module
+
+    module.socket.__init__ = refusal("socket.socket()", NO_SOCKETS)
+    module.socket.__del__ = lambda self: None
+    for name in ("create_connection", "create_server", "getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr",
+                 "getnameinfo", "socketpair", "fromfd"):
+        setattr(module, name, refusal(f"socket.{name}()", NO_SOCKETS))
