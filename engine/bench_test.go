@@ -1,21 +1,31 @@
 package engine
 
-import "testing"
+import (
+	"context"
+	"testing"
+)
 
-func BenchmarkTinyFresh(b *testing.B) {
-	e := newTiny(b, Config{Ready: -1})
+// one is a run of a one-liner in a fresh sandbox, close included.
+func one(b *testing.B, e *Engine, language string) {
+	b.Helper()
+	req := Request{Language: language, Code: "1+1"}
+	if _, err := e.Run(context.Background(), req); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := tiny(b, e, "v 2"); err != nil {
+		if _, err := e.Run(context.Background(), req); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-func BenchmarkTinyReady(b *testing.B) {
-	e := newTiny(b, Config{})
-	for b.Loop() {
-		if _, err := tiny(b, e, "v 2"); err != nil {
-			b.Fatal(err)
-		}
-	}
+func BenchmarkFresh(b *testing.B) {
+	b.Run("javascript", func(b *testing.B) { one(b, newReal(b, Config{Ready: -1}), JavaScript) })
+	b.Run("python", func(b *testing.B) { one(b, newReal(b, Config{Ready: -1}), Python) })
+}
+
+func BenchmarkReady(b *testing.B) {
+	b.Run("javascript", func(b *testing.B) { one(b, newReal(b, Config{}), JavaScript) })
+	b.Run("python", func(b *testing.B) { one(b, newReal(b, Config{}), Python) })
 }

@@ -68,7 +68,7 @@ type filesOf struct{ of *binding }
 
 func (f *filesOf) bound() experimentalsys.FS {
 	if f.of.run == nil || f.of.run.files == nil {
-		return experimentalsys.UnimplementedFS{}
+		return noFiles
 	}
 	return f.of.run.files
 }

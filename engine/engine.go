@@ -74,6 +74,7 @@ type Engine struct {
 
 	sessions *sessions
 	results  *resultCache
+	outputs  *compiler
 
 	mu     sync.Mutex
 	closed bool
@@ -116,6 +117,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.guests = newGuestSet(e)
 	e.sessions = newSessions(e)
 	e.results = newResultCache(e)
+	e.outputs = newCompiler(e)
 	return e, nil
 }
 

@@ -170,13 +170,13 @@ func hostFunctions() []extism.HostFunction {
 			s[0] = uint64(r.callWait(int64(s[0]), int64(s[1])))
 		}),
 		function("answer_size", types{i64}, types{i64}, func(r *run, s []uint64) {
-			s[0] = uint64(r.calls.Size(int64(s[0])))
+			s[0] = uint64(r.answerSize(int64(s[0])))
 		}),
 		function("answer_read", types{i64, i32, i32}, types{i32}, func(r *run, s []uint64) {
 			s[0] = uint64(uint32(r.answerRead(int64(s[0]), u32(s[1]), u32(s[2]))))
 		}),
 		function("call_cancel", types{i64}, nil, func(r *run, s []uint64) {
-			r.calls.Cancel(int64(s[0]))
+			r.callCancel(int64(s[0]))
 		}),
 		function("finish", types{i32, i32, i32}, nil, func(r *run, s []uint64) {
 			r.finish(u32(s[0]), u32(s[1]), u32(s[2]))

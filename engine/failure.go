@@ -26,6 +26,8 @@ type guestError struct {
 	Text    string     `json:"text"`
 	Stack   string     `json:"stack"`
 	Exit    int        `json:"exit"`
+
+	placed bool // in the author's own terms
 }
 
 // Bounds of what is shown of a guest's error.
@@ -67,7 +69,8 @@ func (j *job) failure() *Error {
 		f := j.fault
 		return &Error{Code: fault.CodeOf(f), Class: fault.CodeOf(f).Class(), Message: f.Error(), Hint: fault.HintOf(f), cause: f}
 	}
-	g := j.source.place(j.guestErr)
+	g := j.guestErr
+	g.place(j.source)
 	shown := func(s string) string { return j.tools.Egress("error", s) }
 	e := &Error{
 		Code: g.Code, Class: g.Code.Class(), Message: shown(g.Message), Hint: shown(g.Hint), Name: shown(g.Name),

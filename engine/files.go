@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"io"
 	"io/fs"
 	"strings"
+	"time"
 
 	experimentalsys "github.com/tetratelabs/wazero/experimental/sys"
+	"github.com/tetratelabs/wazero/experimental/sysfs"
 	"github.com/tetratelabs/wazero/sys"
 )
 
@@ -29,9 +32,45 @@ func (r *rooted) at(path string) (experimentalsys.FS, string) {
 		}
 	}
 	if r.rest == nil {
-		return experimentalsys.UnimplementedFS{}, path
+		return noFiles, path
 	}
 	return r.rest, path
+}
+
+// noFiles is what a run without files sees: an empty folder. The root must be
+// there, for WASI opens it.
+var noFiles experimentalsys.FS = &sysfs.ReadFS{FS: &sysfs.AdaptFS{FS: emptyFolder{}}}
+
+// emptyFolder is a folder with nothing in it.
+type emptyFolder struct{}
+
+func (emptyFolder) Open(name string) (fs.File, error) {
+	if name != "." {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return openedEmpty{}, nil
+}
+
+type openedEmpty struct{}
+
+func (openedEmpty) Stat() (fs.FileInfo, error) { return openedEmpty{}, nil }
+func (openedEmpty) Close() error               { return nil }
+func (openedEmpty) Name() string               { return "." }
+func (openedEmpty) Size() int64                { return 0 }
+func (openedEmpty) Mode() fs.FileMode          { return fs.ModeDir | 0o555 }
+func (openedEmpty) ModTime() time.Time         { return virtualStart }
+func (openedEmpty) IsDir() bool                { return true }
+func (openedEmpty) Sys() any                   { return nil }
+
+func (openedEmpty) Read([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "read", Path: ".", Err: fs.ErrInvalid}
+}
+
+func (openedEmpty) ReadDir(n int) ([]fs.DirEntry, error) {
+	if n > 0 {
+		return nil, io.EOF
+	}
+	return nil, nil
 }
 
 // both finds the file system of two paths, which has to be the same.

@@ -8,6 +8,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/guests"
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
@@ -36,26 +37,40 @@ func newGuestSet(e *Engine) *guestSet {
 
 // digest is the digest of the guest that runs a language, or "".
 func (s *guestSet) digest(language string) string {
-	m, err := s.open(moduleOf(language))
+	g, err := guests.Lookup(language)
+	if err != nil {
+		return ""
+	}
+	m, err := s.open(g.Module)
 	if err != nil {
 		return ""
 	}
 	return m.Digest
 }
 
-// moduleOf names the guest that runs a language.
-func moduleOf(language string) string {
-	if language == Python {
-		return "cpython"
+// compilerDigest is the digest of the guest that compiles a language first, or
+// "".
+func (s *guestSet) compilerDigest(language string) string {
+	g, err := guests.Lookup(language)
+	if err != nil || g.Compiler == "" {
+		return ""
 	}
-	return "quickjs"
+	m, err := s.open(g.Compiler)
+	if err != nil {
+		return ""
+	}
+	return m.Digest
 }
 
 // get gives the guest that runs a language. Who asks first loads it; the
 // others wait. The loading itself belongs to no single run: where the one that
 // began it gives up, it goes on for the rest.
 func (s *guestSet) get(ctx context.Context, language string, compiling func(name string)) (*guest, error) {
-	return s.load(ctx, moduleOf(language), entryPoint, compiling)
+	lang, err := guests.Lookup(language)
+	if err != nil {
+		return nil, err
+	}
+	return s.load(ctx, lang.Module, entryPoint, compiling)
 }
 
 func (s *guestSet) load(ctx context.Context, module, entry string, compiling func(name string)) (*guest, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/meter"
 )
@@ -31,8 +32,8 @@ type job struct {
 	guestErr *guestError  // the program's own failure
 	inTools  int64        // estimated tokens of tool answers
 	session  *session
-	source   source // the program as the guest takes it
-	seen     seen   // what it looked at of its folder
+	source   guests.Program // as the guest takes it
+	seen     seen           // what it looked at of its folder
 
 	cacheKey resultKey
 	land     func() // lets the twins of this run go on
@@ -210,7 +211,7 @@ func (j *job) execute(ctx context.Context) {
 
 // fail notes why the job failed. The first reason holds.
 func (j *job) fail(err error) {
-	if j.fault != nil || err == nil {
+	if j.fault != nil || j.guestErr != nil || err == nil {
 		return
 	}
 	j.fault = faultOf(err)

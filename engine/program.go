@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"time"
 
@@ -54,7 +53,7 @@ func (j *job) runProgram(r *run) {
 
 // prepare turns the code into what the guest takes, and writes its document.
 func (j *job) prepare(r *run) error {
-	p, err := j.program(r.ctx)
+	p, err := j.program(r)
 	if err != nil {
 		return err
 	}
@@ -223,14 +222,3 @@ func (j *job) veiled() bool {
 	mode := j.table.Policy().PII().Mode
 	return mode != "" && mode != privacy.Off
 }
-
-// source is a program as a guest takes it.
-type source struct{ Code, File string }
-
-// program prepares the request's code for its guest.
-func (j *job) program(context.Context) (source, error) {
-	return source{j.req.Code, j.req.File}, nil
-}
-
-// place puts an error where the caller wrote the code.
-func (s source) place(g *guestError) *guestError { return g }

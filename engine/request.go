@@ -3,18 +3,17 @@ package engine
 import (
 	"encoding/json"
 	"io"
-	"strings"
 
-	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
 )
 
 // Languages a [Request] may name. Short spellings ("js", "ts", "py") mean the
 // same.
 const (
-	JavaScript = "javascript"
-	TypeScript = "typescript"
-	Python     = "python"
+	JavaScript = guests.JavaScript
+	TypeScript = guests.TypeScript
+	Python     = guests.Python
 )
 
 // A Request is one program to run, and everything it may see. Its JSON form is
@@ -111,17 +110,6 @@ type Output struct {
 // Language gives the full name of a language from any accepted spelling. An
 // unknown one is usage.language.
 func Language(name string) (string, error) {
-	switch strings.ToLower(strings.TrimSpace(name)) {
-	case JavaScript, "js", "mjs":
-		return JavaScript, nil
-	case TypeScript, "ts", "mts":
-		return TypeScript, nil
-	case Python, "py", "python3":
-		return Python, nil
-	case "":
-		return "", fault.New(fault.UsageLanguage, "no language is given").
-			WithHint("name one of javascript, typescript, python")
-	}
-	return "", fault.New(fault.UsageLanguage, "the language %q is unknown", name).
-		WithHint("use one of javascript, typescript, python")
+	g, err := guests.Lookup(name)
+	return g.Language, err
 }

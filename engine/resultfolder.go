@@ -74,15 +74,15 @@ func (f *resultFolder) write(digest string, e resultEntry) error {
 	f.written += int64(len(data))
 	if first || f.written > f.most/8 {
 		f.written = 1
-		f.sweep()
+		sweepFolder(f.dir, f.most)
 	}
 	return nil
 }
 
-// sweep removes what was not used for longest until the folder is within its
-// bound. The lock is held; other processes may do the same.
-func (f *resultFolder) sweep() {
-	list, err := os.ReadDir(f.dir)
+// sweepFolder removes the files of a folder that were not used for longest
+// until the rest is within most bytes. Other processes may do the same.
+func sweepFolder(dir string, most int64) {
+	list, err := os.ReadDir(dir)
 	if err != nil {
 		return
 	}
@@ -99,7 +99,7 @@ func (f *resultFolder) sweep() {
 			continue
 		}
 		if strings.HasPrefix(d.Name(), ".") && time.Since(info.ModTime()) > time.Hour {
-			_ = os.Remove(f.path(d.Name())) // what a killed process left
+			_ = os.Remove(filepath.Join(dir, d.Name())) // what a killed process left
 			continue
 		}
 		files = append(files, file{d.Name(), info.Size(), info.ModTime()})
@@ -107,10 +107,10 @@ func (f *resultFolder) sweep() {
 	}
 	slices.SortFunc(files, func(a, b file) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.name, b.name)) })
 	for _, one := range files {
-		if total <= f.most {
+		if total <= most {
 			return
 		}
-		if os.Remove(f.path(one.name)) == nil {
+		if os.Remove(filepath.Join(dir, one.name)) == nil {
 			total -= one.size
 		}
 	}
