@@ -141,3 +141,15 @@ func (e *Environment) shown(path string) string {
 	}
 	return path
 }
+
+// Map is the environment as programs may be given it, as far as a policy lets
+// it through.
+func (e *Environment) Map() map[string]string {
+	out := map[string]string{}
+	for _, kv := range e.Vars {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			out[k] = v
+		}
+	}
+	return out
+}

@@ -138,6 +138,7 @@ func (d *door) request(ctx *cli.Context) (engine.Request, error) {
 	req := engine.Request{
 		Intent: ctx.String("intent"), Deterministic: ctx.Bool("deterministic"), Trigger: "cli",
 		Actor: engine.Actor{Type: "person"}, Packages: ctx.String("packages"),
+		Env: d.inv.Env.Map(), Dir: d.inv.Env.Dir, DryRun: ctx.Bool("dry-run"),
 	}
 	if ctx.Bool("no-cache") {
 		off := false
