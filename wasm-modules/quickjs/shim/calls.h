@@ -57,9 +57,50 @@ static int64_t start_call(JSContext *ctx, JSValueConst name, JSValueConst args) 
     return id;
 }
 
+/* The innermost function of the program that is running. */
+static CallSite call_site(JSContext *ctx) {
+    for (JSStackFrame *frame = ctx->rt->current_stack_frame; frame; frame = frame->prev_frame) {
+        if (JS_VALUE_GET_TAG(frame->cur_func) != JS_TAG_OBJECT)
+            continue;
+        JSObject *f = JS_VALUE_GET_OBJ(frame->cur_func);
+        if (js_class_has_bytecode(f->class_id) && !is_prelude_function(ctx, f))
+            return (CallSite){JS_DupValue(ctx, frame->cur_func),
+                              frame->cur_pc - f->u.func.function_bytecode->byte_code_buf - 1};
+    }
+    return (CallSite){JS_UNDEFINED, 0};
+}
+
+/* Gives an error that has no stack the place of the call that failed. */
+static void put_site(JSContext *ctx, JSValueConst error, CallSite site) {
+    if (JS_VALUE_GET_TAG(error) != JS_TAG_OBJECT || JS_IsUndefined(site.function) ||
+        find_own_property1(JS_VALUE_GET_OBJ(error), JS_ATOM_stack))
+        return;
+    JSFunctionBytecode *b = JS_VALUE_GET_OBJ(site.function)->u.func.function_bytecode;
+    if (!b->has_debug)
+        return;
+    int column, line = find_line_num(ctx, b, site.offset, &column);
+    const char *file = JS_AtomToCString(ctx, b->debug.filename);
+    const char *name = get_func_name(ctx, site.function);
+    DynBuf text;
+    js_dbuf_init(ctx, &text);
+    put_error_title(ctx, &text, error);
+    dbuf_printf(&text, "    at %s (%s:%d:%d)", name && name[0] ? name : "<anonymous>",
+                file ? file : "?", line, column);
+    if (!dbuf_error(&text))
+        JS_DefinePropertyValue(ctx, error, JS_ATOM_stack,
+                               JS_NewStringLen(ctx, (char *)text.buf, text.size),
+                               JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
+    dbuf_free(&text);
+    JS_FreeCString(ctx, file);
+    JS_FreeCString(ctx, name);
+}
+
 /* A rejected promise with the pending exception. */
 static JSValue rejected_promise(JSContext *ctx) {
     JSValue functions[2], reason = JS_GetException(ctx);
+    CallSite site = call_site(ctx);
+    put_site(ctx, reason, site);
+    JS_FreeValue(ctx, site.function);
     JSValue promise = JS_NewPromiseCapability(ctx, functions);
     if (!JS_IsException(promise)) {
         JS_FreeValue(ctx, JS_Call(ctx, functions[1], JS_UNDEFINED, 1, (JSValueConst *)&reason));
@@ -81,7 +122,7 @@ static JSValue native_call(JSContext *ctx, JSValueConst this_val, int argc, JSVa
     JSValue promise = JS_NewPromiseCapability(ctx, functions);
     if (JS_IsException(promise))
         return promise;
-    guest.calls[guest.call_count++] = (PendingCall){id, functions[0], functions[1]};
+    guest.calls[guest.call_count++] = (PendingCall){id, functions[0], functions[1], call_site(ctx)};
     return promise;
 }
 
@@ -138,13 +179,16 @@ static void settle_call(JSContext *ctx, int64_t id) {
         memmove(&guest.calls[i], &guest.calls[i + 1], (--guest.call_count - i) * sizeof(PendingCall));
         JSValue value = take_answer(ctx, id);
         BOOL failed = JS_IsException(value);
-        if (failed)
+        if (failed) {
             value = JS_GetException(ctx);
+            put_site(ctx, value, call.site);
+        }
         JS_FreeValue(ctx, JS_Call(ctx, failed ? call.reject : call.resolve, JS_UNDEFINED, 1,
                                   (JSValueConst *)&value));
         JS_FreeValue(ctx, value);
         JS_FreeValue(ctx, call.resolve);
         JS_FreeValue(ctx, call.reject);
+        JS_FreeValue(ctx, call.site.function);
         return;
     }
 }
@@ -165,6 +209,7 @@ static void cancel_calls(JSContext *ctx) {
         host_call_cancel(guest.calls[i].id);
         JS_FreeValue(ctx, guest.calls[i].resolve);
         JS_FreeValue(ctx, guest.calls[i].reject);
+        JS_FreeValue(ctx, guest.calls[i].site.function);
     }
     guest.call_count = 0;
 }

@@ -18,6 +18,8 @@
 #include "json_dropin.h"
 #include "output.h"
 #include "natives.h"
+#include "files.h"
+#include "modules.h"
 #include "program.h"
 #include "run.h"
 #include "prelude.h"
@@ -31,6 +33,7 @@ GUEST_EXPORT("guest_init") int32_t guest_init(void) {
     guest.ctx = JS_NewContext(guest.rt);
     if (!guest.ctx)
         return 2;
+    JS_SetModuleLoaderFunc(guest.rt, module_normalise, module_load, NULL);
     guest.main_promise = JS_UNDEFINED;
     for (int i = 0; i < HOOK_COUNT; i++)
         guest.hooks[i] = JS_UNDEFINED;

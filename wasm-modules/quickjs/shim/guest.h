@@ -8,13 +8,21 @@ typedef enum {
     HOOK_ERROR,    /* (answer): the exception for a failed host call */
     HOOK_CONTENT,  /* (list): a content list as the program gets it */
     HOOK_DESCRIBE, /* (exception, code, file, code text): an error outcome */
-    HOOK_MODULE,   /* (specifier, base): what to load for an import */
+    HOOK_RESOLVE,  /* (name, base): the full name of an imported module */
+    HOOK_LOAD,     /* (full name): [text, values] of a module */
     HOOK_COUNT
 } Hook;
+
+/* A place in the program: where a call was made. */
+typedef struct {
+    JSValue function; /* JS_UNDEFINED: nowhere */
+    uint32_t offset;  /* in its bytecode */
+} CallSite;
 
 typedef struct {
     int64_t id;
     JSValue resolve, reject;
+    CallSite site;
 } PendingCall;
 
 typedef struct {
@@ -40,7 +48,8 @@ typedef struct {
 
 static Guest guest;
 
-static const char *const hook_names[HOOK_COUNT] = {"begin", "error", "content", "describe", "module"};
+static const char *const hook_names[HOOK_COUNT] = {"begin", "error", "content", "describe",
+                                                   "resolve", "load"};
 
 /* Grows an array by doubling; -1 and an exception where memory ends. */
 static int grow_array(JSContext *ctx, void **array, uint32_t *capacity, uint32_t count, size_t item) {

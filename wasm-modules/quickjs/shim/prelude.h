@@ -3,7 +3,8 @@
    and what the files before it left there for the ones after. Their names begin
    with "wexec:", by which stacks leave their frames out. */
 #pragma once
-#include "natives.h"
+#include "files.h"
+#include "modules.h"
 
 #define PRELUDE_MAX_FILES 64
 
@@ -83,6 +84,8 @@ static int load_prelude(JSContext *ctx, const char *folder) {
 
     JSValue natives = JS_NewObject(ctx);
     JS_SetPropertyFunctionList(ctx, natives, native_functions, countof(native_functions));
+    JS_SetPropertyFunctionList(ctx, natives, file_functions, countof(file_functions));
+    JS_SetPropertyFunctionList(ctx, natives, module_functions, countof(module_functions));
     for (int i = 0; i < count; i++) {
         if (!r)
             r = run_prelude_file(ctx, folder, names[i], natives);

@@ -287,7 +287,10 @@ static void run_program(JSContext *ctx, JSValueConst input) {
 
     if (text && name && !program_compile(ctx, &program, JS_ToBool(ctx, session), text, size, name) &&
         (!program.module || !evaluate_imports(ctx, program.module))) {
-        guest.main_promise = JS_Call(ctx, program.function, JS_UNDEFINED, 0, NULL);
+        /* a module's function is not of the async class: call it as one */
+        guest.main_promise = program.module
+            ? js_async_function_call(ctx, program.function, JS_UNDEFINED, 0, NULL, 0)
+            : JS_Call(ctx, program.function, JS_UNDEFINED, 0, NULL);
         if (!JS_IsException(guest.main_promise))
             r = await_program(ctx, &program, input);
     }

@@ -1,0 +1,187 @@
+// fetch, Headers, Request, Response: the network as the policy grants it.
+($) => {
+  const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+  class Headers {
+    #map = new Map();
+    constructor(init) {
+      if (init === undefined || init === null) return;
+      const pairs = typeof init[Symbol.iterator] === 'function' ? init : Object.entries(init);
+      for (const [name, value] of pairs) this.append(name, value);
+    }
+    #name(name) {
+      const text = String(name);
+      if (!token.test(text)) throw new TypeError(`Headers: ${$.inspect(text)} is an invalid header name.`);
+      return text.toLowerCase();
+    }
+    #value(value) {
+      const text = String(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, '');
+      if (/[\0\n\r]/.test(text)) throw new TypeError(`Headers: ${$.inspect(text)} is an invalid header value.`);
+      return text;
+    }
+    append(name, value) {
+      const key = this.#name(name);
+      this.#map.set(key, [...(this.#map.get(key) ?? []), this.#value(value)]);
+    }
+    set(name, value) { this.#map.set(this.#name(name), [this.#value(value)]); }
+    get(name) { return this.#map.get(this.#name(name))?.join(', ') ?? null; }
+    has(name) { return this.#map.has(this.#name(name)); }
+    delete(name) { this.#map.delete(this.#name(name)); }
+    getSetCookie() { return [...(this.#map.get('set-cookie') ?? [])]; }
+    * entries() {
+      for (const key of [...this.#map.keys()].sort()) {
+        if (key === 'set-cookie') for (const value of this.#map.get(key)) yield [key, value];
+        else yield [key, this.get(key)];
+      }
+    }
+    * keys() { for (const [key] of this.entries()) yield key; }
+    * values() { for (const [, value] of this.entries()) yield value; }
+    forEach(fn, self) { for (const [key, value] of this.entries()) fn.call(self, value, key, this); }
+    [Symbol.iterator]() { return this.entries(); }
+    [$.customInspect]() { return `Headers ${$.inspect(Object.fromEntries(this))}`; }
+  }
+  $.define(Headers.prototype, 'toJSON', function toJSON() { return Object.fromEntries(this); });
+
+  const join = (chunks) => {
+    const all = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+    let at = 0;
+    for (const chunk of chunks) {
+      all.set(chunk, at);
+      at += chunk.length;
+    }
+    return all;
+  };
+
+  // A body: bytes that are there, or a stream of the host's.
+  const streamOf = Symbol('stream');
+  class Body {
+    #bytes = null; #stream; #used = false; #signal; #view;
+    constructor(body, stream, signal) {
+      this.#stream = stream;
+      this.#signal = signal;
+      if (body !== undefined && body !== null) this.#bytes = toBytes(body);
+    }
+    get bodyUsed() { return this.#used; }
+    get body() {
+      if (this.#bytes === null && this.#stream === undefined) return null;
+      this.#view ??= { [Symbol.asyncIterator]: () => this.#chunks(), getReader: () => {
+        const chunks = this.#chunks();
+        return { read: () => chunks.next(), cancel: () => chunks.return(), releaseLock() {} };
+      } };
+      return this.#view;
+    }
+    async* #chunks() {
+      if (this.#used) throw new TypeError('Body is unusable: Body has already been read');
+      this.#used = true;
+      if (this.#stream === undefined) {
+        if (this.#bytes !== null && this.#bytes.length > 0) yield this.#bytes;
+        return;
+      }
+      try {
+        for (;;) {
+          this.#signal?.throwIfAborted();
+          const chunk = await $.call('wexec:read', { stream: this.#stream, max: 1 << 18 });
+          if (chunk.length === 0) return;
+          yield chunk;
+        }
+      } finally {
+        $.call('wexec:close', { stream: this.#stream }).catch(() => {});
+      }
+    }
+    async bytes() {
+      const chunks = [];
+      for await (const chunk of this.#chunks()) chunks.push(chunk);
+      return chunks.length === 1 ? chunks[0] : join(chunks);
+    }
+    async arrayBuffer() {
+      const bytes = await this.bytes();
+      return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+    }
+    async text() { return new TextDecoder().decode(await this.bytes()); }
+    async json() { return JSON.parse(await this.text()); }
+    get [streamOf]() { return this.#bytes; }
+  }
+  const toBytes = (body) => {
+    if (typeof body === 'string') return new TextEncoder().encode(body);
+    if (body instanceof URLSearchParams) return new TextEncoder().encode(body.toString());
+    if (ArrayBuffer.isView(body) || body instanceof ArrayBuffer) return $.bytesOf(body).slice();
+    return new TextEncoder().encode(String(body));
+  };
+  const typeOf = (body) => {
+    if (typeof body === 'string') return 'text/plain;charset=UTF-8';
+    return body instanceof URLSearchParams ? 'application/x-www-form-urlencoded;charset=UTF-8' : null;
+  };
+
+  const known = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
+  class Request extends Body {
+    constructor(input, init = {}) {
+      const from = input instanceof Request ? input : undefined;
+      const method = String(init.method ?? from?.method ?? 'GET');
+      const upper = known.has(method.toUpperCase()) ? method.toUpperCase() : method;
+      const body = init.body ?? from?.[streamOf];
+      if (body !== undefined && body !== null && (upper === 'GET' || upper === 'HEAD')) throw new TypeError('Request with GET/HEAD method cannot have body.');
+      super(body);
+      if (!token.test(method)) throw new TypeError(`'${method}' is not a valid HTTP method.`);
+      this.url = new URL(from ? from.url : input).href;
+      this.method = upper;
+      this.headers = new Headers(init.headers ?? from?.headers);
+      const type = init.body === undefined || init.body === null ? null : typeOf(init.body);
+      if (type && !this.headers.has('content-type')) this.headers.set('content-type', type);
+      this.redirect = init.redirect ?? from?.redirect ?? 'follow';
+      this.signal = init.signal ?? from?.signal ?? null;
+    }
+    clone() { return new Request(this); }
+  }
+  class Response extends Body {
+    constructor(body, init = {}, stream, signal) {
+      super(body, stream, signal);
+      this.status = init.status === undefined ? 200 : Number(init.status);
+      if (stream === undefined && !(this.status >= 200 && this.status <= 599)) throw new RangeError('init["status"] must be in the range of 200 to 599, inclusive.');
+      this.statusText = init.statusText ?? '';
+      this.headers = new Headers(init.headers);
+      const type = body === undefined || body === null ? null : typeOf(body);
+      if (type && !this.headers.has('content-type')) this.headers.set('content-type', type);
+      this.url = init.url ?? '';
+      this.redirected = Boolean(init.redirected);
+      this.type = 'default';
+    }
+    get ok() { return this.status >= 200 && this.status < 300; }
+    clone() {
+      if (this.bodyUsed) throw new TypeError('Response.clone: Body has already been consumed.');
+      if (this[streamOf] === null && this.body !== null) throw new TypeError('a response from the network is read once here: keep its text');
+      return new Response(this[streamOf], this);
+    }
+    static json(data, init = {}) {
+      const response = new Response(JSON.stringify(data), init);
+      if (!new Headers(init.headers).has('content-type')) response.headers.set('content-type', 'application/json');
+      return response;
+    }
+    static error() { return new Response(null, { status: 500 }); }
+    [$.customInspect]() { return `Response ${$.inspect({ status: this.status, statusText: this.statusText, headers: this.headers, ok: this.ok, redirected: this.redirected, url: this.url })}`; }
+  }
+
+  const failed = (error) => {
+    if (error instanceof PolicyError || !(error instanceof ToolError) || error.code === 'tool.timeout') return error;
+    return Object.assign(new TypeError('fetch failed', { cause: error }), { code: error.code });
+  };
+
+  $.expose('fetch', async function fetch(input, init = {}) {
+    const request = new Request(input, init), { signal } = request;
+    signal?.throwIfAborted();
+    const call = $.call('wexec:fetch', { method: request.method, url: request.url, headers: [...request.headers],
+      body: request[streamOf] === null ? '' : $.toBase64(request[streamOf]), redirect: request.redirect });
+    const aborted = signal ? new Promise((_, reject) => { signal.addEventListener('abort', () => reject(signal.reason), { once: true }); }) : undefined;
+    let answer;
+    try {
+      answer = await (aborted ? Promise.race([call, aborted]) : call);
+    } catch (error) {
+      if (signal?.aborted) call.then(({ body }) => $.call('wexec:close', { stream: body })).catch(() => {});
+      throw failed(error);
+    }
+    return new Response(undefined, answer, answer.body, signal);
+  });
+  for (const type of [Headers, Request, Response]) {
+    Object.defineProperty(type.prototype, Symbol.toStringTag, { value: type.name, configurable: true });
+    $.expose(type.name, type);
+  }
+};

@@ -1,0 +1,251 @@
+// fs/promises and fs, path, and the input: files below the mounts.
+($) => {
+  const explain = { ENOENT: 'no such file or directory', EACCES: 'permission denied', EEXIST: 'file already exists',
+    ENOTDIR: 'not a directory', EISDIR: 'illegal operation on a directory', ENOTEMPTY: 'directory not empty', EROFS: 'read-only file system',
+    ENOSPC: 'no space left on device', EFBIG: 'file too large', EINVAL: 'invalid argument', ENAMETOOLONG: 'name too long',
+    ELOOP: 'too many symbolic links', EXDEV: 'cross-device link not permitted', EIO: 'i/o error' };
+
+  const fileError = (code, call, path, to) => {
+    const place = to === undefined ? ` '${path}'` : ` '${path}' -> '${to}'`;
+    const error = new Error(`${code}: ${explain[code] ?? 'operation failed'}, ${call}${path === undefined ? '' : place}`);
+    Object.assign(error, { code, syscall: call });
+    if (path !== undefined) error.path = path;
+    if (code === 'EACCES') {
+      $.define(error, 'fault', 'denied.file');
+      $.define(error, 'hint', "files are reachable below '/tmp', '/mcp-servers' and what the policy's files grant");
+      $.faults.add(error);
+    }
+    return error;
+  };
+
+  // ---- path ----
+  const normalize = (path) => {
+    const parts = [];
+    for (const part of path.split('/')) {
+      if (part === '' || part === '.') continue;
+      if (part === '..' && parts.length > 0 && parts[parts.length - 1] !== '..') parts.pop();
+      else if (part !== '..' || !path.startsWith('/')) parts.push(part);
+    }
+    const text = parts.join('/') + (path.endsWith('/') && parts.length > 0 ? '/' : '');
+    return path.startsWith('/') ? `/${text}` : text || '.';
+  };
+  const folder = () => ($.input && $.input.root) || '/tmp';
+  const resolve = (...parts) => {
+    let path = '';
+    for (let i = parts.length - 1; i >= 0 && !path.startsWith('/'); i--) if (parts[i] !== '') path = path === '' ? parts[i] : `${parts[i]}/${path}`;
+    if (!path.startsWith('/')) path = `${folder()}/${path}`;
+    return normalize(path).replace(/(?<=.)\/$/, '');
+  };
+  const basename = (path, suffix) => {
+    const name = path.replace(/\/+$/, '').split('/').pop();
+    return suffix && name !== suffix && name.endsWith(suffix) ? name.slice(0, -suffix.length) : name;
+  };
+  const dirname = (path) => {
+    const cut = path.replace(/\/+$/, '').lastIndexOf('/');
+    return cut < 0 ? '.' : cut === 0 ? '/' : path.slice(0, cut);
+  };
+  const extname = (path) => {
+    const name = basename(path), dot = name.lastIndexOf('.');
+    return dot <= 0 ? '' : name.slice(dot);
+  };
+  const path = {
+    sep: '/', delimiter: ':', normalize, resolve, basename, dirname, extname,
+    join: (...parts) => normalize(parts.filter((part) => part !== '').join('/')),
+    isAbsolute: (text) => text.startsWith('/'),
+    parse: (text) => {
+      const base = basename(text), ext = extname(text), dir = dirname(text);
+      return { root: text.startsWith('/') ? '/' : '', dir: dir === '.' && !text.startsWith('.') ? '' : dir, base, ext, name: ext ? base.slice(0, -ext.length) : base };
+    },
+    format: ({ dir, root = '', base, name = '', ext = '' }) => {
+      const last = base ?? name + ext;
+      return dir ? (dir === root ? dir + last : `${dir}/${last}`) : root + last;
+    },
+    relative: (from, to) => {
+      const a = resolve(from).split('/').filter(Boolean), b = resolve(to).split('/').filter(Boolean);
+      let same = 0;
+      while (same < a.length && same < b.length && a[same] === b[same]) same++;
+      return [...a.slice(same).map(() => '..'), ...b.slice(same)].join('/');
+    },
+  };
+  path.posix = path;
+  $.path = path;
+
+  // ---- the calls ----
+  const at = (given) => {
+    if (given instanceof URL) {
+      if (given.protocol !== 'file:') throw $.coded(new TypeError('The URL must be of scheme file'), 'ERR_INVALID_URL_SCHEME');
+      return decodeURIComponent(given.pathname);
+    }
+    if (given instanceof Uint8Array) given = new TextDecoder().decode(given);
+    if (typeof given !== 'string') {
+      throw $.coded(new TypeError(`The "path" argument must be of type string or an instance of URL. Received ${$.inspect(given)}`), 'ERR_INVALID_ARG_TYPE');
+    }
+    return resolve(given);
+  };
+  const done = (result, call, path, to) => {
+    if (typeof result === 'string') throw fileError(result, call, path, to);
+    return result;
+  };
+  const encodingOf = (options) => (typeof options === 'string' ? options : options?.encoding);
+  const toText = (bytes, encoding) => {
+    if (encoding === 'base64') return $.toBase64(bytes);
+    if (encoding === 'hex') return Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('');
+    return new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes);
+  };
+  const toBytes = (data, encoding) => {
+    if (typeof data === 'string') return encoding === 'base64' ? $.fromBase64(data) : new TextEncoder().encode(data);
+    if (ArrayBuffer.isView(data) || data instanceof ArrayBuffer) return data;
+    throw $.coded(new TypeError(`The "data" argument must be of type string or an instance of Uint8Array. Received ${$.inspect(data)}`), 'ERR_INVALID_ARG_TYPE');
+  };
+
+  class Stats {
+    #kind;
+    constructor([kind, size, changed]) {
+      this.#kind = kind;
+      this.size = size;
+      this.mode = kind === 'folder' ? 0o40755 : 0o100644;
+      this.mtimeMs = changed;
+      this.mtime = new Date(changed);
+    }
+    isFile() { return this.#kind === 'file'; }
+    isDirectory() { return this.#kind === 'folder'; }
+    isSymbolicLink() { return this.#kind === 'link'; }
+  }
+  class Dirent {
+    #isFolder;
+    constructor(name, isFolder, parent) {
+      this.name = name;
+      this.parentPath = parent;
+      this.path = parent;
+      this.#isFolder = isFolder;
+    }
+    isFile() { return !this.#isFolder; }
+    isDirectory() { return this.#isFolder; }
+    isSymbolicLink() { return false; }
+  }
+
+  const status = (path, follow, call) => new Stats(done($.fileStatus(path, follow), call, path));
+  const list = (path) => {
+    const flat = done($.listFolder(path), 'scandir', path);
+    const entries = [];
+    for (let i = 0; i < flat.length; i += 2) entries.push(new Dirent(flat[i], flat[i + 1], path));
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  };
+  const walk = (path, relative) => list(path).flatMap((entry) => {
+    const name = relative + entry.name;
+    return entry.isDirectory() ? [[name, entry], ...walk(`${path}/${entry.name}`, `${name}/`)] : [[name, entry]];
+  });
+  const removeTree = (path) => {
+    if ($.fileStatus(path, false)[0] !== 'folder') return done($.removeFile(path), 'rm', path);
+    for (const entry of list(path)) removeTree(`${path}/${entry.name}`);
+    return done($.removeFolder(path), 'rm', path);
+  };
+
+  // every call once, blocking; fs/promises and fs…Sync are made of them
+  const calls = {
+    readFile(file, options) {
+      const path = at(file), bytes = new Uint8Array(done($.readFile(path), 'open', path)), encoding = encodingOf(options);
+      return encoding ? toText(bytes, encoding) : bytes;
+    },
+    writeFile(file, data, options) {
+      const path = at(file), flag = options?.flag ?? 'w';
+      done($.writeFile(path, toBytes(data, encodingOf(options)), flag.includes('x') ? 'x' : flag[0]), 'open', path);
+    },
+    appendFile(file, data, options) {
+      const path = at(file);
+      done($.writeFile(path, toBytes(data, encodingOf(options)), 'a'), 'open', path);
+    },
+    readdir(dir, options) {
+      const path = at(dir);
+      if (options?.recursive) return walk(path, '').map(([name, entry]) => (options.withFileTypes ? entry : name));
+      const entries = list(path);
+      return options?.withFileTypes ? entries : entries.map((entry) => entry.name);
+    },
+    stat: (file) => status(at(file), true, 'stat'),
+    lstat: (file) => status(at(file), false, 'lstat'),
+    mkdir(dir, options) {
+      const path = at(dir);
+      if (!options?.recursive && typeof options !== 'boolean') return done($.makeFolder(path), 'mkdir', path);
+      let made, built = '';
+      for (const part of path.split('/').filter(Boolean)) {
+        built += `/${part}`;
+        const known = $.fileStatus(built, true);
+        if (known[0] === 'folder') continue;
+        if (typeof known !== 'string') throw fileError(built === path ? 'EEXIST' : 'ENOTDIR', 'mkdir', path);
+        done($.makeFolder(built), 'mkdir', path);
+        made ??= built;
+      }
+      return made;
+    },
+    rm(file, options) {
+      const path = at(file), known = $.fileStatus(path, false);
+      if (typeof known === 'string') {
+        if (options?.force && known === 'ENOENT') return undefined;
+        throw fileError(known, 'rm', path);
+      }
+      if (known[0] !== 'folder') return done($.removeFile(path), 'rm', path);
+      if (!options?.recursive) throw $.coded(new Error(`Path is a directory: rm returned EISDIR (is a directory) ${path}`), 'ERR_FS_EISDIR');
+      return removeTree(path);
+    },
+    rmdir(dir) { const path = at(dir); done($.removeFolder(path), 'rmdir', path); },
+    unlink(file) { const path = at(file); done($.removeFile(path), 'unlink', path); },
+    rename(from, to) { const a = at(from), b = at(to); done($.renameFile(a, b), 'rename', a, b); },
+    copyFile(from, to) {
+      const a = at(from), b = at(to);
+      done($.writeFile(b, done($.readFile(a), 'copyfile', a, b), 'w'), 'copyfile', a, b);
+    },
+    access(file) { const path = at(file); done($.fileStatus(path, true), 'access', path); },
+    realpath(file) { const path = at(file); done($.fileStatus(path, true), 'realpath', path); return path; },
+    mkdtemp(prefix) {
+      const path = at(prefix) + Math.random().toString(36).slice(2, 8).padEnd(6, '0');
+      done($.makeFolder(path), 'mkdtemp', path);
+      return path;
+    },
+  };
+  const constants = { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 };
+  const promises = { constants };
+  const fs = { promises, constants, existsSync: (file) => {
+    try {
+      return typeof $.fileStatus(at(file), true) !== 'string';
+    } catch {
+      return false;
+    }
+  } };
+  for (const name of Object.keys(calls)) {
+    promises[name] = { async [name](...given) { return calls[name](...given); } }[name];
+    fs[`${name}Sync`] = calls[name];
+    // fs.readFile(path, callback)
+    fs[name] = (...given) => {
+      const callback = given.pop();
+      if (typeof callback !== 'function') throw $.coded(new TypeError('The "cb" argument must be of type function'), 'ERR_INVALID_ARG_TYPE');
+      promises[name](...given).then((value) => callback(null, value), callback);
+    };
+  }
+  $.fs = fs;
+  $.readSource = (file) => {
+    const data = typeof file === 'string' && file.startsWith('/') ? $.readFile(file) : 'ENOENT';
+    return typeof data === 'string' ? undefined : $.decode(data, false);
+  };
+
+  // ---- standard input ----
+  let input;
+  const inputText = () => {
+    if (input === undefined) {
+      const data = $.readInput();
+      input = typeof data === 'string' ? '' : $.decode(data, false);
+    }
+    return input;
+  };
+  $.expose('stdin', {
+    async text() { return inputText(); },
+    async json() { return JSON.parse(inputText()); },
+    lines() {
+      const lines = inputText().split(/\r?\n/);
+      if (lines[lines.length - 1] === '') lines.pop();
+      // usable with and without await, and in for await
+      $.define(lines, Symbol.asyncIterator, async function* each() { yield* lines; });
+      return lines;
+    },
+  });
+  $.forgetInput = () => { input = undefined; };
+};

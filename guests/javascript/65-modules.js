@@ -1,0 +1,251 @@
+// What an import means: modules of the platform, tools, files beside the
+// program, and pure JavaScript packages.
+($) => {
+  const hints = {
+    child_process: 'processes cannot be started here', net: 'use fetch, where the policy grants the host', http: 'use fetch, where the policy grants the host',
+    https: 'use fetch, where the policy grants the host', os: 'there is no machine to ask here', process: 'args, env and console.log take its place',
+    worker_threads: 'there is one thread; calls to tools overlap with Promise.all', buffer: 'use Uint8Array, TextEncoder and TextDecoder',
+    axios: 'use fetch, where the policy grants the host', 'node-fetch': 'fetch is a global', got: 'use fetch, where the policy grants the host',
+    lodash: 'arrays, objects and Object.groupBy do most of it', moment: 'use Date and Intl.DateTimeFormat', dotenv: 'env holds the environment',
+    zod: 'there are no packages here: check values by hand', 'csv-parse': 'split the text into lines and fields',
+  };
+
+  const promisify = (fn) => (...list) => new Promise((resolve, reject) => {
+    fn(...list, (error, value) => (error ? reject(error) : resolve(value)));
+  });
+  class EventEmitter {
+    #listeners = new Map();
+    on(type, fn) { this.#listeners.set(type, [...(this.#listeners.get(type) ?? []), fn]); return this; }
+    once(type, fn) {
+      const one = (...list) => { this.off(type, one); fn.apply(this, list); };
+      return this.on(type, one);
+    }
+    off(type, fn) { this.#listeners.set(type, (this.#listeners.get(type) ?? []).filter((known) => known !== fn)); return this; }
+    emit(type, ...list) {
+      const listeners = this.#listeners.get(type) ?? [];
+      if (type === 'error' && listeners.length === 0) throw list[0];
+      for (const fn of listeners) fn.apply(this, list);
+      return listeners.length > 0;
+    }
+    listenerCount(type) { return (this.#listeners.get(type) ?? []).length; }
+    removeAllListeners(type) { if (type === undefined) this.#listeners.clear(); else this.#listeners.delete(type); return this; }
+  }
+  EventEmitter.prototype.addListener = EventEmitter.prototype.on;
+  EventEmitter.prototype.removeListener = EventEmitter.prototype.off;
+
+  // made when first imported
+  const builtins = {
+    fs: () => $.fs,
+    'fs/promises': () => $.fs.promises,
+    path: () => $.path,
+    'path/posix': () => $.path,
+    url: () => ({ URL, URLSearchParams, fileURLToPath: (url) => decodeURIComponent(new URL(url).pathname), pathToFileURL: (path) => new URL(`file://${$.path.resolve(path)}`) }),
+    util: () => ({ inspect: Object.assign((value, options) => $.inspect(value, typeof options === 'object' ? options : undefined), { custom: $.customInspect }),
+      format: (...list) => $.format(list), promisify, TextEncoder, TextDecoder, isDeepStrictEqual: (a, b) => $.inspect(a, { depth: null }) === $.inspect(b, { depth: null }),
+      types: { isDate: (v) => $.kind(v) === 'Date', isRegExp: (v) => $.kind(v) === 'RegExp', isPromise: (v) => $.kind(v) === 'Promise', isProxy: (v) => $.proxy(v) !== null } }),
+    crypto: () => ({ randomUUID: crypto.randomUUID, getRandomValues: crypto.getRandomValues, webcrypto: crypto,
+      randomBytes: (n) => new Uint8Array($.random(n)), randomInt: (low, high) => (high === undefined ? Math.floor(Math.random() * low) : low + Math.floor(Math.random() * (high - low))) }),
+    'timers/promises': () => ({
+      setTimeout: (ms, value) => new Promise((resolve) => { setTimeout(resolve, ms, value); }),
+      setImmediate: (value) => new Promise((resolve) => { setImmediate(resolve, value); }),
+      setInterval: async function* each(ms, value) { for (;;) { await $.sleep(ms); yield value; } },
+      scheduler: { wait: (ms) => $.sleep(ms) },
+    }),
+    timers: () => ({ setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate }),
+    events: () => Object.assign(EventEmitter, { EventEmitter, once: (emitter, type) => new Promise((resolve) => { emitter.once(type, (...list) => resolve(list)); }) }),
+    perf_hooks: () => ({ performance }),
+    tools: () => {
+      const values = { ...$.helpers, tools: $.tools };
+      for (const name of $.serverNames) values[name] = $.server(name);
+      return $.define(values, 'default', $.tools);
+    },
+  };
+  const made = new Map();
+  const builtin = (name) => {
+    if (!made.has(name) || name === 'tools') made.set(name, builtins[name]());
+    return made.get(name);
+  };
+  const bare = (name) => (name.startsWith('node:') ? name.slice(5) : name);
+
+  // ---- where an import stands, for its error ----
+  const placed = (error, name, base) => {
+    const code = $.input && (base === $.input.file ? $.input.code : $.readSource(base));
+    const at = typeof code === 'string' ? [`'${name}'`, `"${name}"`, `\`${name}\``].map((text) => code.indexOf(text)).filter((i) => i >= 0) : [];
+    if (at.length > 0) {
+      const before = code.slice(0, Math.min(...at)).split('\n');
+      $.define(error, 'fileName', base);
+      $.define(error, 'lineNumber', before.length);
+      $.define(error, 'columnNumber', before[before.length - 1].length + 1);
+    }
+    return error;
+  };
+  const notFound = (name, base, hint, what = 'module') => {
+    const error = new Error(`Cannot find ${what} '${name}' imported from ${base}`);
+    error.code = 'ERR_MODULE_NOT_FOUND';
+    $.define(error, 'hint', hint);
+    return placed(error, name, base);
+  };
+
+  // ---- files ----
+  const kindOf = (path) => {
+    const status = $.fileStatus(path, true);
+    return typeof status === 'string' ? undefined : status[0];
+  };
+  const endings = ['', '.js', '.ts', '.mjs', '.cjs', '.json', '.mts', '/index.js', '/index.ts', '/index.mjs', '/index.json'];
+  const fileAt = (path) => {
+    for (const ending of endings) if (kindOf(path + ending) === 'file') return path + ending;
+    // './a.js' written for a file a.ts
+    const typed = path.replace(/\.([cm]?)js$/, '.$1ts');
+    return typed !== path && kindOf(typed) === 'file' ? typed : undefined;
+  };
+  const readJSON = (path) => {
+    const text = $.readSource(path);
+    return text === undefined ? undefined : JSON.parse(text);
+  };
+
+  // what the exports of a package.json name for a path in it
+  const exported = (exports, inside) => {
+    const pick = (target) => {
+      if (typeof target === 'string') return target;
+      if (Array.isArray(target)) return target.map(pick).find(Boolean);
+      if (target === null || typeof target !== 'object') return undefined;
+      for (const key of Object.keys(target)) {
+        if (['import', 'module', 'default', 'node', 'require', 'browser'].includes(key)) {
+          const found = pick(target[key]);
+          if (found) return found;
+        }
+      }
+      return undefined;
+    };
+    if (typeof exports === 'string' || Array.isArray(exports) || !Object.keys(exports).some((key) => key.startsWith('.'))) {
+      return inside === '.' ? pick(exports) : undefined;
+    }
+    if (exports[inside] !== undefined) return pick(exports[inside]);
+    for (const key of Object.keys(exports)) {
+      const star = key.indexOf('*');
+      if (star < 0 || !inside.startsWith(key.slice(0, star)) || !inside.endsWith(key.slice(star + 1))) continue;
+      const middle = inside.slice(star, inside.length - (key.length - star - 1));
+      const target = pick(exports[key]);
+      if (target) return target.replaceAll('*', middle);
+    }
+    return undefined;
+  };
+
+  const packageFile = (name, base) => {
+    const parts = name.split('/');
+    const title = parts.slice(0, name.startsWith('@') ? 2 : 1).join('/');
+    const inside = name.slice(title.length + 1);
+    const roots = [];
+    for (let dir = $.path.dirname(base); dir.startsWith('/') && dir.startsWith($.input.root); dir = $.path.dirname(dir)) {
+      roots.push(`${dir}/node_modules`);
+      if (dir === $.input.root || dir === '/') break;
+    }
+    if ($.input.packages) roots.push($.input.packages);
+    for (const root of roots) {
+      const home = `${root}/${title}`;
+      if (kindOf(home) !== 'folder') continue;
+      const about = readJSON(`${home}/package.json`) ?? {};
+      if (about.gypfile || kindOf(`${home}/binding.gyp`) === 'file') {
+        const error = new Error(`the package '${title}' is a native addon: only pure JavaScript runs here`);
+        error.code = 'ERR_DLOPEN_FAILED';
+        throw placed(error, name, base);
+      }
+      if (about.exports !== undefined && about.exports !== null) {
+        const target = exported(about.exports, inside ? `./${inside}` : '.');
+        if (target) return fileAt($.path.normalize(`${home}/${target}`));
+      }
+      return inside ? fileAt(`${home}/${inside}`) : fileAt(`${home}/${about.module ?? about.main ?? 'index.js'}`) ?? fileAt(`${home}/index.js`);
+    }
+    return undefined;
+  };
+
+  // ---- /mcp-servers ----
+  const toolModule = (path) => {
+    const [, server, file] = /^\/mcp-servers(?:\/([^/]+))?(?:\/([^/]+))?$/.exec(path) ?? [];
+    const tool = file && file.replace(/\.(?:ts|js|mjs)$/, '');
+    if (!server || server === 'index.ts') return Object.fromEntries([...$.serverNames.map((name) => [name, $.server(name)]), ['default', $.tools]]);
+    const owner = $.server(server);
+    if (tool && tool !== 'index') return { [tool]: owner[tool], default: owner[tool] };
+    return Object.fromEntries([...Object.keys(owner).map((name) => [name, owner[name]]), ['default', owner]]);
+  };
+
+  const resolve = (name, base) => {
+    const plain = bare(name);
+    if (Object.hasOwn(builtins, plain)) return `wexec:${plain}`;
+    if (name.startsWith('wexec:')) return name;
+    const root = ($.input && $.input.root) || '';
+    const from = base.startsWith('/') ? base : `${root}/${base}`;
+    if (/^\/mcp-servers(?:\/|$)/.test(name)) return `wexec:${$.path.normalize(name).replace(/\/$/, '')}`;
+    if (name.startsWith('./') || name.startsWith('../') || name.startsWith('/') || name === '.' || name === '..') {
+      if (!root) {
+        throw notFound(name, base, 'this program has no files beside it: put everything into one program');
+      }
+      const path = name.startsWith('/') ? $.path.normalize(name) : $.path.normalize(`${$.path.dirname(from)}/${name}`);
+      if (path !== root && !path.startsWith(`${root}/`) && !path.startsWith(`${$.input.packages || root}/`)) {
+        throw notFound(name, base, `imports stay inside the program's folder`);
+      }
+      const file = fileAt(path);
+      if (!file) throw notFound(name, base, 'there is no such file beside the program');
+      if (file.endsWith('.node')) throw notFound(name, base, 'a native addon cannot run here');
+      return file;
+    }
+    if (/^https?:/.test(name)) throw notFound(name, base, 'code is never loaded from the network', 'module');
+    const file = root ? packageFile(name, from) : undefined;
+    if (file) return file;
+    const near = $.nearest(plain, Object.keys(builtins));
+    throw notFound(name, base, hints[plain] ?? hints[plain.split('/')[0]] ??
+      (near ? `did you mean '${near}'?` : 'there are no packages here: write it yourself, or use a tool'), name.startsWith('node:') ? 'module' : 'package');
+  };
+
+  // ---- CommonJS ----
+  const common = new Map();
+  const isCommon = (file, text) => {
+    if (file.endsWith('.cjs')) return true;
+    if (file.endsWith('.mjs') || /^\s*(?:import\s*[\w{*'"]|export\s+(?:default|const|let|var|function|class|async|\{|\*))/m.test(text)) return false;
+    return /\b(?:module\.exports|exports\.\w+|exports\[|require\(|Object\.defineProperty\(exports)/.test(text);
+  };
+  const requireFrom = (base) => (name) => {
+    const full = resolve(name, base);
+    if (full.startsWith('wexec:')) return valuesOf(full.slice(6));
+    return loadCommon(full);
+  };
+  const loadCommon = (file) => {
+    if (common.has(file)) return common.get(file).exports;
+    const module = { exports: {}, id: file, filename: file, loaded: false };
+    common.set(file, module);
+    const text = $.readSource(file);
+    if (text === undefined) throw new Error(`cannot read ${file}`);
+    if (file.endsWith('.json')) module.exports = JSON.parse(text);
+    else {
+      const run = $.evaluate(`(function (exports, require, module, __filename, __dirname) {${text}\n})`, file);
+      run.call(module.exports, module.exports, requireFrom(file), module, file, $.path.dirname(file));
+    }
+    module.loaded = true;
+    return module.exports;
+  };
+  const valuesOf = (name) => (name.startsWith('/mcp-servers') ? toolModule(name) : builtin(name));
+
+  // the text of a module whose exports are the properties of values
+  const identifier = /^[A-Za-z_$][\w$]*$/;
+  const words = new Set(['default', 'break', 'case', 'catch', 'class', 'const', 'continue', 'debugger', 'delete', 'do', 'else', 'enum', 'export',
+    'extends', 'false', 'finally', 'for', 'function', 'if', 'import', 'in', 'instanceof', 'new', 'null', 'return', 'super', 'switch', 'this',
+    'throw', 'true', 'try', 'typeof', 'var', 'void', 'while', 'with', 'yield', 'let', 'static', 'await', 'implements', 'interface', 'package',
+    'private', 'protected', 'public', 'eval', 'arguments']);
+  const synthetic = (values) => {
+    const keys = values !== null && (typeof values === 'object' || typeof values === 'function') ? Object.keys(values) : [];
+    const names = keys.filter((name) => identifier.test(name) && !words.has(name));
+    const text = `const $values = import.meta.values;\n${names.map((name) => `export const ${name === '$values' ? '$values_' : name} = $values.${name};`).join('\n')}
+export default ${values !== null && typeof values === 'object' && 'default' in values ? '$values.default' : '$values'};`;
+    return [text, values];
+  };
+
+  $.hook('resolve', resolve);
+  $.hook('load', (name) => {
+    if (name.startsWith('wexec:')) return synthetic(valuesOf(name.slice(6)));
+    if (name.endsWith('.json')) return ['export default import.meta.values;', readJSON(name)];
+    let text = $.readSource(name);
+    if (text === undefined) throw new Error(`cannot read ${name}`);
+    if (/\.[cm]?tsx?$/.test(name)) text = $.callNow('wexec:compile', { file: name, code: text });
+    return isCommon(name, text) ? synthetic(loadCommon(name)) : [text];
+  });
+};
