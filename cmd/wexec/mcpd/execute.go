@@ -45,7 +45,7 @@ func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	}
 	run := s.runs.start(r.Session.ID())
 	asker := &clientAsker{session: r.Session, next: s.o.Asker, run: run}
-	req.Asker = asker
+	req.ID, req.Asker = run.id, asker
 	req.Progress = s.follow(ctx, r)
 	go func() {
 		res, err := s.o.Engine.Run(run.ctx, req)
