@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -88,8 +89,9 @@ func (c *condition) eval(f *facts, in *conditions) (ref.Val, error) {
 	return v, nil
 }
 
-// newConditions makes the environment of a file's expressions.
-func newConditions(zone zones) (*conditions, error) {
+// newConditions makes the environment of a file's expressions. The type of args
+// is a map of anything, or one of the objects that are given beside it.
+func newConditions(zone zones, args *cel.Type, objects map[string]*objectKind) (*conditions, error) {
 	c := &conditions{kind: &objectKind{typ: cel.ObjectType("wexec.vars"), fields: map[string]objectField{}}, zone: zone}
 	registry, err := types.NewRegistry()
 	if err != nil {
@@ -99,6 +101,7 @@ func newConditions(zone zones) (*conditions, error) {
 	for _, k := range []*objectKind{kinds.run, kinds.tool, kinds.notes, kinds.actor, c.kind} {
 		byName[k.typ.TypeName()] = k
 	}
+	maps.Copy(byName, objects)
 	options := []cel.EnvOption{
 		cel.CustomTypeProvider(&provider{Registry: registry, kinds: byName}),
 		cel.CustomTypeAdapter(adapter{registry}),
@@ -110,7 +113,7 @@ func newConditions(zone zones) (*conditions, error) {
 		cel.ExpressionNodeLimit(maxNodes),
 		cel.ExpressionNestingDepthLimit(maxNesting),
 		ext.Strings(), ext.Sets(), ext.Lists(ext.ListsMaxRangeSize(1000)),
-		cel.Variable("args", cel.MapType(cel.StringType, cel.DynType)),
+		cel.Variable("args", args),
 		cel.Variable("tool", kinds.tool.typ),
 		cel.Variable("run", kinds.run.typ),
 		cel.Variable("actor", kinds.actor.typ),
@@ -122,6 +125,9 @@ func newConditions(zone zones) (*conditions, error) {
 	c.env, err = cel.NewEnv(options...)
 	return c, err
 }
+
+// anyArgs is the type of args where no tool's schema is looked at.
+var anyArgs = cel.MapType(cel.StringType, cel.DynType)
 
 // names lists what expressions may begin with.
 var names = []string{"args", "tool", "run", "actor", "calls", "now", "vars"}
@@ -206,7 +212,7 @@ func (c *conditions) compile(r *reporter, e expr, want *cel.Type) *condition {
 	if issues.Err() != nil {
 		for _, one := range issues.Errors() {
 			message, hint := c.explain(one.Message)
-			r.add(e.place(one.Location.Line(), one.Location.Column()), hint, "%s", message)
+			r.add(e.place(one.Location.Line(), nameColumn(one.Message, one.Location.Column())), hint, "%s", message)
 		}
 		return nil
 	}
@@ -277,6 +283,15 @@ func (c *conditions) explain(message string) (text, hint string) {
 		return lower(rest), ""
 	}
 	return lower(message), ""
+}
+
+// nameColumn is where the name of a wrong field stands: behind the dot at which
+// the compiler reports it.
+func nameColumn(message string, column int) int {
+	if strings.HasPrefix(message, "undefined field ") {
+		return column + 1
+	}
+	return column
 }
 
 // quotedAfter takes a message of the CEL compiler apart: prefix 'name' (did

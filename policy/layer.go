@@ -93,6 +93,9 @@ type layer struct {
 	approvals    Approvals
 	audit        Audit
 	tests        []Test
+
+	secretsAt [][]position // where each target of each secret stands
+	testsAt   []position
 }
 
 // draws reports whether a layer says which calls may be allowed at all.

@@ -21,6 +21,8 @@ type piiRules struct {
 	revealTo []Glob
 	reveals  bool // the block has reveal_to
 	tools    []ToolMode
+
+	revealAt, toolsAt []position // where each stands
 }
 
 // Limits is what the policy says about a run's limits: zero where no file says

@@ -129,6 +129,9 @@ func (r *reporter) layer(doc *document, base string) *layer {
 		l.audit = Audit{Detail(b.Code.V), Detail(b.Inputs.V), Detail(b.Outputs.V)}
 	}
 	l.tests = r.tests(doc.Tests)
+	for _, b := range doc.Tests {
+		l.testsAt = append(l.testsAt, b.Tool.Pos)
+	}
 	return l
 }
 
@@ -138,6 +141,14 @@ func values[T any](list []at[T]) []T {
 	var out []T
 	for _, v := range list {
 		out = append(out, v.V)
+	}
+	return out
+}
+
+func positions[T any](list []at[T]) []position {
+	var out []position
+	for _, v := range list {
+		out = append(out, v.Pos)
 	}
 	return out
 }
@@ -162,7 +173,7 @@ func (r *reporter) rules(l *layer, doc *document) {
 		}
 	}
 	if need {
-		c, err := newConditions(zones{"UTC": time.UTC})
+		c, err := newConditions(zones{"UTC": time.UTC}, anyArgs, nil)
 		if err != nil {
 			r.add(position{}, "", "conditions cannot be set up: %s", err)
 			return
@@ -305,6 +316,7 @@ func (r *reporter) secrets(l *layer, list []secretBlock) {
 			r.secretTarget(s, to)
 		}
 		l.secrets = append(l.secrets, s)
+		l.secretsAt = append(l.secretsAt, positions(b.To))
 	}
 }
 
@@ -361,7 +373,7 @@ func (r *reporter) tests(list []testBlock) []Test {
 // pii makes the configuration of a pii block. What privacy finds wrong with it
 // is told at the place of the key it names.
 func (r *reporter) pii(b *piiBlock) *piiRules {
-	out := &piiRules{kinds: b.Detect != nil, reveals: b.RevealTo != nil, revealTo: values(b.RevealTo)}
+	out := &piiRules{kinds: b.Detect != nil, reveals: b.RevealTo != nil, revealTo: values(b.RevealTo), revealAt: positions(b.RevealTo)}
 	c := &out.config
 	c.Mode, c.Level = privacy.Mode(b.Mode.V), b.Level.V
 	places := map[string]position{"mode": b.Mode.Pos, "level": b.Level.Pos}
@@ -403,6 +415,7 @@ func (r *reporter) pii(b *piiBlock) *piiRules {
 			r.fail(e.KeyPos, err)
 		}
 		out.tools = append(out.tools, ToolMode{g, privacy.Mode(e.V)})
+		out.toolsAt = append(out.toolsAt, e.KeyPos)
 	}
 	for _, g := range b.RevealTo {
 		if g.V.text == "" {

@@ -192,14 +192,14 @@ tools:
 `, `
 policy.yaml:4:26: there is no endsWth (did you mean endsWith?)
 policy.yaml:6:9: the variable pool needs itself
-policy.yaml:10:16: there is no field triger (did you mean trigger?)
+policy.yaml:10:17: there is no field triger (did you mean trigger?)
 policy.yaml:10:36: there is no varz (did you mean vars?)
-policy.yaml:14:27: there is no field destructive (did you mean destructiveHint?)
+policy.yaml:14:28: there is no field destructive (did you mean destructiveHint?)
 policy.yaml:15:26: the expression gives int and has to give bool
 policy.yaml:18:27: there is no time zone "Eurpe/Berlin" (write "Europe/Berlin", "UTC" or "+02:00")
 policy.yaml:19:27: the expression gives bool and has to give string
 policy.yaml:21:22: the expression ends too early
-policy.yaml:23:17: there is no field insde (did you mean inside?)`},
+policy.yaml:23:18: there is no field insde (did you mean inside?)`},
 		"shapes": {`
 version: 1
 tools:

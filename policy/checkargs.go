@@ -1,0 +1,454 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	celast "cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/wexec/wexec/catalogue"
+)
+
+// maxTyped bounds the tools whose schemas one condition is checked against.
+const maxTyped = 100
+
+// typed is an environment in which args has the type of one tool's arguments.
+type typed struct {
+	conditions *conditions
+	fields     map[string][]string // type name to its fields
+	root       map[string]any      // the schema
+}
+
+// typesOf makes the environment of a tool, once; nil where its schema says
+// nothing of use.
+func (c *checker) typesOf(t catalogue.Tool) *typed {
+	if known, ok := c.types[t.ID()]; ok {
+		return known
+	}
+	c.types[t.ID()] = nil
+	var root map[string]any
+	if json.Unmarshal(t.InputSchema, &root) != nil {
+		return nil
+	}
+	sch := schemaTypes{root: root, kinds: map[string]*objectKind{}}
+	args := sch.object(root, "args", 0)
+	if args == nil {
+		return nil
+	}
+	cond, err := newConditions(zones{"UTC": nil}, args, sch.kinds)
+	if err != nil {
+		return nil
+	}
+	// The variables of the file, in this tool's terms.
+	for i, v := range c.l.conditions.vars {
+		typ := cel.DynType
+		var again *condition
+		if v.cond != nil {
+			if again = cond.compile(&reporter{}, v.cond.source, nil); again != nil {
+				typ = again.tree.OutputType()
+			}
+		}
+		cond.kind.fields[v.name] = objectField{typ: typ}
+		cond.vars = append(cond.vars, c.l.conditions.vars[i])
+	}
+	out := &typed{conditions: cond, fields: map[string][]string{}, root: root}
+	for name, k := range sch.kinds {
+		out.fields[name] = sortedKeys(k.fields)
+	}
+	c.types[t.ID()] = out
+	return out
+}
+
+// misfit is one thing about an expression that does not fit a tool.
+type misfit struct {
+	pos     position
+	topic   Topic
+	message string
+	hint    string
+}
+
+// condition checks an expression, and the variables it uses, against the
+// schemas of the tools that its rule fits.
+func (c *checker) condition(r *rule, cond *condition, fit []catalogue.Tool, decides bool) {
+	exprs := []*condition{cond}
+	for i := 0; i < len(exprs); i++ {
+		for _, name := range varsIn(exprs[i].tree) {
+			for _, v := range c.l.conditions.vars {
+				if v.name == name && v.cond != nil && !slices.Contains(exprs, v.cond) {
+					exprs = append(exprs, v.cond)
+				}
+			}
+		}
+	}
+	for _, e := range exprs {
+		found := map[misfit][]string{} // to the tools it is true of
+		var order []misfit
+		typedTools := 0
+		for _, t := range fit {
+			if typedTools == maxTyped {
+				break
+			}
+			env := c.typesOf(t)
+			if env == nil {
+				continue
+			}
+			typedTools++
+			for _, m := range env.misfits(e) {
+				if found[m] == nil {
+					order = append(order, m)
+				}
+				found[m] = append(found[m], t.ID())
+			}
+		}
+		for _, m := range order {
+			switch tools := found[m]; {
+			case len(tools) == typedTools:
+				c.add(SeverityError, m.topic, m.pos, m.hint, "%s%s", m.message, ofTools(tools))
+			case decides && r.effect != Deny:
+				c.add(SeverityNote, m.topic, m.pos, "the condition fails there: use args.?name, has(args.name), or a rule for each",
+					"%s%s", m.message, ofTools(tools))
+			}
+		}
+	}
+}
+
+func ofTools(tools []string) string {
+	if len(tools) > 3 {
+		return fmt.Sprintf(" in %s and %d more", strings.Join(tools[:2], ", "), len(tools)-2)
+	}
+	return " in " + strings.Join(tools, ", ")
+}
+
+// misfits compiles an expression in a tool's terms and keeps what is wrong.
+func (t *typed) misfits(c *condition) []misfit {
+	var out []misfit
+	_, issues := t.conditions.env.Compile(c.source.text)
+	for _, one := range issues.Errors() {
+		pos := c.source.place(one.Location.Line(), nameColumn(one.Message, one.Location.Column()))
+		message, _, _ := strings.Cut(one.Message, "\n")
+		if name, _, ok := quotedAfter(message, "undefined field "); ok {
+			out = append(out, t.unknown(name, pos))
+			continue
+		}
+		// An object of known fields is no map to CEL; what fails for that alone
+		// is sound at run time.
+		if strings.Contains(message, "wexec.args") || !strings.Contains(message, "overload") {
+			continue
+		}
+		out = append(out, misfit{pos, TopicWrongType, lower(message), ""})
+	}
+	info := c.tree.NativeRep().SourceInfo()
+	celast.PreOrderVisit(c.tree.NativeRep().Expr(), celast.NewExprVisitor(func(e celast.Expr) {
+		name, ok := indexed(e)
+		if !ok || t.root["properties"] == nil || slices.Contains(t.fields["wexec.args"], name) {
+			return
+		}
+		loc := info.GetStartLocation(e.ID())
+		out = append(out, t.unknown(name, c.source.place(loc.Line(), loc.Column())))
+	}))
+	return out
+}
+
+// unknown is the misfit of an argument that is not there, with the nearest
+// that is.
+func (t *typed) unknown(name string, pos position) misfit {
+	var all []string
+	for _, fields := range t.fields {
+		all = append(all, fields...)
+	}
+	slices.Sort(all)
+	return misfit{pos, TopicUnknownArg, "there is no argument " + clip(name), meant(name, slices.Compact(all))}
+}
+
+// indexed recognises args["name"] and "name" in args.
+func indexed(e celast.Expr) (string, bool) {
+	if e.Kind() != celast.CallKind {
+		return "", false
+	}
+	call := e.AsCall()
+	args := call.Args()
+	if len(args) != 2 {
+		return "", false
+	}
+	of, key := args[0], args[1]
+	switch call.FunctionName() {
+	case operators.Index, operators.OptIndex:
+	case operators.In:
+		of, key = key, of
+	default:
+		return "", false
+	}
+	if of.Kind() != celast.IdentKind || of.AsIdent() != "args" || key.Kind() != celast.LiteralKind {
+		return "", false
+	}
+	s, ok := key.AsLiteral().(types.String)
+	return string(s), ok
+}
+
+// schemaTypes makes CEL types of a JSON Schema. What it cannot tell for sure
+// becomes dyn, which fits everything.
+type schemaTypes struct {
+	root  map[string]any
+	kinds map[string]*objectKind
+	count int
+}
+
+const (
+	maxSchemaDepth = 12
+	maxSchemaTypes = 500
+)
+
+// object gives the type of an object of known fields, or nil.
+func (s *schemaTypes) object(schema map[string]any, name string, depth int) *types.Type {
+	schema = s.follow(schema, 0)
+	props, ok := schema["properties"].(map[string]any)
+	if !ok || depth > maxSchemaDepth || s.count >= maxSchemaTypes {
+		return nil
+	}
+	if _, open := schema["additionalProperties"].(map[string]any); open || schema["additionalProperties"] == true || schema["patternProperties"] != nil {
+		return nil
+	}
+	for _, key := range []string{"allOf", "anyOf", "oneOf", "if"} {
+		if schema[key] != nil {
+			return nil
+		}
+	}
+	s.count++
+	k := &objectKind{typ: cel.ObjectType("wexec." + name), fields: map[string]objectField{}}
+	s.kinds["wexec."+name] = k
+	for _, field := range sortedKeys(props) {
+		sub, _ := props[field].(map[string]any)
+		k.fields[field] = objectField{typ: s.typ(sub, name+"."+field, depth+1)}
+	}
+	return k.typ
+}
+
+func (s *schemaTypes) typ(schema map[string]any, name string, depth int) *types.Type {
+	schema = s.follow(schema, 0)
+	if schema == nil || depth > maxSchemaDepth || schema["anyOf"] != nil || schema["oneOf"] != nil || schema["allOf"] != nil {
+		return cel.DynType
+	}
+	switch schema["type"] {
+	case "string":
+		return cel.StringType
+	case "integer":
+		return cel.IntType
+	case "boolean":
+		return cel.BoolType
+	case "array":
+		items, _ := schema["items"].(map[string]any)
+		return cel.ListType(s.typ(items, name+".items", depth+1))
+	case "object":
+		if t := s.object(schema, name, depth); t != nil {
+			return t
+		}
+		return cel.MapType(cel.StringType, cel.DynType)
+	}
+	return cel.DynType // number is int or double, as the value is
+}
+
+// follow resolves references within the schema.
+func (s *schemaTypes) follow(schema map[string]any, depth int) map[string]any {
+	at, ok := schema["$ref"].(string)
+	if !ok {
+		return schema
+	}
+	path, local := strings.CutPrefix(at, "#")
+	if !local || depth > maxSchemaDepth {
+		return nil
+	}
+	var v any = s.root
+	for part := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+		if part == "" {
+			continue
+		}
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]
+	}
+	m, _ := v.(map[string]any)
+	return s.follow(m, depth+1)
+}
+
+// truthValue is what can be told of a condition without a request.
+type truthValue uint8
+
+const (
+	depends truthValue = iota
+	alwaysTrue
+	alwaysFalse
+)
+
+// constant tells the value of a condition that names nothing.
+func constant(c *condition) truthValue {
+	free := true
+	celast.PreOrderVisit(c.tree.NativeRep().Expr(), celast.NewExprVisitor(func(e celast.Expr) {
+		if e.Kind() == celast.IdentKind && slices.Contains(names, e.AsIdent()) {
+			free = false
+		}
+	}))
+	if !free {
+		return depends
+	}
+	f := new(facts)
+	f.reset(Request{})
+	switch v, err := c.eval(f, c.in); {
+	case err != nil:
+		return depends
+	case v == types.True:
+		return alwaysTrue
+	case v == types.False:
+		return alwaysFalse
+	}
+	return depends
+}
+
+// truth finds conditions that cannot be true.
+func (c *checker) truth(r *rule, fit []catalogue.Tool) {
+	switch constant(r.when) {
+	case alwaysFalse:
+		c.add(SeverityError, TopicNeverTrue, r.when.source.place(1, 0), "", "the condition is never true")
+		return
+	case alwaysTrue:
+		c.add(SeverityNote, TopicNeverTrue, r.when.source.place(1, 0), "take it out", "the condition is always true")
+		return
+	}
+	wanted := map[string][]ref.Val{} // path to the values that are still possible
+	for _, part := range conjuncts(r.when.tree.NativeRep().Expr()) {
+		path, values, ok := demands(part)
+		if !ok {
+			continue
+		}
+		if before, again := wanted[path]; again {
+			values = slices.DeleteFunc(slices.Clone(before), func(v ref.Val) bool { return !holds(values, v) })
+		}
+		wanted[path] = values
+		if len(values) == 0 {
+			c.add(SeverityError, TopicNeverTrue, r.when.source.place(1, 0), "", "the condition is never true: %s cannot be all of that at once", path)
+			return
+		}
+	}
+	for _, path := range sortedKeys(wanted) {
+		if text, ok := c.impossible(r, path, wanted[path], fit); ok {
+			c.add(SeverityError, TopicNeverTrue, r.when.source.place(1, 0), text.hint, "the condition is never true: %s", text.message)
+		}
+	}
+}
+
+// impossible reports whether no tool that the rule fits can have the values
+// that a condition asks for.
+func (c *checker) impossible(r *rule, path string, values []ref.Val, fit []catalogue.Tool) (misfit, bool) {
+	field, isArg := strings.CutPrefix(path, "args.")
+	if len(fit) == 0 {
+		return misfit{}, false
+	}
+	var allowed []string
+	for _, t := range fit {
+		switch {
+		case path == "tool.server":
+			if holds(values, types.String(t.Server)) {
+				return misfit{}, false
+			}
+			allowed = append(allowed, t.Server)
+		case path == "tool.name":
+			if holds(values, types.String(t.Name)) {
+				return misfit{}, false
+			}
+			allowed = append(allowed, t.Name)
+		case isArg && !strings.Contains(field, "."):
+			env := c.typesOf(t)
+			if env == nil {
+				return misfit{}, false
+			}
+			sch := schemaTypes{root: env.root}
+			props, _ := sch.follow(env.root, 0)["properties"].(map[string]any)
+			prop, _ := props[field].(map[string]any)
+			prop = sch.follow(prop, 0)
+			list, ok := prop["enum"].([]any)
+			if one, is := prop["const"]; is {
+				list, ok = []any{one}, true
+			}
+			if !ok {
+				return misfit{}, false
+			}
+			for _, v := range list {
+				s, text := v.(string)
+				if !text || holds(values, types.String(s)) {
+					return misfit{}, false
+				}
+				allowed = append(allowed, s)
+			}
+		default:
+			return misfit{}, false
+		}
+	}
+	slices.Sort(allowed)
+	allowed = slices.Compact(allowed)
+	var asked []string
+	hint := ""
+	for _, v := range values {
+		text := fmt.Sprint(v.Value())
+		asked = append(asked, fmt.Sprintf("%q", clip(text)))
+		if near := catalogue.NearestOf(text, allowed); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+	}
+	if hint == "" && len(allowed) <= 24 {
+		hint = "one of " + strings.Join(allowed, ", ")
+	}
+	return misfit{message: fmt.Sprintf("%s is never %s in %s", path, strings.Join(asked, " or "), r.tool), hint: hint}, true
+}
+
+// demands recognises PATH == LITERAL and PATH in [LITERALS].
+func demands(e celast.Expr) (path string, values []ref.Val, ok bool) {
+	if e.Kind() != celast.CallKind || len(e.AsCall().Args()) != 2 {
+		return "", nil, false
+	}
+	a, b := e.AsCall().Args()[0], e.AsCall().Args()[1]
+	switch e.AsCall().FunctionName() {
+	case operators.Equals:
+		if a.Kind() == celast.LiteralKind {
+			a, b = b, a
+		}
+		if path, ok = pathOf(a); ok && b.Kind() == celast.LiteralKind {
+			return path, []ref.Val{b.AsLiteral()}, true
+		}
+	case operators.In:
+		if path, ok = pathOf(a); !ok || b.Kind() != celast.ListKind {
+			return "", nil, false
+		}
+		for _, v := range b.AsList().Elements() {
+			if v.Kind() != celast.LiteralKind {
+				return "", nil, false
+			}
+			values = append(values, v.AsLiteral())
+		}
+		return path, values, true
+	}
+	return "", nil, false
+}
+
+// pathOf is a chain of fields from one of the known names: args.a.b.
+func pathOf(e celast.Expr) (string, bool) {
+	switch e.Kind() {
+	case celast.IdentKind:
+		return e.AsIdent(), slices.Contains(names, e.AsIdent())
+	case celast.SelectKind:
+		s := e.AsSelect()
+		path, ok := pathOf(s.Operand())
+		return path + "." + s.FieldName(), ok && !s.IsTestOnly()
+	}
+	return "", false
+}
+
+func holds(list []ref.Val, v ref.Val) bool {
+	return slices.ContainsFunc(list, func(o ref.Val) bool { return o.Equal(v) == types.True })
+}
