@@ -18,7 +18,7 @@ export SOURCE_DATE_EPOCH=1767225600 LC_ALL=C TZ=UTC
 export WASI_SYSROOT="$work/sysroot/usr"
 
 say() { echo "cpython: $*" >&2; }
-show() { (cd "$root" && go run ./wasm-modules/bake -guest cpython -show "$1"); }
+show() { (cd "$root" && CGO_ENABLED=0 CC= go run ./wasm-modules/bake -guest cpython -show "$1"); }
 
 # ---- tools: what the build itself needs ----
 tools() {
