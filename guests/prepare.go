@@ -82,10 +82,11 @@ type compileInput struct {
 type compileOutput struct {
 	Code string          `json:"code"`
 	Map  json.RawMessage `json:"map"`
-	// WrappedAt is the line of the source, from 1, before which the guest put a
-	// line of its own, and UnwrappedAt the line of its output that it took out
-	// again. 0: none.
+	// The guest may have put a line of its own into the source: the line
+	// WrappedAt, from 1, after which everything has moved by WrappedBy lines; and
+	// have taken the line UnwrappedAt out of what came out. 0: none.
 	WrappedAt   int            `json:"wrapped_at"`
+	WrappedBy   int            `json:"wrapped_by"`
 	UnwrappedAt int            `json:"unwrapped_at"`
 	Errors      []compileError `json:"errors"`
 	JSX         bool           `json:"jsx"` // it would be valid if it might have JSX
@@ -137,7 +138,7 @@ func Prepare(ctx context.Context, s Source, c Compiler) (Program, error) {
 	if err != nil {
 		return Program{}, fault.New(fault.Internal, "read what the compiler gave: %w", err)
 	}
-	m.wrappedAt, m.unwrappedAt = out.WrappedAt, out.UnwrappedAt
+	m.wrappedAt, m.wrappedBy, m.unwrappedAt = out.WrappedAt, out.WrappedBy, out.UnwrappedAt
 	return Program{Code: out.Code, File: file, Map: m, source: code}, nil
 }
 

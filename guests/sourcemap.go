@@ -13,7 +13,7 @@ type SourceMap struct {
 	lines [][]segment // by line of the compiled code
 
 	// See compileOutput.
-	wrappedAt, unwrappedAt int
+	wrappedAt, wrappedBy, unwrappedAt int
 }
 
 // segment is where a stretch of compiled code comes from.
@@ -117,7 +117,10 @@ func (m *SourceMap) Lookup(line, column int) (from, fromColumn int, ok bool) {
 		if from == m.wrappedAt {
 			return 0, 0, false
 		}
-		from--
+		from -= m.wrappedBy
+	}
+	if from < 1 {
+		return 0, 0, false
 	}
 	return from, s.fromColumn, true
 }

@@ -41,7 +41,7 @@ func TestWrappedLinesAreNotSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.wrappedAt, m.unwrappedAt = 2, 2
+	m.wrappedAt, m.wrappedBy, m.unwrappedAt = 2, 1, 2
 	for line, want := range map[int]int{1: 1, 2: 2, 3: 3} {
 		if from, _, ok := m.Lookup(line, 0); !ok || from != want {
 			t.Errorf("line %d leads to %d, %v", line, from, ok)

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestEveryFormOfAProgramCompiles(t *testing.T) {
+	for code, want := range map[string]string{
+		"":                                    "",
+		"1 + 1":                               "1 + 1;\n",
+		"const x: number = 1; return x":       "const x = 1;\nreturn x;\n",
+		"return await (f() as Promise<T>)":    "  return await f();\n",
+		"await f(); 5 + x":                    "await f();\n5 + x;\n",
+		"export default 5 as number":          "export default 5;\n",
+		"import {a} from 'fs'\nreturn a()":    "import { a } from \"fs\";\n  return a();\n",
+		"import {T} from './t'\nreturn 1":     "  return 1;\n",
+		"// c\nimport a from 'a'; return a":   "import a from \"a\";\n  return a;\n",
+		"#!/usr/bin/env x\nawait 1; return 2": "#!/usr/bin/env x\n  await 1;\n  return 2;\n",
+		"let x = y satisfies Z":               "let x = y;\n",
+		"import a from 'a' with {type: 'json'}\nreturn await a": "import a from \"a\" with { type: \"json\" };\n  return await a;\n",
+		"await import('x')\nreturn `\n} a`":                     "  await import(\"x\");\n  return `\n} a`;\n",
+	} {
+		out := compile(document{Code: code, File: "main.ts"})
+		if len(out.Errors) > 0 || out.Code != want {
+			t.Errorf("%q gives %q and not %q, %+v", code, out.Code, want, out.Errors)
+		}
+	}
+}
+
+func TestNewSyntaxIsWrittenOut(t *testing.T) {
+	for _, code := range []string{
+		"enum E { A, B = 'b' }; return E.A", "namespace N { export const x = 1 }; return N.x",
+		"class A { @d m() {} }", "{ using x = f() }", "await f(); { await using y = g() }; return 1",
+		"abstract class B { declare x: number; #y?: string; constructor(readonly z: number) {} }",
+	} {
+		out := compile(document{Code: code, File: "main.ts"})
+		if len(out.Errors) > 0 {
+			t.Errorf("%q: %+v", code, out.Errors)
+		}
+		for _, word := range []string{"enum ", "namespace ", "@d", "using x", "using y", "readonly", "declare"} {
+			if strings.Contains(out.Code, word) {
+				t.Errorf("%q leaves %s in %s", code, word, out.Code)
+			}
+		}
+	}
+}
+
+func TestErrorsAreWhereTheAuthorSeesThem(t *testing.T) {
+	for _, c := range []struct {
+		code         string
+		line, column int
+		jsx          bool
+	}{
+		{"let x = ;", 1, 9, false},
+		{"await f()\nreturn 1\nlet é = ;", 3, 9, false},
+		{"import a from 'a'\nreturn a\n\nlet x = ;", 4, 9, false},
+		{"const x = <div>hi</div>", 1, 11, true},
+		{"await f(); return <div>hi</div>", 1, 19, true},
+		{"export const a = 1\nreturn a", 2, 1, false},
+	} {
+		out := compile(document{Code: c.code, File: "main.ts"})
+		if len(out.Errors) == 0 {
+			t.Errorf("%q compiles to %s", c.code, out.Code)
+			continue
+		}
+		if e := out.Errors[0]; e.Line != c.line || e.Column != c.column || out.JSX != c.jsx {
+			t.Errorf("%q: %+v, jsx %v", c.code, e, out.JSX)
+		}
+	}
+}
+
+func TestImportsStayInFrontOfTheFunction(t *testing.T) {
+	for code, want := range map[string]int{
+		"":                                    0,
+		"x":                                   0,
+		"import a from 'a'\nx":                18,
+		"import 'a'; import \"b\";\nx":        24,
+		"import 'a' // why\nx":                11,
+		"import {\n a,\n} from 'a'\n\nx":      24,
+		"import('a')\nx":                      0,
+		"import.meta":                         0,
+		"important()":                         0,
+		"/* a\n*/ import a from 'a'\nx":       26,
+		"import":                              0,
+		"import 'a":                           0,
+		"/*":                                  0,
+		"#!x\n// y\nimport * as a from 'a'\n": 32,
+	} {
+		if got := leading(code); got != want {
+			t.Errorf("%q: %d and not %d", code, got, want)
+		}
+	}
+}
+
+func FuzzWrap(f *testing.F) {
+	f.Add("import a from 'a'\nreturn 1")
+	f.Add("/*/import 'a' with{}")
+	f.Fuzz(func(t *testing.T, code string) {
+		at := leading(code)
+		if at < 0 || at > len(code) {
+			t.Errorf("%q: %d", code, at)
+		}
+		wrapped, _, _ := wrap(code)
+		unwrap(wrapped)
+	})
+}
