@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/wexec/wexec/internal/meter"
 )
 
@@ -23,6 +25,33 @@ func refused(t *testing.T, name string, module []byte, kind error) string {
 		return ""
 	}
 	return e.Message
+}
+
+// TestInspectTakesWhatRewriteTakes and says the same of it.
+func TestInspectTakesWhatRewriteTakes(t *testing.T) {
+	for _, p := range programs() {
+		info, err := meter.Inspect(p.bytes(), meter.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rewritten, _ := meter.Rewrite(p.bytes(), meter.Options{})
+		rewritten.ChargePoints = 0
+		if diff := cmp.Diff(info, rewritten); diff != "" {
+			t.Errorf("%s: %s", p.name, diff)
+		}
+	}
+	info, err := meter.Inspect(programs()[len(programs())-5].bytes(), meter.Options{})
+	want := []meter.Import{{Module: "env", Name: "double", Kind: meter.Func, Type: "(i32) -> (i32)"},
+		{Module: "env", Name: "free", Kind: meter.Func, Type: "() -> ()"}}
+	if diff := cmp.Diff(want, info.Imports); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+	if diff := cmp.Diff([]meter.Export{{Name: "run", Kind: meter.Func, Type: "(i32) -> (i32)"}}, info.Exports); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := meter.Inspect(raw(0x1f), meter.Options{}); !errors.Is(err, meter.ErrUnsupported) {
+		t.Errorf("%v", err)
+	}
 }
 
 func bounded(t *testing.T, name string, module []byte) error {
@@ -196,6 +225,10 @@ func TestHugeCountsAreRefusedWithoutBeingMade(t *testing.T) {
 	}
 	refused(t, "locals", withLocals(1, most, i32), meter.ErrTooLarge)
 	refused(t, "locals in groups", withLocals(leb(1000), repeat(1000, cat(leb(51), i32))), meter.ErrTooLarge)
+	for id := 1; id <= 2; id++ {
+		refusedAny(t, "names", moduleOf(sectionOf(0, cat("name", id, leb(6), most, 0))))
+	}
+	refusedAny(t, "names of locals", moduleOf(sectionOf(0, cat("name", 2, leb(7), 1, 0, most))))
 	refused(t, "table", moduleOf(sectionOf(4, cat(1, 0x70, 0, leb(1<<20+1)))), meter.ErrTooLarge)
 }
 
@@ -230,7 +263,6 @@ func TestBombsAreBounded(t *testing.T) {
 		"nothing, many times":   raw(repeat(4_000_000, []byte{0x01})),
 		"imports":               moduleOf(sectionOf(1, []byte{1, 0x60, 0, 0}), sectionOf(2, list(bytes.SplitAfter(repeat(60_000, []byte{1, 'a', 0, 0, 0}), []byte{0, 0, 0})[:60_000]...))),
 		"custom sections":       moduleOf(repeat(50_000, sectionOf(0, []byte{1, 'x'}))),
-		"names":                 moduleOf(sectionOf(0, cat("name", 1, leb(6), leb(1<<20), 0))),
 		"name subsections":      moduleOf(sectionOf(0, cat("name", repeat(100_000, []byte{9, 0})))),
 		"one import of no name": moduleOf(sectionOf(1, []byte{1, 0x60, 0, 0}), sectionOf(2, []byte{1, 0, 0, 0, 0})),
 	} {
@@ -242,6 +274,10 @@ func TestBombsAreBounded(t *testing.T) {
 			t.Errorf("%s: %d bytes became %d", name, len(module), len(out))
 		}
 	}
+	few := cat(1, leb(50_000), i32, 0x0b)
+	few = cat(leb(uint64(len(few))), few)
+	refused(t, "locals of many functions", moduleOf(sectionOf(1, []byte{1, 0x60, 0, 0}),
+		sectionOf(3, cat(leb(100), make([]byte, 100))), sectionOf(10, cat(leb(100), repeat(100, few)))), meter.ErrTooLarge)
 	refused(t, "too deep", raw(repeat(60_000, []byte{0x02, 0x40}), repeat(60_000, []byte{0x0b})), meter.ErrTooLarge)
 	refused(t, "too long", raw(repeat(9<<20, []byte{0x01})), meter.ErrTooLarge)
 	refused(t, "too large", make([]byte, 65<<20), meter.ErrTooLarge)

@@ -34,8 +34,17 @@
 //
 // # What it does not do
 //
-// Rewrite is no validator. Compile the original with wazero first; what is
-// rewritten then is valid, and does what the original did.
+// Rewrite is no validator: validate the original too, by compiling it with
+// wazero; what is rewritten then is valid, and does what the original did. Do
+// so after [Inspect] or Rewrite took it and not before: wazero makes room for
+// what a count in the module claims, gigabytes where the count is a lie, while
+// here every count is held against the bytes that are there. Compile without
+// debug information, and without the features that are refused here.
+//
+// What the host does for the guest is charged by weight only. A host function
+// may charge more by subtracting from the fuel global. Exceptions to a limit
+// stay with the host: memory.atomic.wait blocks, so modules with shared
+// memories (see [Info]) should not be let in where one cannot wait for them.
 package meter
 
 import "fmt"
@@ -113,6 +122,7 @@ const (
 	maxTables    = 1 << 12
 	maxParams    = 1000
 	maxLocals    = 50_000
+	maxAllLocals = 1 << 22 // of all functions: wazero keeps a word for each
 	maxNesting   = 50_000
 	maxTargets   = 1 << 17
 	maxName      = 100_000
@@ -128,34 +138,23 @@ func weight(given, normal int64) int64 {
 	return given
 }
 
+// Inspect reads a module as Rewrite does and says what it is, without metering
+// it. What Rewrite would refuse, it refuses.
+func Inspect(original []byte, o Options) (Info, error) {
+	m, err := analyse(original, o)
+	if err != nil {
+		return Info{}, err
+	}
+	return m.info, nil
+}
+
 // Rewrite returns the metered form of a module. The original is left as it is.
-// An error is an [*Error]; it names what is not known.
+// What is wrong with a module is an [*Error]; it names what is not known.
 func Rewrite(original []byte, o Options) ([]byte, Info, error) {
-	if o.ImportModule == "" && o.ImportName == "" {
-		o.ImportModule, o.ImportName = RefillModule, RefillName
-	}
-	for name, w := range o.Weights.Hosts {
-		if w < 0 || w > maxWeight {
-			return nil, Info{}, fmt.Errorf("meter: weight %d of %s is out of range", w, name)
-		}
-	}
-	o.Weights.Indirect = weight(o.Weights.Indirect, 4)
-	o.Weights.Host = weight(o.Weights.Host, 100)
-	o.Weights.Page = weight(o.Weights.Page, 2048)
-	if max(o.Weights.Indirect, o.Weights.Host, o.Weights.Page) > maxWeight {
-		return nil, Info{}, fmt.Errorf("meter: a weight is above %d", maxWeight)
-	}
-	if o.MaxTable == 0 {
-		o.MaxTable = DefaultMaxTable
-	}
-	m, err := parse(original, o)
+	m, err := analyse(original, o)
 	if err != nil {
 		return nil, Info{}, err
 	}
-	if err := m.scan(); err != nil {
-		return nil, Info{}, err
-	}
-	m.rank()
 	if err := m.plan(); err != nil {
 		return nil, Info{}, err
 	}
@@ -164,6 +163,36 @@ func Rewrite(original []byte, o Options) ([]byte, Info, error) {
 		return nil, Info{}, err
 	}
 	return out, m.info, nil
+}
+
+// analyse settles the options and reads a module.
+func analyse(original []byte, o Options) (*module, error) {
+	if o.ImportModule == "" && o.ImportName == "" {
+		o.ImportModule, o.ImportName = RefillModule, RefillName
+	}
+	for name, w := range o.Weights.Hosts {
+		if w < 0 || w > maxWeight {
+			return nil, fmt.Errorf("meter: weight %d of %s is out of range", w, name)
+		}
+	}
+	o.Weights.Indirect = weight(o.Weights.Indirect, 4)
+	o.Weights.Host = weight(o.Weights.Host, 100)
+	o.Weights.Page = weight(o.Weights.Page, 2048)
+	if max(o.Weights.Indirect, o.Weights.Host, o.Weights.Page) > maxWeight {
+		return nil, fmt.Errorf("meter: a weight is above %d", maxWeight)
+	}
+	if o.MaxTable == 0 {
+		o.MaxTable = DefaultMaxTable
+	}
+	m, err := parse(original, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.scan(); err != nil {
+		return nil, err
+	}
+	m.rank()
+	return m, nil
 }
 
 // maxWeight keeps sums of charges far from the ends of an int64.

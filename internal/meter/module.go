@@ -51,7 +51,7 @@ type function struct {
 	calls    []uint32
 	indirect bool // calls through tables or references
 	heavy    bool // has a loop or charges of its own: no leaf
-	exported bool // the host can call it
+	entered  bool // the host or a reference can call it
 
 	leaf  bool  // carries no charge: callers pay
 	check bool  // looks at the level at its entry

@@ -27,7 +27,7 @@ func (m *module) rank() {
 // judge settles one function whose callees are settled; recursive says that it
 // can reach itself by direct calls.
 func (m *module) judge(f *function, recursive bool) {
-	leaf := !f.heavy && !f.exported && !recursive
+	leaf := !f.heavy && !f.entered && !recursive
 	through := f.cost
 	for _, c := range f.calls {
 		callee := &m.functions[c]

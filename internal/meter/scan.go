@@ -3,9 +3,14 @@ package meter
 // scan reads every function once: it checks the frame of the code, that is
 // nesting, labels and indices, and notes what each function calls.
 func (m *module) scan() error {
+	locals := 0
 	for i := range m.functions {
-		if err := m.scanFunction(&m.functions[i]); err != nil {
+		f := &m.functions[i]
+		if err := m.scanFunction(f); err != nil {
 			return err
+		}
+		if locals += int(f.locals); locals > maxAllLocals {
+			return errAt(ErrTooLarge, f.base, "more than %d locals in all", maxAllLocals)
 		}
 	}
 	return nil

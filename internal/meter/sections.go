@@ -3,7 +3,7 @@ package meter
 func (m *module) section(id byte, r *reader) {
 	switch id {
 	case secCustom:
-		r.p = len(r.b) // names are read when they are written
+		m.readNames(r, nil)
 	case secType:
 		m.readTypes(r)
 	case secImport:
@@ -56,10 +56,11 @@ func (m *module) section(id byte, r *reader) {
 	}
 }
 
-// keep marks a function that is entered from outside and so pays for itself.
+// keep marks a function that is entered otherwise than by a direct call, and so
+// pays for itself.
 func (m *module) keep(f uint32) {
 	if i := int(f) - len(m.hosts); i >= 0 && i < len(m.functions) {
-		m.functions[i].exported = true
+		m.functions[i].entered = true
 	}
 }
 
@@ -339,8 +340,8 @@ func (m *module) elementSegments(r *reader, w *[]byte) {
 		for range count {
 			if exprs {
 				m.constExpr(r, w)
-			} else if f := r.index("function", m.funcs()); r.err == nil && w != nil {
-				*w = appendU32(*w, m.referred(f))
+			} else {
+				m.reference(r, w)
 			}
 			if r.err != nil {
 				return
@@ -349,5 +350,48 @@ func (m *module) elementSegments(r *reader, w *[]byte) {
 	}
 	if w == nil {
 		m.elements = n
+	}
+}
+
+// readNames reads the name section and, where w is not nil, writes the names of
+// the module and of its functions with their new indices: they are for people
+// who read a trace. All of it is checked, since wazero makes room for as many
+// names as a count claims.
+func (m *module) readNames(r *reader, w *[]byte) {
+	for r.more() {
+		id := r.u8()
+		sub := r.sub(r.u32())
+		var body []byte
+		switch id {
+		case 0:
+			body = appendName(nil, sub.name())
+		case 1:
+			n := sub.count("names", maxFunctions)
+			body = appendU32(nil, n)
+			for range n {
+				f := sub.u32()
+				name := sub.name()
+				if w != nil {
+					body = appendName(appendU32(body, m.moved(f)), name)
+				}
+			}
+		case 2: // locals
+			for range sub.count("names", maxFunctions) {
+				sub.u32()
+				for range sub.count("names", maxItems) {
+					sub.u32()
+					sub.name()
+				}
+			}
+		default:
+			sub.p = len(sub.b)
+		}
+		if err := sub.done(); err != nil {
+			r.err = err
+			return
+		}
+		if w != nil && id <= 1 {
+			*w = append(appendU32(append(*w, id), uint32(len(body))), body...)
+		}
 	}
 }

@@ -79,10 +79,10 @@ func (m *module) constExpr(r *reader, w *[]byte) {
 		case opRefNull:
 			m.nullType(r)
 		case opRefFunc:
-			f := r.index("function", m.funcs())
-			if r.err == nil && w != nil {
-				*w = appendU32(append(*w, opRefFunc), m.referred(f))
+			if w != nil {
+				*w = append(*w, opRefFunc)
 			}
+			m.reference(r, w)
 			continue
 		case opVector:
 			if r.u8() != vecConst {
@@ -98,6 +98,18 @@ func (m *module) constExpr(r *reader, w *[]byte) {
 		if op == opEnd {
 			return
 		}
+	}
+}
+
+// reference reads the index of a function that a reference is made to.
+func (m *module) reference(r *reader, w *[]byte) {
+	f := r.index("function", m.funcs())
+	switch {
+	case r.err != nil:
+	case w == nil:
+		m.keep(f)
+	default:
+		*w = appendU32(*w, m.referred(f))
 	}
 }
 

@@ -83,9 +83,9 @@ func (m *module) assemble(made map[byte][]byte) []byte {
 		}
 	}
 	if names, ok := original[secCustom]; ok {
-		if body := m.nameSection(names); body != nil {
-			put(secCustom, body)
-		}
+		body := appendName(nil, "name")
+		m.readNames(&reader{b: names}, &body)
+		put(secCustom, body)
 	}
 	return out
 }
@@ -167,39 +167,6 @@ func (m *module) codeSection() []byte {
 		h := m.hosts[t]
 		body := e.thunk(t, m.types[h.typ].paramCount, h.cost)
 		out = append(appendU32(out, uint32(len(body))), body...)
-	}
-	return out
-}
-
-// nameSection keeps the names of the module and of its functions. They are
-// for people who read a trace; names that cannot be read are left out.
-func (m *module) nameSection(b []byte) []byte {
-	out := appendName(nil, "name")
-	r := &reader{b: b}
-	for r.more() {
-		id := r.u8()
-		sub := r.sub(r.u32())
-		if r.err != nil {
-			return nil
-		}
-		var body []byte
-		switch id {
-		case 0:
-			body = appendName(nil, sub.name())
-		case 1:
-			n := sub.count("names", maxFunctions)
-			body = appendU32(nil, n)
-			for range n {
-				f := sub.index("function", m.funcs())
-				body = appendName(appendU32(body, m.moved(f)), sub.name())
-			}
-		default:
-			continue
-		}
-		if sub.done() != nil {
-			return nil
-		}
-		out = append(appendU32(append(out, id), uint32(len(body))), body...)
 	}
 	return out
 }
