@@ -3,27 +3,30 @@ package config
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/approvals"
 	"github.com/wexec/wexec/hostfns/upstream"
 )
 
 // Options say what a door brings to the wiring.
 type Options struct {
-	Env     *Environment
-	Version string
-	Logger  *slog.Logger
-	Asker   hostfns.Asker      // asks people; nil: nobody can be asked
-	More    []hostfns.Provider // beside those that the settings name
-	NoAudit bool               // for doors that only look and never run
-	DryRun  bool               // no server is started, every call is answered with null
+	Env      *Environment
+	Version  string
+	Logger   *slog.Logger
+	Terminal hostfns.Asker      // asks the person at the terminal; nil: nobody is there
+	More     []hostfns.Provider // beside those that the settings name
+	NoAudit  bool               // for doors that only look and never run
+	DryRun   bool               // no server is started, every call is answered with null
 }
 
 // Host is everything a door needs to run programs, wired.
@@ -31,8 +34,12 @@ type Host struct {
 	Engine   *engine.Engine
 	Table    *hostfns.Table
 	Upstream *upstream.Provider
+	// Approvals knows who can be asked: the terminal, and the socket where the
+	// policy names it.
+	Approvals *approvals.Broker
 
-	log *audit.Log
+	log    *audit.Log
+	socket io.Closer
 }
 
 // Open wires an engine from the settings. Close it.
@@ -54,7 +61,16 @@ func (s *Settings) Open(ctx context.Context, o Options) (*Host, error) {
 	if err != nil {
 		return nil, errors.Join(err, h.closeLog())
 	}
-	h.Table.With(hostfns.Options{Asker: o.Asker, Logger: o.Logger, Secrets: o.Env.secret})
+	h.Approvals = approvals.New()
+	if o.Terminal != nil {
+		h.Approvals.Offer(approvals.Terminal, o.Terminal)
+	}
+	if dir := o.Env.RuntimeDir(); dir != "" && slices.Contains(h.Table.Policy().Approvals().Via, approvals.Socket) {
+		if h.socket, err = h.Approvals.Listen(dir); err != nil {
+			return nil, errors.Join(err, h.Table.Close(), h.closeLog())
+		}
+	}
+	h.Table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret})
 	h.Engine, err = engine.New(ctx, engine.Config{Cache: s.Cache, Table: h.Table, Logger: o.Logger})
 	if err != nil {
 		return nil, errors.Join(err, h.Table.Close(), h.closeLog())
@@ -93,7 +109,11 @@ func (h *Host) closeLog() error {
 
 // Close ends runs, servers and the record, in this order.
 func (h *Host) Close() error {
-	return errors.Join(h.Engine.Close(), h.Table.Close(), h.closeLog())
+	err := errors.Join(h.Engine.Close(), h.Table.Close(), h.closeLog())
+	if h.socket != nil {
+		err = errors.Join(err, h.socket.Close())
+	}
+	return err
 }
 
 // secret is the value that a policy's secret comes from: env:NAME or

@@ -101,8 +101,10 @@ func (d *door) app() *cli.App {
 		Commands: []*cli.Command{
 			d.runCommand(),
 			d.toolsCommand(),
+			d.policyCommand(),
 			d.privacyCommand(),
 			d.auditCommand(),
+			d.approvalsCommand(),
 			d.mcpCommand(),
 			d.initCommand(),
 			d.configCommand(),

@@ -31,7 +31,7 @@ func (d *door) mcpCommand() *cli.Command {
 			defer host.Close()
 			return mcpd.New(mcpd.Options{
 				Engine: host.Engine, Table: host.Table, Limits: settings.Limits, Env: d.inv.Env.Map(), Dir: d.inv.Env.Dir,
-				Logger: d.logger(settings.Log), Version: d.inv.Version,
+				Asker: host.Approvals, Logger: d.logger(settings.Log), Version: d.inv.Version,
 			}).Stdio(ctx.Context)
 		},
 	}

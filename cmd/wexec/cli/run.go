@@ -63,7 +63,7 @@ func (d *door) run(ctx *cli.Context) error {
 	if err != nil {
 		return d.failed(ctx, err)
 	}
-	host, err := settings.Open(ctx.Context, config.Options{Env: d.inv.Env, Version: d.inv.Version, Logger: d.logger(settings.Log), Asker: d.asker()})
+	host, err := settings.Open(ctx.Context, config.Options{Env: d.inv.Env, Version: d.inv.Version, Logger: d.logger(settings.Log), Terminal: d.asker()})
 	if err != nil {
 		return d.failed(ctx, err)
 	}

@@ -3,7 +3,7 @@ package mcpd
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -113,24 +113,50 @@ type clientAsker struct {
 // Ask implements hostfns.Asker.
 func (a *clientAsker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, error) {
 	a.run.mu.Lock()
-	a.run.asked[q.ID] = engine.Waiting{ID: q.ID, Tool: q.Tool, Message: q.Message, Since: q.Since, Expires: q.Expires}
+	a.run.asked[q.ID] = engine.Waiting{ID: q.ID, Tool: q.Tool, Message: q.Covered().Message, Since: q.Since, Expires: q.Expires}
 	a.run.mu.Unlock()
 	defer func() {
 		a.run.mu.Lock()
 		delete(a.run.asked, q.ID)
 		a.run.mu.Unlock()
 	}()
-	canElicit := false
-	if p := a.session.InitializeParams(); p != nil && p.Capabilities != nil && p.Capabilities.Elicitation != nil {
-		canElicit = through(q, "mcp")
+	ways := []hostfns.Asker{}
+	if p := a.session.InitializeParams(); p != nil && p.Capabilities != nil && p.Capabilities.Elicitation != nil && through(q, "mcp") {
+		ways = append(ways, elicitor{a.session})
 	}
-	switch {
-	case canElicit:
-		return a.elicit(ctx, q)
-	case a.next != nil:
-		return a.next.Ask(ctx, q)
+	if a.next != nil {
+		ways = append(ways, a.next)
 	}
-	return hostfns.Reply{}, hostfns.ErrNobody
+	return firstReply(ctx, ways, q)
+}
+
+// firstReply asks by every way at once; the first answer holds. A way that
+// has nobody to ask leaves it to the others.
+func firstReply(ctx context.Context, ways []hostfns.Asker, q hostfns.Question) (hostfns.Reply, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		reply hostfns.Reply
+		err   error
+	}
+	answers := make(chan answer, len(ways))
+	for _, w := range ways {
+		go func() {
+			reply, err := w.Ask(ctx, q)
+			answers <- answer{reply, err}
+		}()
+	}
+	err := error(hostfns.ErrNobody)
+	for range ways {
+		got := <-answers
+		if got.err == nil {
+			return got.reply, nil
+		}
+		if !errors.Is(got.err, hostfns.ErrNobody) {
+			err = got.err
+		}
+	}
+	return hostfns.Reply{}, err
 }
 
 func through(q hostfns.Question, way string) bool {
@@ -142,14 +168,18 @@ func through(q hostfns.Question, way string) bool {
 	return len(q.Via) == 0
 }
 
-func (a *clientAsker) elicit(ctx context.Context, q hostfns.Question) (hostfns.Reply, error) {
-	shown := json.RawMessage(q.Shown)
+// elicitor asks the person at an MCP client.
+type elicitor struct{ session *mcp.ServerSession }
+
+// Ask implements hostfns.Asker.
+func (a elicitor) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, error) {
+	q = q.Covered()
 	message := fmt.Sprintf("Allow the program to call %s?", q.Tool)
 	if q.Message != "" {
 		message += "\n" + q.Message
 	}
-	if len(shown) > 0 {
-		message += "\nArguments: " + string(shown)
+	if len(q.Args) > 0 {
+		message += "\nArguments: " + string(q.Args)
 	}
 	choices := []string{"yes", "no"}
 	if q.Remember == "run" || q.Remember == "session" {
