@@ -115,6 +115,7 @@ const (
 const (
 	maxModule    = 64 << 20
 	maxBody      = 8 << 20
+	maxCode      = 96 << 20 // once metered
 	maxFunctions = 1 << 18
 	maxTypes     = 1 << 18
 	maxItems     = 1 << 20 // globals, exports, segments, entries of a segment

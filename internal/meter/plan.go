@@ -35,6 +35,9 @@ func (m *module) plan() error {
 		}
 		body := e.function(f, p.edits, p.extra)
 		m.code = append(appendU32(m.code, uint32(len(body))), body...)
+		if len(m.code) > maxCode {
+			return errAt(ErrTooLarge, f.base, "more than %d bytes of metered code", maxCode)
+		}
 	}
 	return nil
 }
