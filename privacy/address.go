@@ -476,16 +476,16 @@ func judgeAddress(v []byte, weak, whole bool) (int, uint8, string) {
 			letters++
 		case c == ' ' || c == ',':
 			spaces++
-		case c == '@' || c == '{' || c == '=' || c == '_' || c == '\\':
+		case c == '@' || c == '{' || c == '=' || c == '_' || c == '\\' || c == '[' || c == '*' || c == '|' || c == '<' || c == '(' && weak:
 			return 0, 0, ""
 		}
 	}
-	if letters < 3 || bytes.Contains(v, []byte("://")) || bytes.HasPrefix(v, []byte("0x")) || len(v) < 5 {
+	if letters < 3 || bytes.Contains(v, []byte("//")) || bytes.HasPrefix(v, []byte("0x")) || len(v) < 5 {
 		return 0, 0, ""
 	}
 	switch {
 	case digits > 0 && spaces > 0 && (letters > digits || spaces > 1) && !bytes.HasSuffix(v, []byte(":")):
-		if !whole && weak && (digits > letters || spaces < 2) {
+		if !whole && weak && (digits > letters || spaces < 2 || !capitalWord(v)) {
 			return 0, 0, ""
 		}
 		return len(v), 88, "named an address, with a number in it"
@@ -493,4 +493,14 @@ func judgeAddress(v []byte, weak, whole bool) (int, uint8, string) {
 		return len(v), 70, "named a street"
 	}
 	return 0, 0, ""
+}
+
+// capitalWord reports a word with a capital in it, of two letters or more.
+func capitalWord(v []byte) bool {
+	for i := range v {
+		if (isUpper(v[i]) || v[i] >= 0xc0) && (i == 0 || v[i-1] == ' ') && i+1 < len(v) && isLetter(v[i+1]) {
+			return true
+		}
+	}
+	return false
 }

@@ -277,6 +277,9 @@ func (s *scanner) digitWord(i, j int) int {
 		shape |= 1 << class[t[end]]
 		end++
 	}
+	if end-i == 2 && s.mac(i) {
+		return i + 17
+	}
 	w := t[i:end]
 	if len(w) == 9 && letters == 1 && isUpper(w[8]) && validDNI(w) {
 		if s.hit(NationalID, i, end, s.checked(i, end, 75, 95, saysNational), "a Spanish number with its check letter") {

@@ -151,8 +151,14 @@ func (x *lexicon) labelled(name []byte) (evidence, uint32) {
 	flush()
 	for i := range words {
 		if e, ok := x.labels[string(trimDigits(plain[starts[i]:n]))]; ok {
-			return e, context
+			if i == 0 && e.kind != "" {
+				context &^= saysOrder // the "id" of a tax id names no thing
+			}
+			return e, context | bitOf(e.kind)
 		}
+	}
+	if words > 1 {
+		context |= x.context[string(trimDigits(plain[:n]))]
 	}
 	return evidence{}, context
 }
@@ -292,12 +298,16 @@ func (s *scanner) before(i int) uint32 {
 		bits = s.f.context
 	}
 	limit := max(0, i-maxContext)
+	broken := false // a clause ended: what it was about speaks no more against a value
 	for seen := 0; i > limit && seen < 6; {
 		c := t[i-1]
 		if c == '\n' {
 			break
 		}
 		if !isWord(c) {
+			if c == '(' || c == ')' || c == ';' || c == ',' || c == '|' {
+				broken = true
+			}
 			i--
 			continue
 		}
@@ -308,7 +318,13 @@ func (s *scanner) before(i int) uint32 {
 		if i == limit && i > 0 && isWord(t[i-1]) {
 			break
 		}
+		if end+1 < len(t) && t[end] == '.' && t[end+1] == ' ' && end-i > 3 {
+			broken = true
+		}
 		_, b := s.d.lexicon.labelled(t[i:end])
+		if broken || seen > 2 {
+			b &^= saysOrder | saysVersion
+		}
 		bits |= b
 		seen++
 	}

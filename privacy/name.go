@@ -246,6 +246,9 @@ func (s *scanner) firstLast(i, j int, flags uint8, shape int) int {
 		if full <= j {
 			return 0
 		}
+		if t[j] == '-' && s.nameFlags(j+1, full)&firstName != 0 {
+			flags &^= bothWord // Jean-Pierre is nothing else
+		}
 		j = full
 	}
 	end, words, last := s.restOfName(j, 3)

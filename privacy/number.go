@@ -45,6 +45,11 @@ func (s *scanner) number(i int) int {
 	}
 	single := j-i < 7 && (j+1 >= len(t) || !numberSign(t[j]) || !numberNext(t, j))
 	if single || j-i > maxDigits {
+		if j-i <= 2 && j+4 < len(t) && (t[j] == ' ' || t[j] == '.') && s.d.wants(Birthdate) {
+			if end, ok := dateAt(t, i); ok && s.before(i)&saysBirth != 0 && s.hit(Birthdate, i, end, 85, "a date behind a word for birth") {
+				return end
+			}
+		}
 		if s.shortNumber(i, j) {
 			return s.hits[len(s.hits)-1].end
 		}
@@ -124,7 +129,7 @@ func (s *scanner) read(n *numeral, i, j int) int {
 		for k < len(t) && k < j+3 && numberSign(t[k]) {
 			switch c := t[k]; {
 			case c == '(' || c == ')':
-				n.parens = true
+				n.parens = n.parens || c == ')'
 				if joint == 0 {
 					joint = ' '
 				}
@@ -162,6 +167,9 @@ func (s *scanner) read(n *numeral, i, j int) int {
 			}
 			break
 		}
+	}
+	if !n.parens && !n.plus && t[n.start] == '(' {
+		n.start = n.first // the bracket belongs to something else
 	}
 	if unitEnd == 0 {
 		unitEnd = j

@@ -117,6 +117,9 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 		return 0, ""
 	case digits[0] == '0' && digits[1] == '0':
 		if phoneCountry(digits[2:]) != 0 {
+			if n.crowded && s.context(n)&saysPhone == 0 {
+				return 40, "valid, but in a row of numbers"
+			}
 			if len(g) > 1 || s.context(n)&saysPhone != 0 {
 				return 85, "a valid international number"
 			}
@@ -143,7 +146,7 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 	if context&(saysOrder|saysVersion) != 0 && !n.parens {
 		return 40, "valid, but named something else"
 	}
-	if len(g) == 1 {
+	if len(g) == 1 || len(g) == 2 && n.joints[1] == '.' || n.lonely(b) > 1 {
 		return 35, "digits that could be a phone number"
 	}
 	trunk := len(national) < len(digits)
@@ -177,3 +180,14 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 
 // american reports whether a country has numbers of the form 212-555-0134.
 func (d *Detector) american(country int) bool { return regionNumber(country).code == "1" }
+
+// lonely counts the groups of one digit.
+func (n *numeral) lonely(b int) int {
+	count := 0
+	for _, g := range n.groups[:b] {
+		if g.to-g.from == 1 {
+			count++
+		}
+	}
+	return count
+}

@@ -60,7 +60,7 @@ func (s *scanner) knownKey(i int) int {
 			end++
 		}
 		n := end - from
-		if n < f.least || f.most > 0 && n > f.most || digits == 0 && entropy(t[from:end]) < 3.5 || entropy(t[from:end]) < 2.2 {
+		if n < f.least || f.most > 0 && n > f.most || digits == 0 && entropy(t[from:end]) < 2.8 || entropy(t[from:end]) < 2.2 {
 			continue
 		}
 		if f.prefix == "key-" && !hexOnly(t[from:end]) {
@@ -352,7 +352,7 @@ func secretValue(v []byte, weak, quoted, own bool) (uint8, string) {
 		if spaces > 0 || len(v) < 16 || digits < 2 || letters < 4 || h < 3 || signs > len(v)/4 {
 			return 0, ""
 		}
-		if dashedID(v) {
+		if dashedID(v) || bytes.IndexByte(v, ',') >= 0 {
 			return 0, ""
 		}
 		return 75, "a name for keys in front of random characters"

@@ -83,8 +83,8 @@ func (s *scanner) table(from, to int, fresh bool) int {
 	useful, person := false, false
 	for c := range n {
 		name := unquoted(line[ends[c][0]:ends[c][1]])
-		if len(name) > 40 || sign != '|' && (len(name) == 0 || countDigits(string(name)) > 2) {
-			if len(name) > 40 || countDigits(string(name)) > 2 {
+		if !headName(name) {
+			if sign != '|' || len(name) > 0 {
 				return 0
 			}
 			continue
@@ -125,6 +125,11 @@ func (s *scanner) table(from, to int, fresh bool) int {
 		i = end + 1
 	}
 	return min(i, len(t))
+}
+
+// headName reports what can be the name of a column: a few words.
+func headName(name []byte) bool {
+	return len(name) > 0 && len(name) <= 40 && bytes.Count(name, []byte(" ")) < 5 && countDigits(string(name)) <= 2 && !bytes.ContainsAny(name, "{}=;<>*@\"") && !bytes.Contains(name, []byte("//"))
 }
 
 // cell looks at one cell with the evidence of its column.
