@@ -1,0 +1,34 @@
+#!/bin/sh
+# Builds every guest from source, bakes it, and compares with what is committed:
+# build.sh [--write]
+#
+# Needs a Debian machine, root (the compilers come from its archive) and Go. The
+# recipes work in $WORK (default: work/ at the root of the repository). With
+# --write what was built takes the place of what is committed.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/.." && pwd)
+export WORK="${WORK:-$root/work}"
+compare=-compare
+case ${1-} in
+"") ;;
+--write) compare= ;;
+*) echo "usage: build.sh [--write]" >&2; exit 2 ;;
+esac
+cd "$root"
+go build -o "$WORK/bake" ./wasm-modules/bake
+
+status=0
+# bake NAME [ARGUMENTS]: the guest's own recipe has left its raw module behind.
+bake() {
+  name=$1; shift
+  "$WORK/bake" -guest "$name" -raw "$WORK/$name/$name.wasm" "$@" $compare || status=1
+}
+
+"$here/quickjs/build.sh"
+bake quickjs
+"$here/cpython/build.sh"
+bake cpython -library "$WORK/cpython/python313.zip"
+"$here/esbuild/build.sh"
+bake esbuild
+exit $status
