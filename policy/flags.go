@@ -99,7 +99,7 @@ func FromFlags(f Flags) (*Policy, error) {
 // parseAllowNet reads HOST, HOST:PORT or an address with or without one.
 func parseAllowNet(text string) (NetRule, error) {
 	host, port := text, ""
-	if h, p, err := net.SplitHostPort(text); err == nil {
+	if h, p, err := net.SplitHostPort(text); err == nil && !strings.Contains(text, "://") {
 		host, port = h, p
 	}
 	r, err := newNetRule(host, "--allow-net "+clip(text))
