@@ -42,12 +42,13 @@ func (q *request) ask(ctx context.Context) error {
 	timeout := cmp.Or(q.decision.Timeout, approvals.Timeout, defaultAsking)
 	question := Question{
 		ID: "q_" + rand.Text()[:12], Run: r.info.ID, Tool: q.name, Message: clean(q.decision.Message, 2000), Rule: q.decision.Rule,
-		Actor: clean(r.actor.ID, 200), Intent: clean(r.facts.Intent, 500), Args: q.revealed, Shown: q.args.raw,
+		Actor: clean(r.actor.ID, 200), Intent: clean(r.facts.Intent, 500), Args: q.revealed,
 		Since: now, Expires: now.Add(timeout), Via: approvals.Via, Remember: approvals.Remember,
+		coveredMessage: r.covered(clean(q.decision.Message, 2000)), coveredArgs: q.args.raw,
 	}
 	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	r.noteAsked(question)
+	r.noteAsked(question.Covered())
 	defer r.forgetAsked(question.ID)
 	if q.flight.asking != nil {
 		q.flight.asking(true)

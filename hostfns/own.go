@@ -337,8 +337,6 @@ func (r *Run) noteAsked(q Question) {
 	if r.asked == nil {
 		r.asked = map[string]Question{}
 	}
-	q.Message = r.covered(q.Message)
-	q.Args = q.Shown
 	r.asked[q.ID] = q
 }
 

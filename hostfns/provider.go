@@ -131,7 +131,9 @@ type Asker interface {
 	Ask(ctx context.Context, q Question) (Reply, error)
 }
 
-// Question is one call that a person is asked about.
+// Question is one call that a person is asked about. Message and Args show
+// values, which only a person at the terminal or the socket may see; Covered
+// is for everybody else.
 type Question struct {
 	ID      string          `json:"id"`
 	Run     string          `json:"run"`
@@ -140,13 +142,21 @@ type Question struct {
 	Rule    string          `json:"rule,omitempty"`
 	Actor   string          `json:"actor,omitempty"`
 	Intent  string          `json:"intent,omitempty"`
-	Args    json.RawMessage `json:"args,omitempty"`  // revealed: for a person at the terminal or the socket only
-	Shown   json.RawMessage `json:"shown,omitempty"` // with tokens: for everything else
+	Args    json.RawMessage `json:"args,omitempty"`
 	Since   time.Time       `json:"since"`
 	Expires time.Time       `json:"expires"`
 	Via     []string        `json:"via,omitempty"` // who may be asked: terminal, mcp, socket
 	// Remember says how long an "always" holds: never, run or session.
 	Remember string `json:"remember,omitempty"`
+
+	coveredMessage string
+	coveredArgs    json.RawMessage
+}
+
+// Covered is the question with tokens in place of values.
+func (q Question) Covered() Question {
+	q.Message, q.Args = q.coveredMessage, q.coveredArgs
+	return q
 }
 
 // Reply is a person's answer.

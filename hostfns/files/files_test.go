@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/tetratelabs/wazero/experimental/sys"
@@ -205,7 +204,7 @@ func TestNoPathLeaves(t *testing.T) {
 		link(fmt.Sprintf("chain%d", i+1), fmt.Sprintf("%s/chain%d", d, i))
 		chain = "data/chain0"
 	}
-	if err := syscall.Mkfifo(d+"/pipe", 0o644); err != nil {
+	if err := makePipe(d + "/pipe"); err != nil {
 		t.Fatal(err)
 	}
 	sock, err := net.Listen("unix", w.top+"/data/sock")

@@ -1,0 +1,289 @@
+package approvals
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+)
+
+// message is what goes over the socket, one JSON line each way.
+type message struct {
+	Op     string `json:"op"` // list, approve, deny
+	ID     string `json:"id,omitempty"`
+	Always bool   `json:"always,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Who    string `json:"who,omitempty"`
+}
+
+type reply struct {
+	Questions []hostfns.Question `json:"questions,omitempty"`
+	Code      fault.Code         `json:"code,omitempty"`
+	Message   string             `json:"message,omitempty"`
+	Hint      string             `json:"hint,omitempty"`
+}
+
+const (
+	maxLine  = 64 << 10
+	maxReply = 16 << 20
+	patience = 5 * time.Second
+	suffix   = ".approvals"
+)
+
+// Listen lets questions be answered over a socket of its own in a folder, which
+// it makes for its owner alone. Close the result to end it.
+func (b *Broker) Listen(dir string) (io.Closer, error) {
+	if err := ownFolder(dir); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, fmt.Sprintf("%d-%s%s", os.Getpid(), randomName(), suffix))
+	if len(path) > 100 {
+		return nil, fault.New(fault.UsageConfig, "the path of the socket is too long: %s", path).WithHint("set XDG_RUNTIME_DIR to a shorter folder")
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fault.New(fault.UsageConfig, "open the socket for approvals: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = l.Close()
+		return nil, fault.New(fault.UsageConfig, "close the socket to others: %w", err)
+	}
+	s := &server{broker: b, listener: l, conns: map[net.Conn]bool{}}
+	b.mu.Lock()
+	b.sockets++
+	b.mu.Unlock()
+	s.wg.Add(1)
+	go s.serve()
+	return s, nil
+}
+
+// ownFolder makes a folder that nobody else can enter, or makes sure of it.
+func ownFolder(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fault.New(fault.UsageConfig, "make the folder of the socket: %w", err)
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return fault.New(fault.UsageConfig, "look at the folder of the socket: %w", err)
+	}
+	if !info.IsDir() || !ownedByMe(info) {
+		return fault.New(fault.UsageConfig, "the folder of the socket is not yours: %s", dir)
+	}
+	if info.Mode().Perm()&0o077 != 0 && !lax {
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return fault.New(fault.UsageConfig, "close the folder of the socket to others: %w", err)
+		}
+	}
+	return nil
+}
+
+type server struct {
+	broker   *Broker
+	listener net.Listener
+	wg       sync.WaitGroup
+	once     sync.Once
+
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+}
+
+// Close ends the socket and every conversation over it.
+func (s *server) Close() error {
+	var err error
+	s.once.Do(func() {
+		s.broker.mu.Lock()
+		s.broker.sockets--
+		s.broker.mu.Unlock()
+		err = s.listener.Close()
+		s.mu.Lock()
+		for c := range s.conns {
+			_ = c.Close()
+		}
+		s.mu.Unlock()
+		s.wg.Wait()
+	})
+	return err
+}
+
+func (s *server) serve() {
+	defer s.wg.Done()
+	for {
+		c, err := s.listener.Accept()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		s.mu.Lock()
+		full := len(s.conns) >= 32
+		if !full {
+			s.conns[c] = true
+		}
+		s.mu.Unlock()
+		if full || !peerIsMe(c) {
+			_ = c.Close()
+			s.mu.Lock()
+			delete(s.conns, c)
+			s.mu.Unlock()
+			continue
+		}
+		s.wg.Add(1)
+		go s.talk(c)
+	}
+}
+
+// talk answers one message.
+func (s *server) talk(c net.Conn) {
+	defer s.wg.Done()
+	defer func() {
+		_ = c.Close()
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+	}()
+	_ = c.SetDeadline(time.Now().Add(patience))
+	line, err := bufio.NewReader(io.LimitReader(c, maxLine)).ReadBytes('\n')
+	if err != nil {
+		return
+	}
+	var m message
+	var out reply
+	if json.Unmarshal(line, &m) != nil {
+		err = fault.New(fault.UsageFlag, "the message cannot be read")
+	} else {
+		out, err = s.broker.handle(m)
+	}
+	if err != nil {
+		out = reply{Code: fault.CodeOf(err), Message: err.Error(), Hint: fault.HintOf(err)}
+	}
+	_ = json.NewEncoder(c).Encode(out)
+}
+
+func (b *Broker) handle(m message) (reply, error) {
+	switch m.Op {
+	case "list":
+		return reply{Questions: b.List()}, nil
+	case "approve", "deny":
+		return reply{}, b.Answer(m.ID, hostfns.Reply{
+			Approved: m.Op == "approve", Always: m.Always && m.Op == "approve", By: Socket, Who: clipped(m.Who), Reason: Visible(m.Reason, false),
+		})
+	}
+	return reply{}, fault.New(fault.UsageFlag, "there is no operation %s", clipped(m.Op))
+}
+
+// Pending lists the open questions of every running wexec of this user, whose
+// sockets are in a folder.
+func Pending(ctx context.Context, dir string) ([]hostfns.Question, error) {
+	var all []hostfns.Question
+	err := each(ctx, dir, func(r reply, _ string) bool { all = append(all, r.Questions...); return true })
+	return all, err
+}
+
+// Decide answers a question of any running wexec of this user. An id may be
+// shortened as long as it names one.
+func Decide(ctx context.Context, dir, id string, r hostfns.Reply) error {
+	type hit struct{ path, id string }
+	var hits []hit
+	err := each(ctx, dir, func(list reply, path string) bool {
+		for _, q := range list.Questions {
+			if id != "" && (q.ID == id || strings.HasPrefix(q.ID, id)) {
+				hits = append(hits, hit{path, q.ID})
+			}
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	switch len(hits) {
+	case 0:
+		return fault.New(fault.UsageFlag, "there is no open question %s", clipped(id)).WithHint("wexec approvals list shows what is open")
+	case 1:
+	default:
+		return fault.New(fault.UsageFlag, "%s names %d questions", clipped(id), len(hits)).WithHint("give more of the id")
+	}
+	m := message{Op: "deny", ID: hits[0].id, Reason: r.Reason, Who: r.Who}
+	if r.Approved {
+		m.Op, m.Always = "approve", r.Always
+	}
+	out, err := send(ctx, hits[0].path, m)
+	if err != nil {
+		return err
+	}
+	if out.Code != "" {
+		e := fault.New(out.Code, "%s", Visible(out.Message, false))
+		if out.Hint != "" {
+			e = e.WithHint("%s", Visible(out.Hint, false))
+		}
+		return e
+	}
+	return nil
+}
+
+// each asks every socket of a folder for its questions. One that nobody
+// listens to any more is removed.
+func each(ctx context.Context, dir string, f func(reply, string) bool) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fault.New(fault.UsageConfig, "look for sockets: %w", err)
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), suffix) {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode()&fs.ModeSocket == 0 || !ownedByMe(info) {
+			continue
+		}
+		out, err := send(ctx, path, message{Op: "list"})
+		if err != nil {
+			if refused(err) {
+				_ = os.Remove(path)
+			}
+			continue
+		}
+		if !f(out, path) {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+func send(ctx context.Context, path string, m message) (reply, error) {
+	d := net.Dialer{Timeout: patience}
+	c, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return reply{}, err
+	}
+	defer c.Close()
+	if !peerIsMe(c) {
+		return reply{}, fault.New(fault.UsageConfig, "somebody else listens to %s", path)
+	}
+	_ = c.SetDeadline(time.Now().Add(patience))
+	if err := json.NewEncoder(c).Encode(m); err != nil {
+		return reply{}, fault.New(fault.UpstreamUnavailable, "the running wexec does not answer: %w", err)
+	}
+	var out reply
+	if err := json.NewDecoder(io.LimitReader(c, maxReply)).Decode(&out); err != nil {
+		return reply{}, fault.New(fault.UpstreamUnavailable, "the running wexec does not answer: %w", err)
+	}
+	return out, nil
+}
