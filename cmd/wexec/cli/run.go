@@ -67,20 +67,62 @@ func (d *door) run(ctx *cli.Context) error {
 	if err != nil {
 		return d.failed(ctx, err)
 	}
-	defer host.Close()
+	defer func() { _ = host.Close() }()
+	if ctx.Bool("watch") {
+		return d.watch(ctx, host, req)
+	}
 	return d.once(ctx, host, req)
+}
+
+// watch runs a file, and runs it again whenever it changes, until interrupted.
+func (d *door) watch(ctx *cli.Context, host *config.Host, req engine.Request) error {
+	if req.Root == "" {
+		return fault.New(fault.UsageFlag, "--watch needs a file")
+	}
+	path := d.path(filepath.FromSlash(req.File))
+	var seen time.Time
+	for {
+		info, err := os.Stat(path)
+		if err == nil && !info.ModTime().Equal(seen) {
+			seen = info.ModTime()
+			data, err := readBounded(path)
+			if err != nil {
+				return err
+			}
+			req.Code, req.Stdin = string(data), nil
+			if err := d.once(ctx, host, req); err != nil {
+				d.voice.note("%s: waiting for a change", req.File)
+			}
+		}
+		select {
+		case <-ctx.Context.Done():
+			return said(fault.ClassCancelled.Exit())
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }
 
 // once runs a request and shows its result.
 func (d *door) once(ctx *cli.Context, host *config.Host, req engine.Request) error {
 	plain := !ctx.Bool("json") && !ctx.Bool("jsonl")
+	var line *progress
+	var picture *timeline
 	if plain {
+		line = newProgress(d.voice)
 		req.Output = engine.Output{Stdout: d.inv.Stdout, Stderr: d.inv.Stderr}
 	}
-	if ctx.Bool("jsonl") {
-		req.Progress = func(e engine.Event) { _ = d.printLine(e) }
+	if ctx.IsSet("timeline") {
+		picture = newTimeline()
+	}
+	req.Progress = func(e engine.Event) {
+		line.event(e)
+		picture.event(e)
+		if ctx.Bool("jsonl") {
+			_ = d.printLine(e)
+		}
 	}
 	res, err := host.Engine.Run(ctx.Context, req)
+	line.end()
 	switch {
 	case ctx.Bool("json"):
 		if werr := d.printJSON(res); werr != nil {
@@ -101,7 +143,28 @@ func (d *door) once(ctx *cli.Context, host *config.Host, req engine.Request) err
 	if ctx.Bool("stats") {
 		d.stats(res)
 	}
+	if picture != nil {
+		if werr := os.WriteFile(d.path(ctx.String("timeline")), picture.svg(res), 0o644); werr != nil {
+			return fault.New(fault.UsageFile, "draw the timeline: %w", werr)
+		}
+	}
+	if ctx.Bool("dry-run") && plain {
+		d.dryRun(res)
+	}
 	return exitOf(res, err)
+}
+
+// dryRun lists the calls a program would make, as far as it could go on.
+func (d *door) dryRun(res *engine.Result) {
+	for i, c := range res.Calls {
+		d.voice.say("%3d  %-5s %s  %s", i+1, c.Decision, c.Tool, d.voice.paint("2", c.Rule))
+	}
+	switch {
+	case res.Error != nil:
+		d.voice.note("the list ends here: with null for an answer the program cannot go on")
+	case len(res.Calls) == 0:
+		d.voice.note("the program calls no tool")
+	}
 }
 
 // exitOf is the exit status of a run. It does not depend on how the result is
