@@ -1,0 +1,595 @@
+package hostfns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
+)
+
+// rude is a provider that does what it is told to, however rude.
+type rude struct {
+	tools []catalogue.Tool
+	list  func(ctx context.Context) ([]catalogue.Tool, error)
+	call  func(ctx context.Context, c Call) (Answer, error)
+	calls atomic.Int64
+
+	mu      sync.Mutex
+	changed func(string)
+}
+
+func (p *rude) Servers() []string {
+	if len(p.tools) > 0 {
+		return []string{p.tools[0].Server}
+	}
+	return []string{"rude"}
+}
+func (p *rude) Tools(ctx context.Context, _ string) ([]catalogue.Tool, error) {
+	if p.list != nil {
+		return p.list(ctx)
+	}
+	return p.tools, nil
+}
+func (p *rude) Call(ctx context.Context, c Call) (Answer, error) {
+	p.calls.Add(1)
+	return p.call(ctx, c)
+}
+func (p *rude) Watch(f func(string)) func() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.changed = f
+	return func() {}
+}
+func (p *rude) Close() error { return nil }
+
+func tool(id, schema string) catalogue.Tool {
+	server, name, _ := strings.Cut(id, ".")
+	return catalogue.Tool{Server: server, Name: name, InputSchema: json.RawMessage(schema)}
+}
+
+// echo answers with the arguments it was given.
+func echo(_ context.Context, c Call) (Answer, error) { return Answer{Data: c.Args}, nil }
+
+const commits = `{"type":"object","properties":{"owner":{"type":"string"},"per_page":{"type":"integer","default":30,"maximum":100},
+	"state":{"enum":["open","closed"]}},"required":["owner"]}`
+
+func TestArgumentsAreCheckedNamedAndFilledIn(t *testing.T) {
+	p := &rude{tools: []catalogue.Tool{tool("gh.list", commits)}, call: echo}
+	r := newRun(t, mustPolicy(t, allowAll), audit.None(), p)
+	for in, want := range map[string]string{
+		`{"owner":"a"}`:                        `{"owner":"a","per_page":30}`,
+		`["a"]`:                                `{"owner":"a","per_page":30}`,
+		`["a", 5, "open"]`:                     `{"owner":"a","per_page":5,"state":"open"}`,
+		` { "owner" : "a" , "per_page" : 7 } `: ` { "owner" : "a" , "per_page" : 7 } `,
+		`{"owner":"a","big":12345678901234567890123}`: `{"owner":"a","big":12345678901234567890123,"per_page":30}`,
+		`{"owner":"\ud800x"}`:                         `{"owner":"�x","per_page":30}`,
+	} {
+		a, err := r.Call(t.Context(), "gh.list", []byte(in))
+		if err != nil || string(a.Data) != want {
+			t.Errorf("%s: %s %v", in, a.Data, err)
+		}
+	}
+	for in, want := range map[string]string{
+		`{}`:                             `args: "owner" is missing`,
+		`{"owner":1}`:                    "args.owner: expected a string, got an integer",
+		`{"owner":"a","per_page":101}`:   "args.per_page: expected at most 100",
+		`{"owner":"a","perPage":5}`:      "args.perPage: there is no argument of that name",
+		`{"ownr":"a"}`:                   "args.ownr: there is no argument of that name",
+		`{"owner":"a","state":"opened"}`: `allowed: "open", "closed"`,
+		`["a",1,"open",4]`:               "4 arguments by position, but the tool has 3",
+		`{"owner":"a","owner":"b"}`:      "a name stands twice",
+		`"a"`:                            "an object by keyword or a list by position",
+		`{"owner":"a"} x`:                "something follows",
+		`{"owner":"a"`:                   "ends too early",
+		"{\"owner\":\"\xff\"}":           "not valid UTF-8",
+		`{"owner":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`: "nested deeper",
+		`{"owner":"a","per_page":1e999}`:                                        "too large",
+	} {
+		_, err := r.Call(t.Context(), "gh.list", []byte(in))
+		f := wantCode(t, err, fault.ToolInvalidArgs)
+		if !strings.Contains(f.Message, want) || f.Tool != "gh.list" {
+			t.Errorf("%.60s: %+v", in, f)
+		}
+	}
+	_, err := r.Call(t.Context(), "gh.list", []byte(`{"owner":"a","perPage":5}`))
+	if f := wantCode(t, err, fault.ToolInvalidArgs); f.Hint != "did you mean per_page?" {
+		t.Errorf("hint %q", f.Hint)
+	}
+	_, err = r.Call(t.Context(), "gh.list", []byte(`{}`))
+	if f := wantCode(t, err, fault.ToolInvalidArgs); f.Hint != "gh.list takes owner, per_page?, state?" {
+		t.Errorf("hint %q", f.Hint)
+	}
+}
+
+func TestARefusedCallNeverReachesTheTool(t *testing.T) {
+	p := &rude{tools: []catalogue.Tool{tool("gh.list", commits), tool("gh.drop", `{}`)}, call: echo}
+	var sink audit.Memory
+	r := newRun(t, mustPolicy(t, "version: 1\ntools:\n  deny: [gh.drop]\n  allow: ['gh.*']\n  ask: []\n"), &sink, p)
+	_, err := r.Call(t.Context(), "gh.list", []byte(`{}`))
+	wantCode(t, err, fault.ToolInvalidArgs)
+	_, err = r.Call(t.Context(), "gh.drop", []byte(`{}`))
+	f := wantCode(t, err, fault.DeniedTool)
+	if f.Rule == "" || !strings.HasPrefix(f.Rule, "policy.yaml:") {
+		t.Errorf("the rule is %q", f.Rule)
+	}
+	if p.calls.Load() != 0 {
+		t.Fatal("the tool was called")
+	}
+	events := sink.Events()
+	if d := events[1].Decision; d == nil || d.Kind != "schema" || d.Code != string(fault.ToolInvalidArgs) {
+		t.Errorf("recorded %+v", events[1])
+	}
+	if c := events[len(events)-1].Call; c == nil || c.OK || c.Code != string(fault.DeniedTool) {
+		t.Errorf("recorded %+v", events[len(events)-1])
+	}
+}
+
+func TestRuleLimitsAreExactUnderParallelCalls(t *testing.T) {
+	p := &rude{tools: []catalogue.Tool{tool("a.x", `{}`), tool("a.y", `{}`), tool("a.z", `{}`)}, call: func(context.Context, Call) (Answer, error) {
+		time.Sleep(100 * time.Microsecond)
+		return Answer{Data: []byte("1")}, nil
+	}}
+	pol := mustPolicy(t, `version: 1
+pii: {mode: off}
+tools:
+  allow:
+    - {tool: a.x, limits: {calls: 20}}
+    - {tool: a.y, limits: {rate: 10/h}}
+    - {tool: a.z, when: '!("a.z" in calls) || calls["a.z"] < 7'}
+limits: {tool_calls: 1000}
+`)
+	table, err := NewTable(pol, audit.None(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hammer := func(r *Run, name string, n int) (ok int) {
+		var good, bad atomic.Int64
+		var wg sync.WaitGroup
+		for range 16 {
+			wg.Go(func() {
+				for range n {
+					_, err := r.Call(t.Context(), name, nil)
+					switch {
+					case err == nil:
+						good.Add(1)
+					case fault.CodeOf(err) == fault.DeniedTool:
+						bad.Add(1)
+					default:
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if good.Load()+bad.Load() != int64(16*n) {
+			t.Errorf("%d and %d", good.Load(), bad.Load())
+		}
+		return int(good.Load())
+	}
+	r := openRun(t, table, RunInfo{})
+	if got := hammer(r, "a.x", 10); got != 20 {
+		t.Errorf("calls: %d passed", got)
+	}
+	if got := hammer(r, "a.y", 5); got != 10 {
+		t.Errorf("rate: %d passed", got)
+	}
+	if got := hammer(r, "a.z", 5); got != 7 {
+		t.Errorf("condition: %d passed", got)
+	}
+	// The number of calls is the run's, the rate the table's.
+	other := openRun(t, table, RunInfo{ID: "other"})
+	if got := hammer(other, "a.x", 10); got != 20 {
+		t.Errorf("calls in another run: %d passed", got)
+	}
+	if got := hammer(other, "a.y", 5); got != 0 {
+		t.Errorf("rate in another run: %d passed", got)
+	}
+	// A session counts on.
+	s := &Session{}
+	if got := hammer(openRun(t, table, RunInfo{ID: "s1", Session: s}), "a.x", 1); got != 16 {
+		t.Errorf("session: %d passed", got)
+	}
+	if got := hammer(openRun(t, table, RunInfo{ID: "s2", Session: s}), "a.x", 1); got != 4 {
+		t.Errorf("session, second run: %d passed", got)
+	}
+}
+
+func TestBudgetsEndTheRun(t *testing.T) {
+	p := &rude{tools: []catalogue.Tool{tool("a.x", `{}`)}, call: func(context.Context, Call) (Answer, error) {
+		return Answer{Kind: Text, Data: make([]byte, 1000)}, nil
+	}}
+	table, err := NewTable(mustPolicy(t, allowAll), audit.None(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := openRun(t, table, RunInfo{Limits: policy.Limits{ToolCalls: 50}})
+	var passed atomic.Int64
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for range 20 {
+				if _, err := r.Call(t.Context(), "a.x", nil); err == nil {
+					passed.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if passed.Load() > 50 || p.calls.Load() > 50 {
+		t.Fatalf("%d passed", passed.Load())
+	}
+	wantCode(t, r.Err(), fault.LimitToolCalls)
+
+	r = openRun(t, table, RunInfo{ID: "bytes", Limits: policy.Limits{HostBytes: 2500}})
+	for range 2 {
+		if _, err := r.Call(t.Context(), "a.x", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = r.Call(t.Context(), "a.x", nil)
+	var f *Failure
+	if errors.As(err, &f) {
+		t.Fatal("the program could catch it")
+	}
+	wantCode(t, err, fault.LimitHostBytes)
+	wantCode(t, r.Err(), fault.LimitHostBytes)
+}
+
+func TestARudeProviderEndsInACode(t *testing.T) {
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
+	for name, c := range map[string]struct {
+		call func(context.Context, Call) (Answer, error)
+		code fault.Code
+	}{
+		"panics":          {func(context.Context, Call) (Answer, error) { panic("boom") }, fault.ToolFailed},
+		"panics with nil": {func(context.Context, Call) (Answer, error) { var m map[string]int; m["x"] = 1; return Answer{}, nil }, fault.ToolFailed},
+		"hangs":           {func(context.Context, Call) (Answer, error) { <-hang; return Answer{}, nil }, fault.ToolTimeout},
+		"no json":         {func(context.Context, Call) (Answer, error) { return Answer{Data: []byte("{")}, nil }, fault.ToolFailed},
+		"unknown kind":    {func(context.Context, Call) (Answer, error) { return Answer{Kind: 77}, nil }, fault.ToolFailed},
+		"claims an error": {func(context.Context, Call) (Answer, error) { return Answer{Kind: Error, Data: []byte("{}")}, nil }, fault.ToolFailed},
+		"plain error":     {func(context.Context, Call) (Answer, error) { return Answer{}, errors.New("no luck") }, fault.ToolFailed},
+		"its own code": {func(context.Context, Call) (Answer, error) {
+			return Answer{}, fault.New(fault.UpstreamUnavailable, "gone")
+		}, fault.UpstreamUnavailable},
+		"an internal code": {func(context.Context, Call) (Answer, error) { return Answer{}, fault.New(fault.Internal, "x") }, fault.ToolFailed},
+		"a cancelled code": {func(context.Context, Call) (Answer, error) { return Answer{}, context.Canceled }, fault.ToolFailed},
+		"a usage code":     {func(context.Context, Call) (Answer, error) { return Answer{}, fault.New(fault.UsageConfig, "x") }, fault.ToolFailed},
+		"too much":         {func(context.Context, Call) (Answer, error) { return Answer{Kind: Text, Data: make([]byte, 5000)}, nil }, fault.ToolTooLarge},
+	} {
+		p := &rude{tools: []catalogue.Tool{tool("a.x", `{"properties":{"page":{},"other":{}}}`)}, call: c.call}
+		r := newRun(t, mustPolicy(t, "version: 1\npii: {mode: off}\ntools:\n  allow:\n    - {tool: a.x, limits: {timeout: 30ms, result: 4096}}\n"), audit.None(), p)
+		start := time.Now()
+		_, err := r.Call(t.Context(), "a.x", nil)
+		if f := wantCode(t, err, c.code); f == nil || r.Err() != nil {
+			t.Errorf("%s: %v ends the run", name, err)
+		} else if c.code == fault.ToolTooLarge && (f.Hint != "ask for less at once with page" || !strings.Contains(f.Message, "5000 bytes")) {
+			t.Errorf("%s: %+v", name, f)
+		}
+		if time.Since(start) > time.Second {
+			t.Errorf("%s took %s", name, time.Since(start))
+		}
+	}
+}
+
+func TestWhatAToolSaysIsCleaned(t *testing.T) {
+	p := &rude{tools: []catalogue.Tool{tool("a.x", `{}`)}, call: func(context.Context, Call) (Answer, error) {
+		return Answer{}, errors.New("\x1b[31mred\x00\u202e" + strings.Repeat("x", 100_000) + "\xff")
+	}}
+	r := newRun(t, mustPolicy(t, allowAll), audit.None(), p)
+	_, err := r.Call(t.Context(), "a.x", nil)
+	f := wantCode(t, err, fault.ToolFailed)
+	if strings.ContainsAny(f.Message, "\x1b\x00\u202e\xff") || len(f.Message) > maxMessage+10 {
+		t.Fatalf("%.50q of %d bytes", f.Message, len(f.Message))
+	}
+}
+
+func TestAServerIsStartedOnlyWhenItIsNamed(t *testing.T) {
+	var started []string
+	var mu sync.Mutex
+	server := func(name string) Provider {
+		return &rude{tools: []catalogue.Tool{{Server: name, Name: "do_it"}}, call: echo, list: func(context.Context) ([]catalogue.Tool, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			started = append(started, name)
+			return []catalogue.Tool{{Server: name, Name: "do_it"}, {Server: "other", Name: "stolen"}, {Name: ""}, {Server: name, Name: "do_it", Description: "twice"}}, nil
+		}}
+	}
+	r := newRun(t, mustPolicy(t, allowAll), audit.None(), server("one"), server("my-two"), server("a.b"))
+	for _, name := range []string{"my-two.do_it", "my_two.doIt", "myTwo.do_it", "mcp__my-two__do_it", "tools.my_two.do_it"} {
+		if _, err := r.Call(t.Context(), name, nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := r.Call(t.Context(), "a.b.do_it", nil); err != nil {
+		t.Error(err)
+	}
+	if !slices.Equal(started, []string{"my-two", "a.b"}) {
+		t.Errorf("started %v", started)
+	}
+	_, err := r.Call(t.Context(), "my_two.stolen", nil)
+	wantCode(t, err, fault.ToolUnknown)
+	_, err = r.Call(t.Context(), "my_to.do_it", nil)
+	if f := wantCode(t, err, fault.ToolUnknown); !strings.Contains(f.Hint, "my_two") {
+		t.Errorf("hint %q", f.Hint)
+	}
+}
+
+func TestABrokenServerCostsItsOwnTools(t *testing.T) {
+	broken := &rude{tools: []catalogue.Tool{tool("bad.x", `{}`)}, list: func(context.Context) ([]catalogue.Tool, error) { panic("boom") }}
+	slow := &rude{tools: []catalogue.Tool{tool("slow.x", `{}`)}, list: func(ctx context.Context) ([]catalogue.Tool, error) { select {} }}
+	table, err := NewTable(mustPolicy(t, allowAll), audit.None(), broken, slow, Func("math.add", add))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.With(Options{Listing: 30 * time.Millisecond})
+	r := openRun(t, table, RunInfo{})
+	if _, err := r.Call(t.Context(), "math.add", []byte(`[1,2]`)); err != nil {
+		t.Error(err)
+	}
+	_, err = r.Call(t.Context(), "bad.x", nil)
+	wantCode(t, err, fault.UpstreamUnavailable)
+	_, err = r.Call(t.Context(), "slow.x", nil)
+	wantCode(t, err, fault.UpstreamUnavailable)
+	c, errs := table.Catalogue(t.Context())
+	if len(c.Tools()) != 1 || len(errs) != 2 {
+		t.Errorf("%v %v", c.Tools(), errs)
+	}
+}
+
+func TestToolsThatChangedAreListedAnew(t *testing.T) {
+	p := &rude{tools: []catalogue.Tool{tool("a.x", `{}`)}, call: echo}
+	table, err := NewTable(mustPolicy(t, allowAll), audit.None(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := openRun(t, table, RunInfo{})
+	if _, err := r.Call(t.Context(), "a.x", nil); err != nil {
+		t.Fatal(err)
+	}
+	before := func() string { table.Catalogue(t.Context()); return table.Digest() }()
+	p.tools = []catalogue.Tool{tool("a.y", `{}`)}
+	p.changed("a")
+	_, err = r.Call(t.Context(), "a.x", nil)
+	wantCode(t, err, fault.ToolUnknown)
+	if _, err := r.Call(t.Context(), "a.y", nil); err != nil {
+		t.Fatal(err)
+	}
+	table.Catalogue(t.Context())
+	if table.Digest() == before {
+		t.Error("the digest stays")
+	}
+}
+
+func TestASchemaThatCannotBeUsedCostsItsCheckOnly(t *testing.T) {
+	p := &rude{tools: []catalogue.Tool{tool("a.foreign", `{"$schema":"urn:mine","required":["x"]}`), tool("a.cyclic", `{"$ref":"#"}`),
+		tool("a.ecma", `{"properties":{"n":{"type":"string","pattern":"^(?=x)"}}}`)}, call: echo}
+	table, err := NewTable(mustPolicy(t, allowAll), audit.None(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := openRun(t, table, RunInfo{})
+	for _, name := range []string{"a.foreign", "a.cyclic", "a.ecma"} {
+		if _, err := r.Call(t.Context(), name, []byte(`{"n":"y"}`)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	c, _ := table.Catalogue(t.Context())
+	for _, name := range []string{"a.foreign", "a.ecma"} {
+		if tl, _ := c.Lookup(name); tl.Warning == "" {
+			t.Errorf("%s has no warning", name)
+		}
+	}
+	if w := r.Summary().Warnings; len(w) == 0 {
+		t.Error("nothing is said of the check that was given up")
+	}
+}
+
+func TestArgumentsThatASecretFillsAreTheHostsAlone(t *testing.T) {
+	var got string
+	p := &rude{tools: []catalogue.Tool{tool("crm.get", `{"properties":{"id":{"type":"integer"},"tenant":{"type":"string","minLength":3}},"required":["id","tenant"],"additionalProperties":false}`)},
+		call: func(_ context.Context, c Call) (Answer, error) {
+			got = string(c.Args)
+			return Answer{Data: []byte(`{"you":"sent t0p-s3cret","id":1}`)}, nil
+		}}
+	pol := mustPolicy(t, "version: 1\npii: {mode: off}\ntools: {allow: ['crm.*']}\naudit: {code: full, inputs: full, outputs: full}\nsecrets:\n  - {name: TENANT, from: 'env:TENANT', to: ['crm.*'], as: 'arg:tenant'}\n")
+	var sink audit.Memory
+	table, err := NewTable(pol, &sink, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.With(Options{Secrets: func(_ context.Context, from string) (string, error) {
+		if from != "env:TENANT" {
+			return "", errors.New("unknown")
+		}
+		return "t0p-s3cret", nil
+	}})
+	r := openRun(t, table, RunInfo{})
+	for _, args := range []string{`{"id":1}`, `{"id":1,"tenant":"mine"}`, `[1]`} {
+		a, err := r.Call(t.Context(), "crm.get", []byte(args))
+		if err != nil {
+			t.Fatal(args, err)
+		}
+		if got != `{"id":1,"tenant":"t0p-s3cret"}` {
+			t.Errorf("%s: the tool got %s", args, got)
+		}
+		if string(a.Data) != `{"you":"sent [secret TENANT]","id":1}` {
+			t.Errorf("the program got %s", a.Data)
+		}
+	}
+	for _, e := range sink.Events() {
+		if b, _ := json.Marshal(e); strings.Contains(string(b), "t0p-s3cret") {
+			t.Errorf("the record has the secret: %s", b)
+		}
+	}
+	table.With(Options{})
+	_, err = r.Call(t.Context(), "crm.get", []byte(`{"id":1}`))
+	wantCode(t, err, fault.ToolFailed)
+}
+
+func TestADryRunDecidesAndCallsNothing(t *testing.T) {
+	p := &rude{tools: []catalogue.Tool{tool("a.x", `{}`), tool("a.y", `{}`)}, call: echo}
+	table, err := NewTable(mustPolicy(t, "version: 1\ntools:\n  allow: [a.x]\n  ask: [a.y]\n"), audit.None(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := openRun(t, table, RunInfo{DryRun: true})
+	for _, name := range []string{"a.x", "a.y"} {
+		a, err := r.Call(t.Context(), name, nil)
+		if err != nil || string(a.Data) != "null" {
+			t.Fatal(name, string(a.Data), err)
+		}
+	}
+	if p.calls.Load() != 0 {
+		t.Fatal("a tool was called")
+	}
+	var got []string
+	for _, c := range r.Summary().Calls {
+		got = append(got, c.Tool+" "+c.Decision)
+	}
+	if !slices.Equal(got, []string{"a.x allow", "a.y ask"}) {
+		t.Fatalf("listed %v", got)
+	}
+}
+
+func TestCachingTakesTheShortestOfTheCalls(t *testing.T) {
+	p := &rude{tools: []catalogue.Tool{tool("a.x", `{}`), tool("a.y", `{}`), tool("a.z", `{}`)}, call: echo}
+	table, err := NewTable(mustPolicy(t, "version: 1\npii: {mode: off}\ntools:\n  allow:\n    - {tool: a.x, cache: 10m}\n    - {tool: a.y, cache: 1m}\n    - a.z\n"), audit.None(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := openRun(t, table, RunInfo{})
+	for _, c := range []struct {
+		name string
+		want time.Duration
+	}{{"", -1}, {"a.x", 10 * time.Minute}, {"a.y", time.Minute}, {"a.z", 0}, {"a.x", 0}} {
+		if c.name != "" {
+			if _, err := r.Call(t.Context(), c.name, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := r.Summary().Cacheable; got != c.want {
+			t.Errorf("after %s: %s", c.name, got)
+		}
+	}
+}
+
+func TestSearchAndNamesLeaveOutWhatIsDenied(t *testing.T) {
+	p := &rude{tools: []catalogue.Tool{{Server: "gh", Name: "list_commits", Description: "list commits"}, {Server: "gh", Name: "delete_repo", Description: "delete a repository of commits"}}, call: echo}
+	r := newRun(t, mustPolicy(t, "version: 1\npii: {mode: off}\ntools:\n  deny: ['gh.delete_*']\n  allow: ['gh.*']\n"), audit.None(), p)
+	own := func(name, args string) string {
+		t.Helper()
+		a, err := r.Call(t.Context(), name, []byte(args))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		return string(a.Data)
+	}
+	if got := own("wexec:names", `{"server":"gh"}`); got != `["list_commits"]` {
+		t.Error(got)
+	}
+	if got := own("wexec:names", `{}`); got != `["gh"]` {
+		t.Error(got)
+	}
+	var found catalogue.Found
+	if err := json.Unmarshal([]byte(own("wexec:search", `{"query":"commits"}`)), &found); err != nil || found.Total != 1 || found.Tools[0].Name != "gh.list_commits" || found.Tools[0].Decision != "allow" {
+		t.Errorf("%+v %v", found, err)
+	}
+	if got := own("wexec:describe", `{"name":"gh.listCommits"}`); !strings.Contains(got, "list_commits") {
+		t.Error(got)
+	}
+	_, err := r.Call(t.Context(), "wexec:describe", []byte(`{"name":"gh.delete_repo"}`))
+	wantCode(t, err, fault.ToolUnknown)
+	_, err = r.Call(t.Context(), "wexec:explode", []byte(`{}`))
+	wantCode(t, err, fault.ToolUnknown)
+	_, err = r.Call(t.Context(), "gh.delete_repo", nil)
+	wantCode(t, err, fault.DeniedTool)
+}
+
+func TestOutputsThatBreakTheirSchemaAreAWarning(t *testing.T) {
+	tl := tool("a.x", `{}`)
+	tl.OutputSchema = json.RawMessage(`{"type":"object","required":["n"]}`)
+	r := newRun(t, mustPolicy(t, allowAll), audit.None(), &rude{tools: []catalogue.Tool{tl}, call: func(context.Context, Call) (Answer, error) { return Answer{Data: []byte(`{"m":1}`)}, nil }})
+	if _, err := r.Call(t.Context(), "a.x", nil); err != nil {
+		t.Fatal(err)
+	}
+	if w := r.Summary().Warnings; len(w) != 1 || !strings.Contains(w[0], `"n" is missing`) {
+		t.Fatalf("%q", w)
+	}
+}
+
+func TestReservedNamesBelongToOneProvider(t *testing.T) {
+	one := func() Provider { return &rude{tools: []catalogue.Tool{{Server: "wexec:fetch", Name: "x"}}} }
+	if _, err := NewTable(nil, audit.None(), one(), one()); fault.CodeOf(err) != fault.UsageConfig {
+		t.Fatal(err)
+	}
+	if _, err := NewTable(nil, audit.None(), nil); fault.CodeOf(err) != fault.UsageConfig {
+		t.Fatal(err)
+	}
+}
+
+// BenchmarkCallPath is one call of 100 bytes with policy and audit on.
+func BenchmarkCallPath(b *testing.B) {
+	for _, c := range []struct{ name, pii string }{{"pii-off", "pii: {mode: off}\n"}, {"pii-on", ""}} {
+		b.Run(c.name, func(b *testing.B) {
+			text := "version: 1\n" + c.pii + "limits: {tool_calls: 2000000000, host_bytes: 1000GiB}\ntools:\n  deny:\n    - {tool: '*.delete_*', when: 'run.trigger == \"schedule\"'}\n  allow:\n    - {tool: gh.list, when: 'args.owner.startsWith(\"o\")'}\n"
+			answer := []byte(`{"sha":"0123456789abcdef","message":"fix the parser so that it reads what it wrote","n":12345}`)
+			p := &rude{tools: []catalogue.Tool{tool("gh.list", commits)}, call: func(context.Context, Call) (Answer, error) { return Answer{Data: answer}, nil }}
+			log, err := audit.Open(b.TempDir(), audit.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			table, err := NewTable(mustPolicy(b, text), log, p)
+			if err != nil {
+				b.Fatal(err)
+			}
+			r, err := table.Open(b.Context(), RunInfo{ID: "bench"})
+			if err != nil {
+				b.Fatal(err)
+			}
+			args := []byte(`{"owner":"octocat-and-friends","per_page":50,"state":"open"}`)
+			c := NewCalls(r, CallsOptions{})
+			mem := append(heap("gh.list"), args...)
+			mem = append(mem, make([]byte, 4096)...)
+			b.ReportAllocs()
+			for b.Loop() {
+				id, err := c.Start(mem, 0, 7, 7, uint32(len(args)))
+				if err != nil {
+					b.Fatal(err)
+				}
+				if got, err := c.Wait(id, -1); err != nil || got != id {
+					b.Fatal(got, err)
+				}
+				size := c.Size(id)
+				if Kind(size>>32) != JSON {
+					b.Fatal(size)
+				}
+				if _, err := c.Read(mem, id, 200, uint32(size)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			c.Close()
+		})
+	}
+}
+
+func ExampleFunc() {
+	type in struct {
+		Name string `json:"name" jsonschema:"who to greet"`
+	}
+	greet := Func("host.greet", func(_ context.Context, in in) (string, error) { return "hello " + in.Name, nil }, Describe("greets somebody"))
+	tools, _ := greet.Tools(context.Background(), "host")
+	fmt.Println(tools[0].ID(), string(tools[0].InputSchema))
+	// Output: host.greet {"type":"object","properties":{"name":{"type":"string","description":"who to greet"}},"required":["name"],"additionalProperties":false}
+}
