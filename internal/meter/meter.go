@@ -49,6 +49,7 @@ package meter
 
 import "fmt"
 
+// Names in a metered module.
 const (
 	// RefillModule and RefillName are the default name of the imported
 	// function of a metered module, of type (i64) -> i64.
