@@ -86,6 +86,13 @@
       if (place.column > 0) outcome.column = place.column;
       const text = $.sourceLine(input, outcome.file, place.line);
       if (text !== undefined) outcome.text = text;
+      if (outcome.message === 'not a function' && text !== undefined && place.column > 1) {
+        const callee = /[\w$.\]?[)('"]*[\w$\])]$/.exec(text.slice(0, place.column - 1).replace(/\?\.$/, ''));
+        if (callee) {
+          outcome.message = `${callee[0]} is not a function`;
+          if (typeof error.stack === 'string') $.define(error, 'stack', error.stack.replace('not a function', () => outcome.message));
+        }
+      }
     }
     let stack = typeof error.stack === 'string' ? error.stack : '';
     for (let cause = error.cause, depth = 0; cause !== undefined && depth < 5; depth++) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -52,7 +53,8 @@ type host struct {
 	input  map[string]any
 	raw    []byte // where not nil: the input document as it is
 	handle func(name string, args []byte) answer
-	mounts map[string]string
+	files  map[string]string // below "/", for this run
+	stdin  string
 	seed   byte
 
 	outcome     int
@@ -74,17 +76,17 @@ type flight struct {
 	announced bool
 }
 
-type outcomeError_ struct {
+type failure struct {
 	Code, Name, Message, Hint, Tool, Rule, File, Text, Stack string
 	Line, Column                                             int
 }
 
-func (h *host) fault(t testing.TB) outcomeError_ {
+func (h *host) fault(t testing.TB) failure {
 	t.Helper()
 	if h.outcome != outcomeError {
 		t.Fatalf("outcome %d %s, want an error", h.outcome, h.document)
 	}
-	var e outcomeError_
+	var e failure
 	if err := json.Unmarshal(h.document, &e); err != nil {
 		t.Fatalf("error outcome %q: %v", h.document, err)
 	}
@@ -278,28 +280,73 @@ type guest struct {
 	h      *host
 }
 
-// newGuest starts an interpreter the way the baker does.
-func newGuest(t testing.TB, h *host) *guest {
+// image is the memory of an interpreter that has loaded its prelude.
+var image struct {
+	once sync.Once
+	data []byte
+}
+
+// prepare starts one interpreter the way the baker does and keeps its memory.
+func prepare(t testing.TB) []byte {
+	t.Helper()
+	image.once.Do(func() {
+		dir := t.TempDir()
+		if err := os.CopyFS(filepath.Join(dir, "prelude"), os.DirFS(".")); err != nil {
+			t.Fatal(err)
+		}
+		h := &host{calls: map[int64]*flight{}}
+		module := instantiate(t, h, dir, "_initialize")
+		result, err := module.ExportedFunction("guest_init").Call(withHost(h))
+		if err != nil || result[0] != 0 {
+			t.Fatalf("guest_init gave %v, %v\n%s", result, err, h.stderr.String())
+		}
+		all, _ := module.Memory().Read(0, module.Memory().Size())
+		image.data = bytes.Clone(all)
+	})
+	return image.data
+}
+
+func withHost(h *host) context.Context { return context.WithValue(context.Background(), hostKey{}, h) }
+
+func instantiate(t testing.TB, h *host, dir string, start ...string) api.Module {
 	t.Helper()
 	r, compiled := guestModule(t)
-	h.calls = map[int64]*flight{}
-	ctx := context.WithValue(context.Background(), hostKey{}, h)
-	files := wazero.NewFSConfig().WithReadOnlyDirMount(".", "/prelude")
-	for at, dir := range h.mounts {
-		files = files.WithDirMount(dir, at)
-	}
-	config := wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize").
-		WithStdout(&h.stdout).WithStderr(&h.stderr).WithFSConfig(files).
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions(start...).
+		WithStdin(strings.NewReader(h.stdin)).WithStdout(&h.stdout).WithStderr(&h.stderr).
+		WithFSConfig(wazero.NewFSConfig().WithDirMount(dir, "/")).
 		WithSysWalltime().WithSysNanotime().WithSysNanosleep().WithRandSource(seeded(h.seed))
-	module, err := r.InstantiateModule(ctx, compiled, config)
+	module, err := r.InstantiateModule(withHost(h), compiled, config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { module.Close(ctx) })
-	result, err := module.ExportedFunction("guest_init").Call(ctx)
-	if err != nil || result[0] != 0 {
-		t.Fatalf("guest_init gave %v, %v\n%s", result, err, h.stderr.String())
+	t.Cleanup(func() { module.Close(withHost(h)) })
+	return module
+}
+
+// newGuest restores an interpreter from the image.
+func newGuest(t testing.TB, h *host) *guest {
+	t.Helper()
+	data := prepare(t)
+	h.calls = map[int64]*flight{}
+	dir := t.TempDir()
+	for name, text := range h.files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
+	if err := os.MkdirAll(filepath.Join(dir, "tmp"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	module := instantiate(t, h, dir)
+	memory := module.Memory()
+	if grow := uint32(len(data)) - memory.Size(); grow > 0 {
+		memory.Grow(grow / 65536)
+	}
+	memory.Write(0, data)
 	return &guest{module, h}
 }
 
@@ -308,7 +355,7 @@ func (g *guest) run(t testing.TB) error {
 	t.Helper()
 	h := g.h
 	h.raw, h.finished, h.outcome, h.document = nil, 0, -1, nil
-	ctx := context.WithValue(context.Background(), hostKey{}, h)
+	ctx := withHost(h)
 	result, err := g.module.ExportedFunction("guest_run").Call(ctx)
 	if err != nil {
 		if exit, ok := err.(*sys.ExitError); ok && exit.ExitCode() == 0 {

@@ -40,7 +40,15 @@ static JSValue dropin_parse(JSContext *ctx, JSValueConst this_val, int argc, JSV
         JS_FreeValue(ctx, text);
         if (!JS_IsException(value))
             return value;
-        JS_FreeValue(ctx, JS_GetException(ctx));
+        /* the original decides whether it is an error; the words are ours */
+        JSValue fault = JS_GetException(ctx);
+        value = JS_Call(ctx, original_parse, this_val, argc, argv);
+        if (JS_IsException(value) && JS_IsError(ctx, fault)) {
+            JS_FreeValue(ctx, JS_GetException(ctx));
+            return JS_Throw(ctx, fault);
+        }
+        JS_FreeValue(ctx, fault);
+        return value;
     }
     return JS_Call(ctx, original_parse, this_val, argc, argv);
 }

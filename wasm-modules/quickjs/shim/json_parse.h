@@ -22,6 +22,64 @@ typedef struct {
 
 static JSON_SIMD JSValue parse_value(JSONParser *p);
 
+/* Errors are worded as V8 words them; these two are told apart by address. */
+static const char UNEXPECTED_TOKEN[] = "Unexpected token";
+static const char TOO_DEEP[] = "Nested too deeply";
+
+/* why the number at `at` is none, and where */
+static const char *json_bad_number(const uint8_t *at, const uint8_t **where) {
+    const uint8_t *p = at + (*at == '-');
+    *where = p;
+    if (!is_decimal(*p))
+        return "No number after minus sign";
+    if (*p == '0' && is_decimal(p[1])) {
+        *where = p + 1;
+        return "Unexpected number";
+    }
+    while (is_decimal(*p))
+        p++;
+    if (*p == '.') {
+        p++;
+        *where = p;
+        if (!is_decimal(*p))
+            return "Unterminated fractional number";
+        while (is_decimal(*p))
+            p++;
+    }
+    if ((*p | 0x20) == 'e') {
+        p++;
+        p += *p == '+' || *p == '-';
+    }
+    *where = p;
+    return "Exponent part is missing a number";
+}
+
+/* Throws the SyntaxError for what the parser stumbled over. */
+static void json_throw(JSONParser *p) {
+    size_t size = p->end - p->start, offset = p->at - p->start;
+    if (p->error != TOO_DEEP && offset >= size) {
+        JS_ThrowSyntaxError(p->ctx, strcmp(p->error, "Unterminated string") ? "Unexpected end of JSON input"
+                                                                            : "Unterminated string in JSON at position %d", (int)size);
+        return;
+    }
+    if (p->error != UNEXPECTED_TOKEN) {
+        JS_ThrowSyntaxError(p->ctx, "%s in JSON at position %d", p->error, (int)offset);
+        return;
+    }
+    /* at most ten bytes before and after, and whole characters */
+    size_t from = size <= 40 || offset < 10 ? 0 : offset - 10, to = size <= 40 || offset + 10 > size ? size : offset + 10;
+    size_t next = offset + 1;
+    while (from > 0 && (p->start[from] & 0xc0) == 0x80)
+        from--;
+    while (to < size && (p->start[to] & 0xc0) == 0x80)
+        to++;
+    while (next < size && (p->start[next] & 0xc0) == 0x80)
+        next++;
+    JS_ThrowSyntaxError(p->ctx, "Unexpected token '%.*s', %s\"%.*s\"%s is not valid JSON", (int)(next - offset),
+                        p->start + offset, from > 0 ? "..." : "", (int)(to - from), p->start + from,
+                        to < size ? "..." : "");
+}
+
 JSON_INLINE int parse_push(JSONParser *p, JSValue value) {
     if (__builtin_expect(p->stack_size == p->stack_capacity, 0)) {
         uint32_t capacity = p->stack_capacity ? p->stack_capacity * 2 : 256;
@@ -107,7 +165,8 @@ static __attribute__((noinline)) JSON_SIMD int parse_escaped(JSONParser *p, cons
         const uint8_t *stop = scan_plain(text, wide);
         uint32_t run = stop - text;
         if (stop > p->end) {
-            p->error = "unterminated string";
+            p->error = "Unterminated string";
+            p->at = p->end;
             return -1;
         }
         if (n + run + 8 > p->scratch_capacity) {
@@ -126,7 +185,8 @@ static __attribute__((noinline)) JSON_SIMD int parse_escaped(JSONParser *p, cons
             return 0;
         }
         if (*stop != '\\' || stop >= p->end) {
-            p->error = stop >= p->end ? "unterminated string" : "control character in string";
+            p->error = stop >= p->end ? "Unterminated string" : "Bad control character in string literal";
+            p->at = stop;
             return -1;
         }
         text = stop + 2;
@@ -140,7 +200,8 @@ static __attribute__((noinline)) JSON_SIMD int parse_escaped(JSONParser *p, cons
         case 'u': {
             int unit = scan_hex4(stop + 2);
             if (unit < 0) {
-                p->error = "bad unicode escape";
+                p->error = "Bad Unicode escape";
+                p->at = stop + 2;
                 return -1;
             }
             *wide |= unit >= 0x80;
@@ -149,7 +210,8 @@ static __attribute__((noinline)) JSON_SIMD int parse_escaped(JSONParser *p, cons
             break;
         }
         default:
-            p->error = "bad escape";
+            p->error = "Bad escaped character";
+            p->at = stop + 1;
             return -1;
         }
     }
@@ -201,7 +263,8 @@ static JSON_SIMD JSValue parse_object(JSONParser *p) {
 
         p->at = skip_space(p->at);
         if (*p->at != '"') {
-            p->error = "expected a property name";
+            p->error = p->stack_size > base || !node || node->parent ? "Expected double-quoted property name"
+                                                                   : "Expected property name or '}'";
             goto fail;
         }
         const uint8_t *text = p->at + 1;
@@ -232,7 +295,7 @@ static JSON_SIMD JSValue parse_object(JSONParser *p) {
 
         p->at = skip_space(p->at);
         if (*p->at != ':') {
-            p->error = "expected ':'";
+            p->error = "Expected ':' after property name";
             JS_FreeAtom(ctx, key);
             goto fail;
         }
@@ -261,7 +324,7 @@ static JSON_SIMD JSValue parse_object(JSONParser *p) {
             p->at++;
             break;
         }
-        p->error = "expected ',' or '}'";
+        p->error = "Expected ',' or '}' after property value";
         goto fail;
     }
     if (!node)
@@ -317,7 +380,7 @@ static JSON_SIMD JSValue parse_array(JSONParser *p) {
             p->at++;
             break;
         }
-        p->error = "expected ',' or ']'";
+        p->error = "Expected ',' or ']' after array element";
         goto fail;
     }
     JSValue array = new_array_of(p->ctx, p->stack + base, p->stack_size - base);
@@ -337,7 +400,7 @@ static JSON_SIMD JSValue parse_value(JSONParser *p) {
         return parse_string(p, at + 1);
     case '{': case '[': {
         if (p->depth >= JSON_MAX_DEPTH || js_check_stack_overflow(p->ctx->rt, 0)) {
-            p->error = "nested too deeply";
+            p->error = TOO_DEEP;
             return JS_EXCEPTION;
         }
         p->depth++;
@@ -351,7 +414,7 @@ static JSON_SIMD JSValue parse_value(JSONParser *p) {
         Number n = scan_number(at);
         switch (n.kind) {
         case NUMBER_BAD:
-            p->error = "bad number";
+            p->error = json_bad_number(at, &p->at);
             return JS_EXCEPTION;
         case NUMBER_INTEGER:
             p->at = n.end;
@@ -385,7 +448,7 @@ static JSON_SIMD JSValue parse_value(JSONParser *p) {
         }
         break;
     }
-    p->error = at >= p->end ? "unexpected end" : "unexpected token";
+    p->error = UNEXPECTED_TOKEN;
     return JS_EXCEPTION;
 }
 
@@ -418,7 +481,7 @@ static JSValue json_parse(JSContext *ctx, const uint8_t *text, size_t size) {
         if (p->at != p->end) {
             JS_FreeValue(ctx, value);
             value = JS_EXCEPTION;
-            p->error = "text after the value";
+            p->error = "Unexpected non-whitespace character after JSON";
         }
     }
     shapes_free(ctx, &p->shapes);
@@ -431,6 +494,6 @@ static JSValue json_parse(JSContext *ctx, const uint8_t *text, size_t size) {
     size_t after = rt->malloc_state.malloc_size;
     rt->malloc_gc_threshold = threshold + (after > before ? (after - before) * 3 / 2 : 0);
     if (JS_IsException(value) && p->error)
-        JS_ThrowSyntaxError(ctx, "JSON: %s at offset %d", p->error, (int)(p->at - p->start));
+        json_throw(p);
     return value;
 }

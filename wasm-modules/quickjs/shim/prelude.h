@@ -82,6 +82,7 @@ static int load_prelude(JSContext *ctx, const char *folder) {
     closedir(dir);
     qsort(names, count, sizeof(names[0]), compare_names);
 
+    JS_SetStripInfo(guest.rt, JS_STRIP_SOURCE); /* nobody reads it, and it doubles the image */
     JSValue natives = JS_NewObject(ctx);
     JS_SetPropertyFunctionList(ctx, natives, native_functions, countof(native_functions));
     JS_SetPropertyFunctionList(ctx, natives, file_functions, countof(file_functions));
@@ -92,6 +93,7 @@ static int load_prelude(JSContext *ctx, const char *folder) {
         js_free(ctx, names[i]);
     }
     JS_FreeValue(ctx, natives);
+    JS_SetStripInfo(guest.rt, 0);
     JS_RunGC(guest.rt);
     return count == 0 ? -1 : r;
 }

@@ -23,7 +23,7 @@ static uint8_t slab_chunk_class[65536];
 static void *slab_free_list[SLAB_CLASSES];
 static uint8_t *slab_next[SLAB_CLASSES], *slab_end[SLAB_CLASSES];
 static uint32_t slab_fresh, slab_fresh_count; /* pages grown and not in use */
-static uint32_t slab_grow_by = 4;
+static uint32_t slab_grow_by = 1;
 
 /* the class of the object at p, 0 if it came from malloc */
 static inline uint32_t slab_class_of(const void *p) {
@@ -41,7 +41,7 @@ static __attribute__((noinline)) void *slab_refill(uint32_t class) {
         }
         slab_fresh = page;
         slab_fresh_count = slab_grow_by;
-        if (slab_grow_by < 32)
+        if (slab_grow_by < 16)
             slab_grow_by *= 2;
     }
     uint8_t *chunk = (uint8_t *)((uintptr_t)slab_fresh * SLAB_CHUNK);
