@@ -270,7 +270,7 @@ func (q *request) make(ctx context.Context) (Answer, error) {
 	}
 	defer cancel()
 	q.called = true
-	a, err := guarded(calling, q.entry.provider, Call{
+	a, err := r.guarded(calling, q.entry.provider, Call{
 		Server: q.entry.tool.Server, Tool: q.entry.tool.Name, Args: args,
 		Progress: r.progress(q.name), Gate: &gate{run: r, call: q.number, tool: q.name},
 	}, func(p any, stack []byte) {
@@ -294,13 +294,13 @@ func (q *request) make(ctx context.Context) (Answer, error) {
 
 // guarded calls a provider in a goroutine of its own. One that does not come
 // back when it is told to is left behind.
-func guarded(ctx context.Context, p Provider, call Call, panicked func(p any, stack []byte)) (Answer, error) {
+func (r *Run) guarded(ctx context.Context, p Provider, call Call, panicked func(p any, stack []byte)) (Answer, error) {
 	type result struct {
 		answer Answer
 		err    error
 	}
 	got := make(chan result, 1)
-	go func() {
+	r.work.run(func() {
 		var res result
 		defer func() {
 			if p := recover(); p != nil {
@@ -315,7 +315,7 @@ func guarded(ctx context.Context, p Provider, call Call, panicked func(p any, st
 			got <- res
 		}()
 		res.answer, res.err = p.Call(ctx, call)
-	}()
+	})
 	select {
 	case res := <-got:
 		return res.answer, res.err

@@ -127,7 +127,7 @@ func (c *Calls) Start(mem Memory, name, nameLen, args, argsLen uint32) (int64, e
 		c.tail = f.turn
 	}
 	c.done.Add(1)
-	go c.make(ctx, id, call, f, tool, doc)
+	c.run.work.run(func() { c.make(ctx, id, call, f, tool, doc) })
 	return id, nil
 }
 

@@ -545,7 +545,10 @@ func BenchmarkCallPath(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			text := "version: 1\n" + c.pii + "limits: {tool_calls: 2000000000, host_bytes: 1000GiB}\ntools:\n  deny:\n    - {tool: '*.delete_*', when: 'run.trigger == \"schedule\"'}\n  allow:\n    - {tool: gh.list, when: 'args.owner.startsWith(\"o\")'}\n"
 			answer := []byte(`{"sha":"0123456789abcdef","message":"fix the parser so that it reads what it wrote","n":12345}`)
-			p := &rude{tools: []catalogue.Tool{tool("gh.list", commits)}, call: func(context.Context, Call) (Answer, error) { return Answer{Data: answer}, nil }}
+			readOnly := true // records of effects that write are synced to disk, which is the disk's time
+			reads := tool("gh.list", commits)
+			reads.Annotations.ReadOnly = &readOnly
+			p := &rude{tools: []catalogue.Tool{reads}, call: func(context.Context, Call) (Answer, error) { return Answer{Data: answer}, nil }}
 			log, err := audit.Open(b.TempDir(), audit.Options{})
 			if err != nil {
 				b.Fatal(err)

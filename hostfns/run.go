@@ -91,6 +91,7 @@ type Run struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	slots  chan struct{}
+	work   *workers
 	bytes  atomic.Int64
 	number atomic.Uint64
 
@@ -155,6 +156,7 @@ func (t *Table) Open(ctx context.Context, info RunInfo) (*Run, error) {
 		return nil, err
 	}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r.work = newWorkers(r.ctx.Done())
 	if r.head, err = t.sink.Record(ctx, audit.Event{Run: info.ID, Time: r.started.UTC(), Start: r.startRecord()}); err != nil {
 		r.cancel(err)
 		return nil, err
