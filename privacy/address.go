@@ -342,6 +342,7 @@ func (s *scanner) cityBehind(i int) int {
 	}
 	// Up to four words of a town, then a state and a code, or a British code.
 	end := i
+	comma := k > i && t[i] == ','
 	for n := 0; n < 5; n++ {
 		a, b := s.nextWord(k)
 		if b == a {
@@ -362,6 +363,9 @@ func (s *scanner) cityBehind(i int) int {
 		}
 		if !isUpper(t[a]) && t[a] < 0x80 {
 			break
+		}
+		if comma && n < 2 && b-a > 2 && (b >= len(t) || t[b] == '.' || t[b] == ';' || t[b] == '\n' || t[b] == '"' || t[b] == ')') {
+			return b // a town at the end of a sentence or a line
 		}
 		k = b
 		if k < len(t) && t[k] == ',' {
@@ -408,6 +412,9 @@ func (s *scanner) germanTown(i int) int {
 	}
 	for k < len(t) && (t[k] == ' ' || t[k] == '\n') && k < i+3 {
 		k++
+	}
+	if k == i+1 && k+4 < len(t) && string(t[k:k+3]) == "in " && isDigit(t[k+3]) {
+		k += 3
 	}
 	if k+2 < len(t) && (t[k] == 'D' || t[k] == 'F') && t[k+1] == '-' {
 		k += 2

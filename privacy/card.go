@@ -81,7 +81,7 @@ func (s *scanner) card(n *numeral, b int, digits []byte) (uint8, string) {
 	context := s.context(n)
 	if b == 1 {
 		switch {
-		case context&saysCard != 0:
+		case context&saysCard != 0, (name == "Maestro" || len(digits) < 15) && s.after(n.groups[0].to)&saysCard != 0:
 			return 95, "named a card, with the check digit and range of " + name
 		case context&(saysOrder|saysVersion|saysNational|saysIBAN|saysAccount) != 0:
 			return 45, "valid as a card of " + name + ", but named something else"

@@ -38,7 +38,7 @@ func dateAt(t []byte, i int) (int, bool) {
 	// 12 March 1980, 12. März 1980, 12 de marzo de 1980
 	if n <= 2 && day(a) {
 		k := j
-		for k < len(t) && k < j+3 && (t[k] == '.' || t[k] == ' ' || isLetter(t[k]) && k+1 < len(t) && string(t[k:k+2]) == "de") {
+		for k < len(t) && k < j+5 && (t[k] == '.' || t[k] == ' ' || isLetter(t[k]) && k+1 < len(t) && string(t[k:k+2]) == "de") {
 			if isLetter(t[k]) {
 				k += 2
 				continue

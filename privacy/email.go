@@ -47,13 +47,27 @@ func (s *scanner) email(at int) int {
 		// A method of a decorated name.
 		return end
 	}
-	if s.hasLabel(start, labelMessageID) {
+	if s.lineLabel(start)&saysMessage != 0 {
+		return end
+	}
+	if label := tld - 1; numericLabel(t, at+1, label) && !strings.Contains(" com net org cn ", " "+strings.ToLower(string(t[tld:end]))+" ") {
 		return end
 	}
 	if s.hit(Email, start, end, 95, "an address with a known kind of domain") {
 		s.displayName(start)
 	}
 	return end
+}
+
+// numericLabel reports a domain whose only name consists of digits, as in
+// 45.deg; those of a few large hosts do too.
+func numericLabel(t []byte, from, to int) bool {
+	for _, c := range t[from:to] {
+		if !isDigit(c) {
+			return false
+		}
+	}
+	return true
 }
 
 // domainEnd reads a host name and gives the end of it and the start of its

@@ -1,6 +1,9 @@
 package privacy
 
-import "sync"
+import (
+	"bytes"
+	"sync"
+)
 
 // evidence is what a name of a field or a word in front of a value says about
 // it.
@@ -57,14 +60,13 @@ const (
 	saysNational
 	saysVAT
 	saysSecret
-	saysOrder   // a number of something that is no person
-	saysVersion // a version or a time
-	saysMessage // Message-ID and the like
-	saysRouting // routing number, sort code
-	saysDear    // a greeting
+	saysOrder    // a number of something that is no person
+	saysVersion  // a version or a time
+	saysMessage  // Message-ID and the like
+	saysRouting  // routing number, sort code
+	saysDear     // a greeting
+	saysNameWord // the word Name itself, with a capital
 )
-
-const labelMessageID = saysMessage
 
 func bitOf(k Kind) uint32 {
 	switch k {
@@ -149,6 +151,9 @@ func (x *lexicon) labelled(name []byte) (evidence, uint32) {
 		}
 	}
 	flush()
+	if words > 1 {
+		context |= x.context[string(trimDigits(plain[:n]))]
+	}
 	for i := range words {
 		if e, ok := x.labels[string(trimDigits(plain[starts[i]:n]))]; ok {
 			if i == 0 && e.kind != "" {
@@ -156,9 +161,6 @@ func (x *lexicon) labelled(name []byte) (evidence, uint32) {
 			}
 			return e, context | bitOf(e.kind)
 		}
-	}
-	if words > 1 {
-		context |= x.context[string(trimDigits(plain[:n]))]
 	}
 	return evidence{}, context
 }
@@ -201,6 +203,9 @@ back:
 	e, context := s.d.lexicon.labelled(t[start:end])
 	if e.kind == "" || !s.d.wants(e.kind) {
 		return
+	}
+	if e.kind == Name && string(t[start:end]) == "Name" {
+		context |= saysNameWord
 	}
 	from, to := s.valueAfter(i, e.kind)
 	if from < to {
@@ -247,6 +252,9 @@ func (s *scanner) valueAfter(i int, kind Kind) (from, to int) {
 			break
 		}
 		if kind == Secret {
+			if c == ' ' && isScheme(t[from:to]) {
+				continue // Bearer and the like stand in front of the secret
+			}
 			if c == ' ' || c == ',' && to+1 < len(t) && t[to+1] == ' ' {
 				break
 			}
@@ -271,6 +279,14 @@ func (s *scanner) valueAfter(i int, kind Kind) (from, to int) {
 		to--
 	}
 	return from, to
+}
+
+func isScheme(w []byte) bool {
+	switch string(w) {
+	case "Bearer", "bearer", "Basic", "basic", "Token", "token", "ApiKey":
+		return true
+	}
+	return false
 }
 
 // assigned reports that a name and an equals sign follow: the next pair of a
@@ -323,7 +339,7 @@ func (s *scanner) before(i int) uint32 {
 		}
 		_, b := s.d.lexicon.labelled(t[i:end])
 		if broken || seen > 2 {
-			b &^= saysOrder | saysVersion
+			b &^= saysOrder | saysVersion | saysBirth
 		}
 		bits |= b
 		seen++
@@ -331,5 +347,34 @@ func (s *scanner) before(i int) uint32 {
 	return bits
 }
 
-// hasLabel reports whether the words in front of a place have a bit.
-func (s *scanner) hasLabel(i int, bit uint32) bool { return s.before(i)&bit != 0 }
+// after is what the two words behind a value say: 4222222222222 visa card.
+func (s *scanner) after(i int) uint32 {
+	var bits uint32
+	for n := 0; n < 2 && i+1 < len(s.t) && s.t[i] == ' ' && isLetter(s.t[i+1]); n++ {
+		end := s.wordEnd(i + 1)
+		if end-i > 20 {
+			break
+		}
+		_, b := s.d.lexicon.labelled(s.t[i+1 : end])
+		bits |= b
+		i = end
+	}
+	return bits
+}
+
+// maxLineLabel bounds how far back the label of a line is looked for.
+const maxLineLabel = 300
+
+// lineLabel is what the label at the start of a line says.
+func (s *scanner) lineLabel(i int) uint32 {
+	from := max(0, i-maxLineLabel)
+	if n := bytes.LastIndexByte(s.t[from:i], '\n'); n >= 0 {
+		from += n + 1
+	}
+	n := bytes.IndexByte(s.t[from:i], ':')
+	if n < 2 || n > 24 {
+		return 0
+	}
+	_, context := s.d.lexicon.labelled(s.t[from : from+n])
+	return context
+}

@@ -159,10 +159,10 @@ func (s *scanner) restOfName(j, most int) (end int, words int, flags uint8) {
 			break
 		}
 		f := s.nameFlags(from, to)
-		if f&stopWord != 0 {
+		initial := to-from == 1
+		if f&stopWord != 0 && !(initial && to < len(t) && t[to] == '.') {
 			break
 		}
-		initial := to-from == 1
 		if initial && !(to < len(t) && t[to] == '.') && !(to+1 < len(t) && t[to] == ' ' && isUpper(t[to+1])) {
 			break
 		}
@@ -211,11 +211,20 @@ func (s *scanner) titled(i, j int) int {
 		if j >= len(t) || t[j] != ' ' {
 			return 0
 		}
-		a, b := s.nameWord(j + 1)
+		start := j + 1
+		for links := 0; links < 2; links++ { // Frau von Hohenberg
+			e := s.wordEnd(start)
+			if e == start || e >= len(t) || t[e] != ' ' || !isLower(t[start]) || s.nameFlags(start, e)&linkWord == 0 {
+				break
+			}
+			start = e + 1
+		}
+		a, b := s.nameWord(start)
 		if b == a {
 			return 0
 		}
 		f := s.nameFlags(a, b)
+		a = j + 1
 		if f&titleWord != 0 {
 			j = b
 			continue
@@ -262,6 +271,10 @@ func (s *scanner) firstLast(i, j int, flags uint8, shape int) int {
 			sure = 70
 		}
 		if s.hit(Name, i, end, sure, "a first name and a surname of the lists") {
+			return end
+		}
+	case words > 0 && last&lastName != 0 && shape != hasUpper && flags&bothWord != 0:
+		if s.hit(Name, i, end, 45, "words that can be a first name and a surname") {
 			return end
 		}
 	case words > 0 && flags&bothWord == 0 && shape != hasUpper:
@@ -389,6 +402,9 @@ func (s *scanner) judgeName(e evidence, context uint32, v []byte, whole bool) (i
 			break
 		}
 		l := probe.nameFlags(a, b)
+		if b-a == 1 {
+			l = 0 // an initial
+		}
 		switch {
 		case l&titleWord != 0 && words == 0:
 			if b < len(v) && v[b] == '.' {
@@ -442,6 +458,8 @@ func (s *scanner) judgeName(e evidence, context uint32, v []byte, whole bool) (i
 		return n, 80, "named a person perhaps, with a first name of the list"
 	case e.weak && words >= 2 && surnames > 0:
 		return n, 65, "named a person perhaps, with a surname of the list"
+	case e.weak && words >= 2 && !whole && complete && context&saysNameWord != 0:
+		return n, 55, "behind the word Name"
 	case e.weak && words >= 2 && whole && s.f != nil && s.f.person:
 		return n, 75, "a name in the record of a person"
 	case e.weak && words == 1 && whole && s.f != nil && s.f.person && known+surnames > 0:

@@ -16,10 +16,9 @@ func nameWords() map[string]uint8 {
 			x[w] |= row.bit
 		}
 	}
-	// What is a name and an ordinary word in one list counts as both in the
-	// other too, but a plain first name stays one.
+	// A plain first name stays one, also where it is a surname of the other list.
 	for _, w := range strings.Fields(firstNames) {
-		x[w] &^= stopWord
+		x[w] &^= stopWord | bothWord
 	}
 	return x
 }
@@ -41,7 +40,7 @@ const firstNames = "james john robert michael william david richard joseph thoma
 	"carmen ana isabel dolores pilar josefa rosario cristina marta lucía lucia elena raquel beatriz nuria silvia rocío rocio montserrat inés ines julia irene mercedes concepción paula alba sofía sofia valentina ximena esperanza consuelo yolanda encarnación lourdes guadalupe gabriela mariana daniela catalina fernanda " +
 	"giuseppe giovanni francesco luigi angelo vincenzo pietro salvatore carlo franco domenico bruno paolo michele giorgio aldo luciano andrea matteo lorenzo alessandro davide riccardo federico stefano simone gabriele filippo fabio massimo maurizio claudio marco luca roberto gianluca nicola enrico alessio emanuele tommaso edoardo giacomo leonardo dario " +
 	"giulia chiara francesca federica sara martina valentina alessia elisa silvia ilaria giorgia elena beatrice camilla lucia paola alessandra roberta simona giovanna rosa angela antonella caterina eleonora serena monica bianca ginevra rita stefania daniela raffaella patrizia tiziana " +
-	"ivan dmitri sergei vladimir alexei nikolai mikhail olga natalia tatiana svetlana irina ekaterina piotr krzysztof andrzej katarzyna agnieszka małgorzata magdalena tomasz wojciech jakub erik magnus björn ingrid astrid sigrid maarten pieter joost femke anneke willem saskia zoltán istván jános ioana mihai andrei dimitri dimitris konstantinos eleni joão paulo tiago beatriz inês mehmet mustafa ayşe fatma emre elif yasmin leila layla samir tariq karim nadia salma amina chidi ngozi kwame amara tunde sanjeev vikram nikhil siddharth meera pooja neha divya"
+	"ivan dmitri sergei vladimir alexei nikolai mikhail olga natalia tatiana svetlana irina ekaterina piotr krzysztof andrzej katarzyna agnieszka małgorzata magdalena tomasz wojciech jakub erik magnus björn ingrid astrid sigrid maarten pieter joost femke anneke willem saskia zoltán istván jános ioana mihai andrei dimitri dimitris konstantinos eleni joão paulo tiago beatriz inês mehmet mustafa ayşe fatma emre elif yasmin leila layla samir tariq karim nadia salma amina erika ilona hannelore edith käthe lieselotte margarete anneliese rosemarie elfriede irmgard ottilie xenia chidi ngozi kwame amara tunde sanjeev vikram nikhil siddharth meera pooja neha divya"
 
 // firstNamesToo are ordinary words as well, or the names of places, months and
 // things.

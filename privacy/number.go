@@ -197,6 +197,11 @@ func (s *scanner) numeral(n *numeral) int {
 			return end
 		}
 	}
+	if n.sizes(min(len(n.groups), 3), 2, 2, 2) && n.joined(3, '-') && s.context(n)&saysRouting != 0 {
+		if s.hit(Account, n.first, n.groups[2].to, 80, "named a sort code") {
+			return n.groups[2].to
+		}
+	}
 	if !n.plus {
 		if end, ok := dateAt(t, n.first); ok {
 			if s.context(n)&saysBirth != 0 {

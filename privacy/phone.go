@@ -1,6 +1,7 @@
 package privacy
 
 import (
+	"bytes"
 	"strings"
 	"sync"
 )
@@ -114,6 +115,9 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 		if c, _ := dropTrunk(digits); c != 0 && (n.parens || len(g) > 1) {
 			return 90, "a valid international number with its trunk prefix"
 		}
+		if len(g) > 1 && len(digits) >= 9 && len(digits) <= 15 && callingCode(digits) && n.lonely(b) < 2 {
+			return 60, "the form of an international number that is not in use"
+		}
 		return 0, ""
 	case digits[0] == '0' && digits[1] == '0':
 		if phoneCountry(digits[2:]) != 0 {
@@ -134,7 +138,7 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 			if c := phoneCountry(digits); c != 0 {
 				return 70, "named a phone number, valid with a plus"
 			}
-			if len(digits) == 7 && len(g) == 2 || digits[0] == '0' && len(g) > 1 {
+			if n.sizes(b, 3, 4) || digits[0] == '0' && len(g) > 1 {
 				return 60, "named a phone number, of a likely form"
 			}
 		}
@@ -172,7 +176,7 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 	case n.parens:
 		return 70, "a valid number with its area code in brackets"
 	}
-	if len(g) >= 3 && !n.crowded && n.joints[1] != '.' {
+	if len(g) >= 3 && len(g) <= 4 && !n.crowded && n.joined(b, ' ') && regionNumber(country).trunk == "" && !n.thousands(b) {
 		return 55, "a valid number in groups"
 	}
 	return 35, "digits that could be a phone number"
@@ -180,6 +184,31 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 
 // american reports whether a country has numbers of the form 212-555-0134.
 func (d *Detector) american(country int) bool { return regionNumber(country).code == "1" }
+
+// callingCode reports that a number begins with the calling code of a country.
+func callingCode(digits []byte) bool {
+	found := false
+	eachRegion(func(_ int, r region) bool {
+		found = bytes.HasPrefix(digits, []byte(r.code))
+		return !found
+	})
+	return found
+}
+
+// thousands reports groups as they stand in large numbers, or pairs as they
+// stand in lists: only groups of three, or none of three and more.
+func (n *numeral) thousands(b int) bool {
+	three, more := 0, 0
+	for _, g := range n.groups[1:b] {
+		switch size := g.to - g.from; {
+		case size == 3:
+			three++
+		case size > 3:
+			more++
+		}
+	}
+	return three == b-1 || three+more == 0
+}
 
 // lonely counts the groups of one digit.
 func (n *numeral) lonely(b int) int {

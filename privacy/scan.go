@@ -139,8 +139,22 @@ func (s *scanner) run() {
 func (s *scanner) word(i, j, shape int) int {
 	t := s.t
 	if shape == hasLower {
-		if j-i < 9 && j < len(t) && t[j] == '-' {
-			return s.dashed(i, j)
+		if j+1 >= len(t) {
+			return j
+		}
+		switch t[j] {
+		case '-':
+			if j-i < 9 {
+				return s.dashed(i, j)
+			}
+		case '.':
+			if j-i == 3 && t[i] == 'h' {
+				return s.dashed(i, j)
+			}
+		case ' ':
+			if isUpper(t[j+1]) && j-i >= 5 && j-i <= 10 && s.d.wants(Name) && s.nameFlags(i, j)&titleWord != 0 {
+				return max(j, s.titled(i, j))
+			}
 		}
 		return j
 	}
@@ -149,10 +163,13 @@ func (s *scanner) word(i, j, shape int) int {
 			return end
 		}
 	}
-	if j-i >= 12 || j < len(t) && t[j] == '-' {
+	if j-i >= 12 || j < len(t) && (t[j] == '-' || t[j] == '.' && j-i <= 7) {
 		if end := s.longWord(i, j, shape); end > j {
 			return end
 		}
+	}
+	if shape&hasHigh != 0 && isLower(t[i]) && j+1 < len(t) && t[j] == ' ' && isUpper(t[j+1]) && s.d.wants(Name) && s.nameFlags(i, j)&titleWord != 0 {
+		return max(j, s.titled(i, j))
 	}
 	if isUpper(t[i]) || t[i] >= 0x80 {
 		if shape&(hasDigit|hasUnder) == 0 {

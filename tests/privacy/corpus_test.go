@@ -34,7 +34,7 @@ func detector(t testing.TB) *privacy.Detector {
 }
 
 // report prints the figures and holds the goals.
-func report(t *testing.T, scores map[privacy.Kind]*Score, listAll bool) {
+func report(t *testing.T, scores map[privacy.Kind]*Score) {
 	t.Helper()
 	t.Logf("%-11s %6s %6s %6s %9s %8s %7s", "kind", "there", "found", "false", "precision", "recall", "F1")
 	for _, info := range privacy.Kinds() {
@@ -61,7 +61,7 @@ func TestGeneratedCorpusReachesTheGoals(t *testing.T) {
 	if testing.Short() {
 		n = 250
 	}
-	report(t, Measure(detector(t), Generate(1, n)), true)
+	report(t, Measure(detector(t), Generate(1, n)))
 }
 
 func hardLines(t testing.TB) []Sample {
@@ -93,7 +93,7 @@ func TestHardLinesReachTheGoals(t *testing.T) {
 		t.Errorf("there are %d hard lines; 400 at least", len(lines))
 	}
 	t.Logf("%d lines", len(lines))
-	report(t, Measure(detector(t), lines), true)
+	report(t, Measure(detector(t), lines))
 }
 
 func TestGeneratorIsTheSameForASeed(t *testing.T) {
