@@ -252,7 +252,7 @@ func FuzzReader(f *testing.F) {
 			t.Fatalf("%d events of %d records", n, before.Records)
 		}
 		_, _ = Record(dir, "r")
-		again, err := Open(dir, Options{})
+		again, err := Open(dir, Options{Sync: SyncNever})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -81,8 +81,21 @@ func Verify(dir string, keys ...ed25519.PublicKey) (Report, error) {
 		return Report{}, err
 	}
 	var rep Report
-	ends := map[string]string{} // segment to its last hash
-	firsts := map[string]head{}
+	heads := map[string]head{}
+	goesOn := map[string]map[string]string{} // segment, hash of a record in it, the segment that goes on from there
+	for _, name := range names {
+		h, ok := headOf(dir, name)
+		if !ok {
+			continue
+		}
+		heads[name] = h
+		if h.After != "" {
+			if goesOn[h.After] == nil {
+				goesOn[h.After] = map[string]string{}
+			}
+			goesOn[h.After][h.Prev] = name
+		}
+	}
 	for i, name := range names {
 		before := 0
 		if i > 0 {
@@ -91,22 +104,17 @@ func Verify(dir string, keys ...ed25519.PublicKey) (Report, error) {
 		for n := before + 1; n < segmentNumber(name); n++ {
 			rep.add(segmentName(n), 0, 0, Removed, "the segment is missing")
 		}
-		s, h, err := rep.segment(dir, name, keys)
+		h, headed := heads[name]
+		s, err := rep.segment(dir, name, h, headed, goesOn[name], keys)
 		if err != nil {
 			return Report{}, err
 		}
-		ends[name], firsts[name] = s.Head, h
 		rep.Segments = append(rep.Segments, s)
 		rep.Records += s.Records
 	}
 	for n := len(names); n < highest; n++ {
 		if missing := segmentName(n + 1); n+1 > segmentNumber(last(names)) {
 			rep.add(missing, 0, 0, Removed, "the segment is missing")
-		}
-	}
-	for name, h := range firsts {
-		if end, ok := ends[h.After]; h.After != "" && ok && end != h.Prev {
-			rep.add(h.After, 0, 0, Cut, "the segment does not end with the record that %s goes on from", name)
 		}
 	}
 	slices.SortStableFunc(rep.Problems, func(a, b Problem) int {
@@ -149,24 +157,30 @@ func (r *Report) add(segment string, line int, seq uint64, change Change, format
 	}
 }
 
-// segment checks one file against itself and against its head.
-func (r *Report) segment(dir, name string, keys []ed25519.PublicKey) (SegmentReport, head, error) {
+// headOf reads the head beside a segment.
+func headOf(dir, name string) (head, bool) {
+	f, err := os.Open(filepath.Join(dir, headName(name)))
+	if err != nil {
+		return head{}, false
+	}
+	defer f.Close()
+	h, _, ok := readHead(f)
+	return h, ok
+}
+
+// segment checks one file against itself, against its head, and against the
+// segments that go on from it.
+func (r *Report) segment(dir, name string, h head, headed bool, goesOn map[string]string, keys []ed25519.PublicKey) (SegmentReport, error) {
 	s := SegmentReport{Name: name}
-	var h head
-	headed := false
-	if f, err := os.Open(filepath.Join(dir, headName(name))); err == nil {
-		h, _, headed = readHead(f)
-		f.Close()
-		if headed && h.Segment != name {
-			r.add(name, 0, 0, Unsigned, "the head beside it is that of %s", h.Segment)
-			h, headed = head{}, false
-		}
+	if headed && h.Segment != name {
+		r.add(name, 0, 0, Unsigned, "the head beside it is that of %s", h.Segment)
+		h, headed = head{}, false
 	}
 	recs, torn, err := readRecords(filepath.Join(dir, name), func(line int, err error) {
 		r.add(name, line, 0, Changed, "line %d is no whole record", line)
 	})
 	if err != nil {
-		return s, h, fault.New(fault.UsageAudit, "read %s: %w", name, err)
+		return s, fault.New(fault.UsageAudit, "read %s: %w", name, err)
 	}
 	s.Torn, s.Records = torn, len(recs)
 	r.chain(name, h.Prev, headed, recs)
@@ -189,7 +203,12 @@ func (r *Report) segment(dir, name string, keys []ed25519.PublicKey) (SegmentRep
 		}
 		r.add(name, 0, 0, Unsigned, "the head beside it %s", why)
 	}
-	return s, h, nil
+	for hash, next := range goesOn {
+		if hash != h.Prev && !slices.ContainsFunc(recs, func(p placed) bool { return p.hash == hash }) {
+			r.add(name, 0, 0, Cut, "the record that %s goes on from is gone", next)
+		}
+	}
+	return s, nil
 }
 
 // placed is a link with the line it stands on.

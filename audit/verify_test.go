@@ -193,3 +193,24 @@ func TestAFolderThatIsNotThereIsAUsageFault(t *testing.T) {
 		}
 	}
 }
+
+// A process killed in the middle of a rotation leaves two segments that may be
+// written: the one that was full and the one that goes on from it. Both are
+// taken up, and neither counts as cut.
+func TestBothSidesOfAnUnfinishedRotationAreTakenUp(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, Options{})
+	record(t, l, decision("r", 1))
+	next, err := l.begin(l.seg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.release()
+	l.seg.release()
+	one, two := open(t, dir, Options{}), open(t, dir, Options{})
+	record(t, one, decision("r", 2))
+	record(t, two, decision("r", 3))
+	if rep := whole(t, dir); len(rep.Segments) != 2 || rep.Records != 3 {
+		t.Errorf("%+v", rep)
+	}
+}

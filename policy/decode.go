@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -11,10 +12,13 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds of a file.
+// Bounds of a file. The YAML parser takes time that grows with the square of
+// the keys of one mapping, and with nesting; these keep the worst file under a
+// few seconds.
 const (
-	maxFile  = 1 << 20
-	maxDepth = 40
+	maxFile   = 512 << 10
+	maxDepth  = 40
+	maxColons = 8000
 )
 
 // decoder reads a YAML tree into the types of a document and reports all it
@@ -31,7 +35,11 @@ func decode(r *reporter, data []byte, into any) {
 		return
 	}
 	if line := tooDeep(data); line > 0 {
-		r.add(position{line, 1}, "", "brackets are nested more than %d deep", maxDepth)
+		r.add(position{line, 1}, "", "values are nested more than %d deep", maxDepth)
+		return
+	}
+	if n := bytes.Count(data, []byte{':'}); n > maxColons {
+		r.add(position{}, "", "the file has more than %d keys", maxColons)
 		return
 	}
 	file, err := parseYAML(data)
@@ -83,20 +91,29 @@ func (r *reporter) syntax(err error) {
 	r.add(position{}, "", "%s", lower(msg))
 }
 
-// tooDeep gives the line at which brackets are nested too deeply, or 0. It
-// counts brackets in texts too, since nobody needs forty of them.
+// tooDeep gives the line at which values are nested too deeply, or 0. It counts
+// brackets in texts too, and each "- " at the start of a line, since nobody
+// needs forty of them.
 func tooDeep(data []byte) int {
-	depth, line := 0, 1
+	depth, line, dashes, start := 0, 1, 0, true
 	for _, c := range data {
 		switch c {
 		case '\n':
 			line++
+			dashes, start = 0, true
+			continue
 		case '[', '{':
-			if depth++; depth > maxDepth {
-				return line
-			}
+			depth++
 		case ']', '}':
 			depth = max(depth-1, 0)
+		case '-', '?', ':':
+			dashes++
+		}
+		if c != '-' && c != '?' && c != ' ' && c != ':' {
+			start = false
+		}
+		if depth > maxDepth || (start && dashes > maxDepth) {
+			return line
 		}
 	}
 	return 0

@@ -71,6 +71,8 @@ var oracleConditions = []struct {
 	}},
 }
 
+var oracleExpressions = map[string]*regexp.Regexp{}
+
 func choose[T any](c bool, a, b T) T {
 	if c {
 		return a
@@ -79,6 +81,10 @@ func choose[T any](c bool, a, b T) T {
 }
 
 func (o oraclePolicy) fits(pattern, id string) bool {
+	if re, ok := oracleExpressions[pattern]; ok {
+		return re.MatchString(id)
+	}
+	written := pattern
 	if rest, ok := strings.CutPrefix(pattern, "mcp__"); ok {
 		pattern = strings.Replace(rest, "__", ".", 1)
 	}
@@ -86,7 +92,8 @@ func (o oraclePolicy) fits(pattern, id string) bool {
 	for _, r := range [][2]string{{`\*`, `.*`}, {`\?`, `.`}, {`\{`, `(?:`}, {`\}`, `)`}, {`,`, `|`}} {
 		re = strings.ReplaceAll(re, r[0], r[1])
 	}
-	return regexp.MustCompile(`^(?:` + re + `)$`).MatchString(id)
+	oracleExpressions[written] = regexp.MustCompile(`^(?:` + re + `)$`)
+	return oracleExpressions[written].MatchString(id)
 }
 
 // decide says what one file comes to; ok is false where it says nothing.

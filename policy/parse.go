@@ -154,7 +154,7 @@ func positions[T any](list []at[T]) []position {
 }
 
 // maxRules bounds the rules of one file.
-const maxRules = 10_000
+const maxRules = 2500
 
 // rules compiles vars and the tools block.
 func (r *reporter) rules(l *layer, doc *document) {
