@@ -7,6 +7,8 @@ import (
 
 	experimentalsys "github.com/tetratelabs/wazero/experimental/sys"
 	"github.com/tetratelabs/wazero/sys"
+
+	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
 // binding ties an instance, which may have been made long before, to the run
@@ -26,7 +28,11 @@ func (b *binding) walltime() (sec int64, nsec int32) {
 	return now.Unix(), int32(now.Nanosecond())
 }
 
-func (b *binding) nanotime() int64 { return int64(b.run.clock.elapsed()) }
+// nanotime never begins before the time that images were made at: a guest would
+// see its clock go backwards.
+func (b *binding) nanotime() int64 {
+	return int64(wasmmodules.BakeNanotime + b.run.clock.elapsed())
+}
 
 func (b *binding) nanosleep(ns int64) { b.run.sleep(ns) }
 

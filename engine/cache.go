@@ -86,18 +86,6 @@ func (c *Cache) Close() error {
 	return errors.Join(append(errs, c.wasm.Close(context.Background()))...)
 }
 
-// code compiles a guest, or loads what was compiled before.
-func (c *Cache) code(ctx context.Context, m *wasmmodules.Module, entry string, interpreter bool, compiling func(string)) (*compiled, error) {
-	wasm, err := m.Code()
-	if err != nil {
-		return nil, fault.New(fault.Internal, "load the guest %s: %w", m.Name, err)
-	}
-	if compiling != nil {
-		compiling(m.Name)
-	}
-	return compile(ctx, wasm, entry, c.wasm, interpreter)
-}
-
 // image opens the memory image of a guest, and lays it first where it is
 // missing or not what it should be.
 func (c *Cache) image(m *wasmmodules.Module) (*snapshot.Image, error) {

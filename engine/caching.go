@@ -56,7 +56,7 @@ func (j *job) key() (resultKey, bool) {
 	h := sha256.New()
 	for _, part := range [][]byte{
 		[]byte(keyVersion), []byte(r.Language), []byte(r.Code), []byte(r.File), r.Args, []byte(strings.Join(r.Argv, "\x00")),
-		r.Input, {byte(min(len(r.Input), 1))}, env, []byte(r.Root), []byte(r.Dir), []byte(j.res.Provenance.Guest),
+		r.Input, env, []byte(r.Root), []byte(r.Dir), []byte(j.res.Provenance.Guest),
 		[]byte(j.e.guests.compilerDigest(r.Language)), []byte(j.res.Provenance.Policy), []byte(known), limits, seed[:],
 		[]byte(r.Actor.ID), []byte(r.Actor.Type), []byte(strings.Join(j.table.Servers(), "\x00")),
 	} {

@@ -76,6 +76,11 @@ func (c compilerOf) Compile(ctx context.Context, r guests.CompileRequest) (guest
 		return guests.CompileResult{}, err
 	}
 	data, err := c.compile(ctx, g, r.Input)
+	if errors.Is(err, errNoBones) {
+		if g, err = c.e.guests.load(ctx, r.Module, entryPoint, c.job.compiling); err == nil {
+			data, err = c.compile(ctx, g, r.Input)
+		}
+	}
 	if err != nil {
 		return guests.CompileResult{}, err
 	}
@@ -105,6 +110,9 @@ func (c compilerOf) compile(ctx context.Context, g *guest, input []byte) ([]byte
 	i.mems.armed = false
 	i.run = nil
 	switch {
+	case err != nil && g.compiled.skeleton && !r.asked:
+		c.e.guests.lose(g)
+		return nil, errNoBones
 	case err != nil:
 		return nil, uncompiled(trapped(err))
 	case !r.outcome.given || r.outcome.kind != outcomeValue:

@@ -31,15 +31,13 @@ const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experi
 type compiled struct {
 	plugin *extism.CompiledPlugin
 	entry  string // the export that runs a program; empty for foreign plugins
+
+	skeleton bool // its native code was found by its skeleton
 }
 
 // compile compiles a module, or loads it from the compilation cache.
 func compile(ctx context.Context, wasm []byte, entry string, cache wazero.CompilationCache, interpreter bool) (*compiled, error) {
-	rc := wazero.NewRuntimeConfigCompiler()
-	if interpreter {
-		rc = wazero.NewRuntimeConfigInterpreter()
-	}
-	rc = rc.WithCoreFeatures(features).WithDebugInfoEnabled(false).WithCompilationCache(cache)
+	rc := runtimeConfig(interpreter).WithCompilationCache(cache)
 	// Manifest.Timeout stays 0: it would switch on wazero's own termination
 	// checks, which cost a factor of two to six. Fuel slices do that work.
 	manifest := extism.Manifest{
@@ -51,6 +49,15 @@ func compile(ctx context.Context, wasm []byte, entry string, cache wazero.Compil
 		return nil, fault.New(fault.Internal, "compile the guest: %w", err)
 	}
 	return &compiled{plugin: plugin, entry: entry}, nil
+}
+
+// runtimeConfig is how every module is compiled.
+func runtimeConfig(interpreter bool) wazero.RuntimeConfig {
+	rc := wazero.NewRuntimeConfigCompiler()
+	if interpreter {
+		rc = wazero.NewRuntimeConfigInterpreter()
+	}
+	return rc.WithCoreFeatures(features).WithDebugInfoEnabled(false)
 }
 
 // Close gives the compiled code back. No instance may be left.

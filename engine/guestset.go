@@ -20,8 +20,10 @@ type guestSet struct {
 	e    *Engine
 	open func(name string) (*wasmmodules.Module, error)
 
-	mu   sync.Mutex
-	byID map[string]*loading
+	mu    sync.Mutex
+	byID  map[string]*loading
+	lost  map[string]bool // modules whose skeleton came without its code
+	spent []*guest        // what those were before; closed at the end
 }
 
 // loading is a guest that is loaded, or being loaded by whoever came first.
@@ -32,7 +34,7 @@ type loading struct {
 }
 
 func newGuestSet(e *Engine) *guestSet {
-	return &guestSet{e: e, open: wasmmodules.Open, byID: map[string]*loading{}}
+	return &guestSet{e: e, open: wasmmodules.Open, byID: map[string]*loading{}, lost: map[string]bool{}}
 }
 
 // digest is the digest of the guest that runs a language, or "".
@@ -80,7 +82,7 @@ func (s *guestSet) load(ctx context.Context, module, entry string, compiling fun
 		l = &loading{done: make(chan struct{})}
 		s.byID[module] = l
 		go func() {
-			l.guest, l.err = s.loadNow(module, entry, compiling)
+			l.guest, l.err = s.loadNow(module, entry, s.whole(module), compiling)
 			if l.err != nil {
 				s.mu.Lock()
 				delete(s.byID, module) // the next one tries again
@@ -100,13 +102,13 @@ func (s *guestSet) load(ctx context.Context, module, entry string, compiling fun
 
 // loadNow compiles a guest, or loads its code from the cache, and maps its
 // memory image.
-func (s *guestSet) loadNow(module, entry string, compiling func(name string)) (*guest, error) {
+func (s *guestSet) loadNow(module, entry string, whole bool, compiling func(name string)) (*guest, error) {
 	ctx := s.e.ctx
 	m, err := s.open(module)
 	if err != nil {
 		return nil, fault.New(fault.Internal, "load the guest %s: %w", module, err)
 	}
-	c, err := s.e.cache.code(ctx, m, entry, s.e.config.Interpreter, compiling)
+	c, err := s.e.cache.code(ctx, m, entry, s.e.config.Interpreter, whole, compiling)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +117,7 @@ func (s *guestSet) loadNow(module, entry string, compiling func(name string)) (*
 		return nil, errors.Join(err, c.Close(ctx))
 	}
 	g := &guest{
-		name: m.Name, digest: m.Digest, compiled: c, minimum: int64(image.Size()), ledger: &s.e.ledger,
+		name: m.Name, module: m, digest: m.Digest, compiled: c, minimum: int64(image.Size()), ledger: &s.e.ledger,
 		memory: func(limit uint64) (experimental.MemoryAllocator, error) { return image.Memory(limit), nil },
 	}
 	if m.LibraryName != "" {
@@ -125,11 +127,42 @@ func (s *guestSet) loadNow(module, entry string, compiling func(name string)) (*
 	return g, nil
 }
 
+// whole reports whether a module must not be loaded by its skeleton.
+func (s *guestSet) whole(module string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost[module]
+}
+
+// lose notes that the native code of a guest was lost: the next one who asks
+// for it gets it whole.
+func (s *guestSet) lose(g *guest) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, l := range s.byID {
+		select {
+		case <-l.done:
+		default:
+			continue // still being loaded, so not g
+		}
+		if l.guest != g {
+			continue // where none is left, somebody else has noticed
+		}
+		s.e.log.Warn("the compiled code of a guest was lost and is made again", "guest", g.name)
+		s.e.cache.lose(g.module)
+		s.lost[id] = true
+		delete(s.byID, id)
+		s.spent = append(s.spent, g)
+		return
+	}
+}
+
 // close gives everything back. Nothing may run.
 func (s *guestSet) close(ctx context.Context) error {
 	s.mu.Lock()
 	all := s.byID
 	s.byID = map[string]*loading{}
+	spent := s.spent
 	s.mu.Unlock()
 	var errs []error
 	for _, l := range all {
@@ -137,8 +170,11 @@ func (s *guestSet) close(ctx context.Context) error {
 		if l.guest == nil {
 			continue
 		}
-		l.guest.pool.close()
-		errs = append(errs, l.guest.compiled.Close(ctx))
+		spent = append(spent, l.guest)
+	}
+	for _, g := range spent {
+		g.pool.close()
+		errs = append(errs, g.compiled.Close(ctx))
 	}
 	return errors.Join(errs...)
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/tetratelabs/wazero/experimental"
 	experimentalsys "github.com/tetratelabs/wazero/experimental/sys"
+
+	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
 // poolIdle is how long a guest may go unused before its ready instances are
@@ -136,6 +138,7 @@ func (p *pool) close() {
 // guest is a compiled guest, ready to make instances.
 type guest struct {
 	name     string
+	module   *wasmmodules.Module
 	digest   string
 	compiled *compiled
 	memory   func(limit uint64) (experimental.MemoryAllocator, error)

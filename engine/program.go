@@ -33,22 +33,26 @@ func (j *job) runProgram(r *run) {
 		j.runInSession(r)
 		return
 	}
-	g, err := j.e.guests.get(r.ctx, j.req.Language, j.compiling)
-	if err != nil {
-		j.failIn(r.ctx, err)
-		return
-	}
 	if err := j.prepare(r); err != nil {
 		j.failIn(r.ctx, err)
 		return
 	}
-	i, err := g.take(r.ctx, j.limits.Memory)
-	if err != nil {
-		j.failIn(r.ctx, err)
-		return
+	for try, again := 0, true; again && try < 3; try++ {
+		g, err := j.e.guests.get(r.ctx, j.req.Language, j.compiling)
+		if err != nil {
+			j.failIn(r.ctx, err)
+			return
+		}
+		i, err := g.take(r.ctx, j.limits.Memory)
+		if err != nil {
+			j.failIn(r.ctx, err)
+			return
+		}
+		if again = j.drive(r, g, i); again && try == 2 {
+			j.fail(fault.New(fault.Internal, "the guest %s has no code, however it is loaded", g.name))
+		}
+		g.discard(i)
 	}
-	j.drive(r, g, i)
-	g.discard(i)
 }
 
 // prepare turns the code into what the guest takes, and writes its document.
@@ -91,19 +95,27 @@ func (j *job) compiling(name string) {
 }
 
 // drive ties an instance to the run, runs the program in it, and collects what
-// became of it.
-func (j *job) drive(r *run, g *guest, i *instance) {
+// became of it. It is true where the guest turned out to have no code: then
+// nothing has happened, and another instance has to do it.
+func (j *job) drive(r *run, g *guest, i *instance) (again bool) {
 	if err := j.bind(r, g, i); err != nil {
 		j.failIn(r.ctx, err)
-		return
+		return false
 	}
 	j.event(Event{Type: EventStarted})
 	begun := time.Now()
 	err := i.call(r)
+	if err != nil && g.compiled.skeleton && !r.asked {
+		j.unbind(r, i)
+		i.broken = true
+		j.e.guests.lose(g)
+		return true
+	}
 	j.finish(r, i, begun, err)
 	if j.fault == nil {
 		j.outcomeOf(r)
 	}
+	return false
 }
 
 // bind gives the run everything that lasts as long as the program runs.
@@ -149,15 +161,20 @@ func (j *job) bind(r *run, g *guest, i *instance) error {
 	return nil
 }
 
-// finish unties the instance and counts what was used.
-func (j *job) finish(r *run, i *instance, begun time.Time, err error) {
-	took := time.Since(begun)
+// unbind takes the instance from the run. No call is in flight afterwards.
+func (j *job) unbind(r *run, i *instance) {
 	i.mems.armed = false
 	r.time.stop()
 	r.calls.Close()
+	i.run = nil
+}
+
+// finish unties the instance and counts what was used.
+func (j *job) finish(r *run, i *instance, begun time.Time, err error) {
+	took := time.Since(begun)
+	j.unbind(r, i)
 	r.out.out.close(false)
 	r.out.err.close(false)
-	i.run = nil
 
 	u := &j.res.Usage
 	level := int64(i.fuel.Get())

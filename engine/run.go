@@ -41,6 +41,7 @@ type run struct {
 	since  time.Time     // when it began to wait
 
 	outcome outcome
+	asked   bool               // the guest has asked for fuel, as its first act
 	drawn   int64              // random bytes taken
 	own     map[int64]struct{} // calls in flight that are the prelude's own
 	inTools int64              // estimated tokens of tool answers
@@ -93,6 +94,7 @@ func (r *run) look() {
 
 // refill is asked by the guest when its slice of fuel is used up.
 func (r *run) refill(level int64) int64 {
+	r.asked = true
 	r.look()
 	next, ok := r.tank.Refill(level)
 	if !ok {

@@ -224,7 +224,11 @@ func (j *job) runInSession(r *run) {
 			WithHint("allow more with --memory %s, or start another session", size(roundUp(have))))
 		return
 	}
-	j.drive(r, s.guest, s.instance)
+	if j.drive(r, s.guest, s.instance) {
+		s.guest.discard(s.instance)
+		s.guest, s.instance = nil, nil
+		j.runInSession(r)
+	}
 }
 
 // leaveSession ends the run's part in its session.

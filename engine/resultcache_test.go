@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/policy"
+)
+
+func fixed(r *Request) { r.Deterministic = true }
+
+func TestADeterministicRunIsAnsweredFromTheCache(t *testing.T) {
+	sink := &audit.Memory{}
+	e := newTiny(t, Config{Table: newTable(t, sink)})
+	code := "o out\nw err\nr"
+	first, err := tiny(t, e, code, fixed)
+	if err != nil || first.Cache != "miss" {
+		t.Fatalf("%v %s", err, first.Cache)
+	}
+	again, err := tiny(t, e, code, fixed)
+	if err != nil || again.Cache != "hit" || string(again.Value) != string(first.Value) || again.Stdout != "out\n" || again.Stderr != "err\n" {
+		t.Fatalf("%v %+v", err, again)
+	}
+	events := sink.Events()
+	if end := events[len(events)-1].End; end == nil || end.Cache != "hit" {
+		t.Errorf("the record does not show the hit: %+v", events[len(events)-1])
+	}
+	off := false
+	res, err := tiny(t, e, code, fixed, func(r *Request) { r.Cache = &off })
+	if err != nil || res.Cache != "off" {
+		t.Errorf("%v %s", err, res.Cache)
+	}
+	for name, change := range map[string]func(*Request){
+		"code": func(r *Request) { r.Code += "\n" }, "args": func(r *Request) { r.Args = []byte("1") },
+		"input": func(r *Request) { r.Input = []byte("x") }, "seed": func(r *Request) { r.Seed = 1 },
+		"limits": func(r *Request) { r.Limits.Fuel = 1e9 }, "actor": func(r *Request) { r.Actor.ID = "x" },
+		"language": func(r *Request) { r.Language = Python }, "argv": func(r *Request) { r.Argv = []string{"x"} },
+	} {
+		if res, _ := tiny(t, e, code, fixed, change); res.Cache != "miss" {
+			t.Errorf("another %s: %s", name, res.Cache)
+		}
+	}
+}
+
+func TestWhatIsNotCertainIsNotKept(t *testing.T) {
+	e := newTiny(t, Config{Table: newTable(t, audit.None(), add())})
+	a, _ := tiny(t, e, "r")
+	b, _ := tiny(t, e, "r")
+	if string(a.Value) == string(b.Value) || b.Cache == "hit" {
+		t.Error("a random number was answered from the cache")
+	}
+	for range 2 { // no rule marks the call
+		if res, err := tiny(t, e, `c math.add {"a":1,"b":1}`, fixed); err != nil || res.Cache == "hit" {
+			t.Errorf("%v %s", err, res.Cache)
+		}
+		if res, err := tiny(t, e, "e {}", fixed); err == nil || res.Cache == "hit" {
+			t.Errorf("an error was kept: %v %s", err, res.Cache)
+		}
+		if res, err := tiny(t, e, "v 1", fixed, inSession("s")); err != nil || res.Cache != "off" {
+			t.Errorf("%v %s", err, res.Cache)
+		}
+	}
+}
+
+// cachingTable marks every call of its tools as reusable for a while.
+func cachingTable(t *testing.T, calls *atomic.Int64, how string) *hostfns.Table {
+	p, err := policy.Parse("p.yaml", []byte("version: 1\ntools:\n  allow:\n    - tool: \"x.*\"\n      cache: "+how+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := hostfns.NewTable(p, audit.None(), hostfns.Func("x.get", func(context.Context, struct{}) (int64, error) { return calls.Add(1), nil }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, errs := table.Catalogue(context.Background()); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	return table
+}
+
+func TestCallsThatARuleMarksAreReusedUntilTheyExpire(t *testing.T) {
+	var calls atomic.Int64
+	e := newTiny(t, Config{})
+	table := cachingTable(t, &calls, "200ms")
+	with := func(r *Request) { r.Table = table }
+	first, err := tiny(t, e, "c x.get {}", with)
+	wantValue(t, first, err, "1")
+	again, err := tiny(t, e, "c x.get {}", with)
+	wantValue(t, again, err, "1")
+	if again.Cache != "hit" {
+		t.Error(again.Cache)
+	}
+	time.Sleep(250 * time.Millisecond)
+	late, err := tiny(t, e, "c x.get {}", with)
+	wantValue(t, late, err, "2")
+}
+
+func TestTwoTenantsNeverShareAnAnswer(t *testing.T) {
+	var calls atomic.Int64
+	e := newTiny(t, Config{})
+	one, two := cachingTable(t, &calls, "1h"), cachingTable(t, &calls, "1h")
+	for k, table := range []*hostfns.Table{one, two, one, two} {
+		res, err := tiny(t, e, "c x.get {}", func(r *Request) { r.Table = table })
+		wantValue(t, res, err, []string{"1", "2"}[k%2])
+	}
+}
+
+func TestResultsOutliveTheEngineInTheCacheFolder(t *testing.T) {
+	dir := t.TempDir()
+	code := "o x\nl 1000\nr"
+	e := newTiny(t, Config{Cache: dir})
+	first, err := tiny(t, e, code, fixed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e2 := newTiny(t, Config{Cache: dir})
+	res, err := tiny(t, e2, code, fixed)
+	if err != nil || res.Cache != "hit" || string(res.Value) != string(first.Value) {
+		t.Fatalf("%v %s %s", err, res.Cache, res.Value)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "results", "*"))
+	if len(files) != 1 {
+		t.Fatalf("%d files", len(files))
+	}
+	if info, _ := os.Stat(files[0]); info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v", info.Mode())
+	}
+	for name, damage := range map[string]func([]byte) []byte{
+		"cut":     func(b []byte) []byte { return b[:len(b)/2] },
+		"changed": func(b []byte) []byte { b[len(b)-3] ^= 1; return b },
+		"empty":   func([]byte) []byte { return nil },
+	} {
+		data, _ := os.ReadFile(files[0])
+		if err := os.WriteFile(files[0], damage(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e3 := newTiny(t, Config{Cache: dir})
+		res, err := tiny(t, e3, code, fixed)
+		if err != nil || res.Cache != "miss" || string(res.Value) != string(first.Value) {
+			t.Fatalf("%s: %v %s %s", name, err, res.Cache, res.Value)
+		}
+	}
+}
+
+func TestTwinsRunOnce(t *testing.T) {
+	e := newTiny(t, Config{})
+	var all sync.WaitGroup
+	var misses atomic.Int64
+	for range 20 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			res, err := tiny(t, e, "l 3000000\nr", fixed)
+			if err != nil {
+				t.Error(err)
+			}
+			if res.Cache == "miss" {
+				misses.Add(1)
+			}
+		}()
+	}
+	all.Wait()
+	if n := misses.Load(); n != 1 {
+		t.Errorf("%d of 20 twins ran", n)
+	}
+}
+
+func TestTheCacheIsBoundedAndForgetsWhatWasUsedLeast(t *testing.T) {
+	e := newTiny(t, Config{Results: 20000})
+	big := "b 4000\nv 1\n"
+	for _, more := range []string{"", "n", "n\nn", "n\nn\nn", "n\nn\nn\nn"} {
+		if _, err := tiny(t, e, big+more, fixed); err != nil {
+			t.Fatal(err)
+		}
+		if res, _ := tiny(t, e, big, fixed); res.Cache != "hit" {
+			t.Errorf("what is used was forgotten")
+		}
+	}
+	if res, _ := tiny(t, e, big+"n", fixed); res.Cache == "hit" {
+		t.Error("nothing was forgotten")
+	}
+	if e.results.bytes > 20000 {
+		t.Errorf("%d bytes", e.results.bytes)
+	}
+}
