@@ -72,6 +72,8 @@ func (e *SyntaxError) Unwrap() error {
 	return fault.New(fault.GuestSyntax, "%s", e.Error()).WithHint("%s", e.Hint)
 }
 
+const fences = "remove the ``` fences around the code"
+
 // compileInput is the input document of the esbuild guest.
 type compileInput struct {
 	Code string `json:"code"`
@@ -116,6 +118,12 @@ func Prepare(ctx context.Context, s Source, c Compiler) (Program, error) {
 	if g.Compiler == "" {
 		return Program{Code: code, File: file, source: code}, nil
 	}
+	if at := len(code) - len(strings.TrimLeft(code, " \t\r\n")); strings.HasPrefix(code[at:], "```") {
+		// To the compiler it is a template, which is not what anybody means.
+		line := strings.Count(code[:at], "\n") + 1
+		return Program{}, &SyntaxError{Message: "a program does not begin with a fence", Hint: fences,
+			File: file, Line: line, Column: 1, Text: lineOf(code, line)}
+	}
 	if c == nil {
 		return Program{}, fault.New(fault.Internal, "there is nothing to compile %s with", g.Language)
 	}
@@ -148,8 +156,6 @@ func syntaxError(file, code string, out compileOutput) *SyntaxError {
 	e := &SyntaxError{Message: clip(first.Text, 2000), File: file, Line: max(first.Line, 0), Column: max(first.Column, 0)}
 	e.Text = lineOf(code, e.Line)
 	switch {
-	case strings.HasPrefix(strings.TrimSpace(code), "```"):
-		e.Hint = "remove the ``` fences around the code"
 	case out.JSX:
 		e.Message = "JSX is not supported"
 		e.Hint = "programs return data, not markup: build text with template literals"

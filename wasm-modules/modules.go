@@ -12,11 +12,17 @@ import (
 	"io"
 	"io/fs"
 	"sync"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/wexec/wexec/fault"
 )
+
+// BakeNanotime is the latest that the monotonic clock showed while the images
+// were made. A host whose clock begins earlier lets a restored guest see its time
+// go backwards, which Go's runtime, for one, does not survive.
+const BakeNanotime = time.Millisecond
 
 //go:embed manifest.json artefacts
 var embedded embed.FS

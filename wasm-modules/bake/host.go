@@ -17,6 +17,7 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/wexec/wexec/internal/meter"
+	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
 // features are what a guest may use; the engine allows the same.
@@ -105,8 +106,11 @@ func (h *host) instance(ctx context.Context, c wazero.CompiledModule) (api.Modul
 	return h.runtime.InstantiateModule(ctx, c, wazero.NewModuleConfig().WithName("").WithStartFunctions().
 		WithStdout(&h.stdout).WithStderr(&h.stderr).
 		WithWalltime(func() (int64, int32) { return bakeTime, 0 }, sys.ClockResolution(1)).
-		// It stands still, nearly: a guest that waits for it to pass still ends.
-		WithNanotime(func() int64 { ticks++; return ticks }, sys.ClockResolution(1)).
+		// It stands still, nearly, and ends where every run begins.
+		WithNanotime(func() int64 {
+			ticks = min(ticks+1, int64(wasmmodules.BakeNanotime))
+			return ticks
+		}, sys.ClockResolution(1)).
 		WithNanosleep(func(int64) {}).WithOsyield(func() {}).
 		WithRandSource(newSeed()).
 		WithFSConfig(wazero.NewFSConfig().WithFSMount(h.files, "/")))

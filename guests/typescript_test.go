@@ -1,0 +1,138 @@
+package guests_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/guests"
+)
+
+// newEngine is an engine with a cache folder that outlives the test: compiling
+// the compiler takes seconds.
+func newEngine(t *testing.T) *engine.Engine {
+	t.Helper()
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	e, err := engine.New(context.Background(), engine.Config{Cache: filepath.Join(dir, "wexec-test")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+func TestTypeScriptProgramsGiveTheirValue(t *testing.T) {
+	e := newEngine(t)
+	for _, c := range []struct{ code, want string }{
+		{"", "null"},
+		{"1 + 1", "2"},
+		{"const x: number = 40; x + 2", "42"},
+		{"const x: number = 40\nreturn x + 2 // done", "42"},
+		{"#!/usr/bin/env ts-node\n'use strict'\nreturn this === undefined || typeof this", `true`},
+		{"export default {a: [1, 2] as const}", `{"a":[1,2]}`},
+		{"const v = await Promise.resolve<number>(7)\nreturn v", "7"},
+		{"const v = await Promise.resolve<number>(7)\nv * 2", "14"},
+		{"interface A { x: number }\ntype B = A & { y?: string }\nconst b: B = { x: 1 }\nreturn b!.x", "1"},
+		{"enum E { A = 1, B, C = 'c' }\nreturn [E.B, E.C, E[1]]", `[2,"c","A"]`},
+		{"enum E { A = 1, B }\nreturn await Promise.resolve(E.B)", "2"},
+		{"const enum K { X = 5 }\nreturn K.X", "5"},
+		{"namespace N { export const x = 3; export namespace M { export const y = 4 } }\nreturn N.x + N.M.y", "7"},
+		{"const o = { a: 1 } satisfies Record<string, number>\nreturn o.a", "1"},
+		{"class P { constructor(private readonly a: number, public b = 2) {} sum(): number { return this.a + this.b } }\nreturn new P(1).sum()", "3"},
+		{"abstract class S { abstract f(): number; g() { return this.f() + 1 } }\nclass T extends S { override f() { return 1 } }\nreturn new T().g()", "2"},
+		{"function up(f: any, c: any) { return function (this: any) { return f.call(this).toUpperCase() } }\nclass A { @up name() { return 'a' } }\nreturn new A().name()", `"A"`},
+		{"const log: string[] = []\n{ using a = { [Symbol.for('Symbol.dispose')]() { log.push('closed') } }; log.push('open') }\nreturn log", `["open","closed"]`},
+		{"function id<T>(x: T): T { return x }\nreturn (<string>id('x')) + id<number>(1)", `"x1"`},
+		{"function f(this: void, a: string, ...rest: number[]): asserts a is 'x' {}\nlet t: [a: string, b?: number] = ['q']\nreturn t", `["q"]`},
+		{"declare const missing: string\nreturn typeof missing", `"undefined"`},
+		{"let n: bigint = 2n ** 10n\nreturn Number(n)", "1024"},
+		{"const text = `a\n  } b`\nreturn (await text).length", "7"},
+	} {
+		res, err := e.Run(context.Background(), engine.Request{Language: "typescript", Code: c.code})
+		got, _ := json.Marshal(res.Value)
+		if err != nil || string(got) != c.want {
+			t.Errorf("%q gives %s and not %s, %v", c.code, got, c.want, err)
+		}
+	}
+}
+
+func TestTypeScriptErrorsAreWhereTheAuthorWroteThem(t *testing.T) {
+	e := newEngine(t)
+	for _, c := range []struct {
+		code, fault  string
+		line, column int
+		in           string // part of message, hint or excerpt
+	}{
+		{"let x: number = ;", "guest.syntax", 1, 17, "let x: number = ;"},
+		{"const a = 1\nawait a\nreturn <div>{a}</div>", "guest.syntax", 3, 8, "markup"},
+		{"```ts\n1\n```", "guest.syntax", 1, 1, "fences"},
+		{"interface A {\n  x: number\n}\n\nconst f = (a: A): number => {\n  throw new TypeError('boom')\n}\nf({x: 1})", "guest.exception", 6, 0, "boom"},
+		{"type T = {\n  a: string\n}\nconst t: T = JSON.parse('{}')\nreturn await t.a.trim()", "guest.exception", 5, 0, "return await t.a.trim()"},
+		{"enum E { A }\n\nnull!.x", "guest.exception", 3, 0, "null!.x"},
+	} {
+		res, err := e.Run(context.Background(), engine.Request{Language: "typescript", Code: c.code})
+		if err == nil || res.Error == nil {
+			t.Errorf("%q succeeds", c.code)
+			continue
+		}
+		x := res.Error
+		all := x.Message + "\n" + x.Hint + "\n" + x.Excerpt
+		if string(x.Code) != c.fault || x.Line != c.line || c.column > 0 && x.Column != c.column || !strings.Contains(all, c.in) || x.File != "main.ts" {
+			t.Errorf("%q: %s %s:%d:%d %s", c.code, x.Code, x.File, x.Line, x.Column, all)
+		}
+	}
+}
+
+// TestHostileTypeScriptLeavesTheHostAlone runs, among others, the two programs
+// that end or hang a host which compiles them in its own process.
+func TestHostileTypeScriptLeavesTheHostAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the compiler is given its whole budget")
+	}
+	e := newEngine(t)
+	for name, code := range map[string]string{
+		"256 KiB of (": strings.Repeat("(", 256<<10),
+		"256 KiB of !": strings.Repeat("!", 256<<10),
+		"256 KiB of [": strings.Repeat("[", 256<<10),
+		"256 KiB of {": strings.Repeat("{", 256<<10),
+		"nested types": "type T = " + strings.Repeat("A<", 100_000),
+		"6 KB of x=>":  strings.Repeat("x=>", 2_000) + "1",
+		"12 KB of x=>": strings.Repeat("x=>", 4_000) + "1",
+		"a megabyte":   "const s = '" + strings.Repeat("a", 1<<20) + "'\nreturn s.length",
+	} {
+		res, err := e.Run(context.Background(), engine.Request{Language: "typescript", Code: code})
+		switch fault.CodeOf(err) {
+		case "", fault.GuestSyntax, fault.LimitFuel, fault.LimitTime, fault.LimitMemory:
+		default:
+			t.Errorf("%s: %v", name, err)
+		}
+		t.Logf("%s: %v in %d ms", name, err, res.Usage.WallMS)
+	}
+	res, err := e.Run(context.Background(), engine.Request{Language: "typescript", Code: "return 1 as number"})
+	if err != nil || string(res.Value) != "1" {
+		t.Errorf("afterwards: %s, %v", res.Value, err)
+	}
+}
+
+func TestSyntaxErrorsAreFaults(t *testing.T) {
+	e := newEngine(t)
+	_, err := e.Run(context.Background(), engine.Request{Language: "ts", Code: "let = ;"})
+	if fault.CodeOf(err) != fault.GuestSyntax {
+		t.Errorf("%v", err)
+	}
+	if g, err := guests.Lookup("ts"); err != nil || g.Compiler == "" {
+		t.Errorf("%+v, %v", g, err)
+	}
+}
