@@ -10,6 +10,7 @@ from .values import NoForm
 
 STACK_LINES = 200
 TEXT = 4000  # characters of a message
+LINE = 400   # characters of a line of the program or the stack
 PRELUDE = "/prelude/"
 LIBRARY = "/lib/"
 
@@ -41,9 +42,15 @@ def outcome(error, file, source):
     out.update(place_of(error, file))
     hint = hints.find(error, out, source)
     if hint:
-        out["hint"] = hint
+        out["hint"] = cut(hint)
+    if "text" in out:
+        out["text"] = cut(out["text"])
     out["stack"] = stack_of(error)
     return out
+
+
+def cut(text):
+    return text if len(text) <= LINE else text[:LINE] + "…"
 
 
 def first_of_group(error):
@@ -139,7 +146,7 @@ def stack_of(error):
     if len(lines) > STACK_LINES:
         half = STACK_LINES // 2
         lines = lines[:half] + [f"  … {len(lines) - 2 * half} lines left out …"] + lines[-half:]
-    return "\n".join(lines)
+    return "\n".join(map(cut, lines))
 
 
 def trim(node, depth):

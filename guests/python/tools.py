@@ -1,5 +1,7 @@
 """The modules tools, tools.aio and mcp_servers."""
 
+import asyncio
+import inspect
 import sys
 import types
 from importlib.machinery import ModuleSpec
@@ -34,9 +36,9 @@ class Tool:
     def __call__(self, /, *args, **kwargs):
         return _wexec.call(self._name, packed(args, kwargs) if args else kwargs)
 
-    async def later(self, /, *args, **kwargs):
+    def later(self, /, *args, **kwargs):
         """The same call as a coroutine."""
-        return await call_later(self._name, packed(args, kwargs))
+        return coroutine_of(self._name, packed(args, kwargs))
 
     @property
     def __name__(self):
@@ -65,17 +67,23 @@ class AsyncTool(Tool):
     """A tool as a coroutine function."""
 
     __slots__ = ()
+    _is_coroutine_mark = inspect._is_coroutine_mark
 
-    async def __call__(self, /, *args, **kwargs):
-        return await call_later(self._name, packed(args, kwargs))
+    def __call__(self, /, *args, **kwargs):
+        return coroutine_of(self._name, packed(args, kwargs))
 
     def __repr__(self):
         return f"<async tool {self._name}>"
 
 
-async def call_later(name, arguments):
-    import asyncio
+def coroutine_of(name, arguments):
+    """call_later under the tool's name, which messages about it show."""
+    coroutine = call_later(name, arguments)
+    coroutine.__qualname__ = name
+    return coroutine
 
+
+async def call_later(name, arguments):
     return await asyncio.get_running_loop().call_host(name, arguments)
 
 

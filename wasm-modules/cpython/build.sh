@@ -190,7 +190,7 @@ shim() {
   # shellcheck disable=SC2046
   "$here/cc.sh" $(show flags.link) -o "$work/cpython.wasm.new" shim/*.o libpython3.13.a \
     Modules/_decimal/libmpdec/libmpdec.a Modules/_hacl/libHacl_Hash_SHA2.a Modules/expat/libexpat.a \
-    -L../libraries/lib -lz -lbz2 -lsqlite3 -lwasi-emulated-signal -lwasi-emulated-getpid -lwasi-emulated-process-clocks -lm
+    -L../libraries/lib -lz -lbz2 -lsqlite3 -ldl -lwasi-emulated-signal -lwasi-emulated-getpid -lwasi-emulated-process-clocks -lm
   mv "$work/cpython.wasm.new" "$work/cpython.wasm"
 }
 

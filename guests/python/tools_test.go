@@ -1,0 +1,200 @@
+package python_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// echo answers with what it was asked, and with what some tools are named for.
+func echo(name, args string) answer {
+	_, tool, _ := strings.Cut(name, ".")
+	switch tool {
+	case "text":
+		return answer{kind: answerText, data: "42"}
+	case "content":
+		return answer{kind: answerContent, data: `[{"type":"image","data":{"$bytes":"aGk="}}]`}
+	case "bytes":
+		return answer{kind: answerBytes, data: "\x00\xffhi"}
+	case "fail":
+		return answer{kind: answerError, data: `{"code":"tool.failed","message":"it broke","tool":"github.fail","hint":"mend it"}`}
+	case "deny":
+		return answer{kind: answerError, data: `{"code":"denied.tool","message":"not allowed","tool":"github.deny","rule":"policy.yaml:3"}`}
+	case "slow":
+		return answer{data: args, after: 40 * time.Millisecond}
+	}
+	name, _ = strings.CutPrefix(name, "wexec:")
+	switch name {
+	case "names":
+		return answer{data: `["list_commits","search"]`}
+	case "search":
+		return answer{data: `{"tools":[{"name":"github.list_commits"}],"total":1}`}
+	case "describe":
+		return answer{data: `{"name":"github.list_commits","declaration":"def list_commits(limit: int)"}`}
+	case "pii":
+		return answer{data: `"email"`}
+	}
+	return answer{data: args}
+}
+
+func TestToolsAreCalledInEveryWayThatIsClear(t *testing.T) {
+	for _, c := range []struct{ name, code, want string }{
+		{"imported server", "from tools import github\ngithub.list_commits(limit=1)", `{"limit":1}`},
+		{"module", "import tools\ntools.github.list_commits(limit=1)", `{"limit":1}`},
+		{"builtin", "tools.github.list_commits()", `{}`},
+		{"one dict", "tools.github.list_commits({'limit': 2})", `{"limit":2}`},
+		{"dict and names", "tools.github.list_commits({'limit': 2}, page=3)", `{"limit":2,"page":3}`},
+		{"by position", "tools.github.list_commits('a', 2)", `["a",2]`},
+		{"call attribute", "tools.github.list_commits.call(limit=1)", `{"limit":1}`},
+		{"by whole name", "tools.call('github.list_commits', {'limit': 4})", `{"limit":4}`},
+		{"by item", "tools['github']['list_commits'](limit=1)", `{"limit":1}`},
+		{"camel case server", "tools.gitHub.a(x=1)", `{"x":1}`},
+		{"submodule", "import tools.github\ntools.github.a(x=1)", `{"x":1}`},
+		{"from a submodule", "from tools.github import a\na(x=1)", `{"x":1}`},
+		{"mcp_servers", "from mcp_servers.github import list_commits\nlist_commits(limit=9)", `{"limit":9}`},
+		{"mcp_servers server", "from mcp_servers import jira\njira.search(q='x')", `{"q":"x"}`},
+		{"aio", "from tools.aio import github\nawait github.a(x=1)", `{"x":1}`},
+		{"aio from a submodule", "from tools.aio.github import a\nawait a(x=1)", `{"x":1}`},
+		{"aio task", "t = asyncio.create_task(tools.aio.github.a(x=1))\nawait t", `{"x":1}`},
+		{"to_thread", "await asyncio.to_thread(tools.github.a, x=1)", `{"x":1}`},
+		{"executor", "from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(4) as pool:\n    r = list(pool.map(lambda i: tools.github.a(i=i), range(2)))\nr", `[{"i":0},{"i":1}]`},
+		{"executor of a tool", "from concurrent.futures import ThreadPoolExecutor, as_completed\npool = ThreadPoolExecutor()\nfs = [pool.submit(tools.github.a, i=i) for i in range(2)]\nsorted(f.result()['i'] for f in as_completed(fs))", `[0,1]`},
+		{"natural arguments", "import datetime\ntools.github.a(when=datetime.date(2026, 1, 2), tags={'b', 'a'}, n=(1, 2.0))", `{"when":"2026-01-02","tags":["a","b"],"n":[1,2]}`},
+		{"answers", "[tools.github.text(), tools.github.content()[0]['data'], tools.github.bytes()]", `["42",{"$bytes":"aGk="},{"$bytes":"AP9oaQ=="}]`},
+		{"names", "dir(tools.github), list(tools), 'github' in dir(tools)", `[["list_commits","search"],["github","jira","slack"],true]`},
+		{"documentation", "tools.github.list_commits.__doc__, repr(tools.github.a), tools.github.a.__name__", `["def list_commits(limit: int)","<tool github.a>","a"]`},
+		{"search", "search_tools('commits')['total'], describe_tool('github.list_commits')['name']", `[1,"github.list_commits"]`},
+		{"search imported", "from tools import search_tools, ToolError, settle\nsearch_tools('x', limit=1)['total']", "1"},
+		{"privacy", "pii.kind('[EMAIL_1]')", `"email"`},
+		{"progress", "progress(1, 10, 'reading')", ""},
+		{"caught", "try:\n    tools.github.fail()\nexcept ToolError as e:\n    r = [e.code, e.tool, e.message, e.hint, str(e)]\nr", `["tool.failed","github.fail","it broke","mend it","it broke"]`},
+		{"denied", "try:\n    tools.github.deny()\nexcept PolicyError as e:\n    r = [e.code, e.rule, isinstance(e, ToolError)]\nr", `["denied.tool","policy.yaml:3",false]`},
+		{"errors are copied", "import pickle, copy\ntry:\n    tools.github.deny()\nexcept PolicyError as e:\n    c = copy.copy(e)\nc.code, c.rule", `["denied.tool","policy.yaml:3"]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := run(t, c.code, func(h *host) { h.handle = echo }).value(t); got != c.want {
+				t.Errorf("the value is %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestUncaughtToolErrorsKeepTheirCode(t *testing.T) {
+	f := run(t, "x = 1\ntools.github.deny()", func(h *host) { h.handle = echo }).fault(t)
+	if f.Code != "denied.tool" || f.Name != "PolicyError" || f.Rule != "policy.yaml:3" || f.Tool != "github.deny" || f.Line != 2 {
+		t.Errorf("a denial is %+v", f)
+	}
+	f = run(t, "async def f():\n    await tools.aio.github.fail()\nawait f()", func(h *host) { h.handle = echo }).fault(t)
+	if f.Code != "tool.failed" || f.Hint != "mend it" || f.Line != 2 {
+		t.Errorf("a failure is %+v", f)
+	}
+	f = run(t, "tools.github.a(x=object())").fault(t)
+	if f.Code != "tool.invalid_args" || !strings.HasPrefix(f.Message, "args.x is an object") || f.Line != 1 {
+		t.Errorf("an argument without a JSON form is %+v", f)
+	}
+}
+
+func TestSixteenCallsAreReallyUnderWay(t *testing.T) {
+	for _, code := range []string{
+		"r = await asyncio.gather(*[tools.aio.github.slow(i=i) for i in range(16)])\nreturn [x['i'] for x in r]",
+		"async with asyncio.TaskGroup() as g:\n    ts = [g.create_task(tools.aio.github.slow(i=i)) for i in range(16)]\nreturn [t.result()['i'] for t in ts]",
+		"async def one(i):\n    return (await tools.aio.github.slow(i=i))['i']\nreturn await map_limit(range(16), 16, one)",
+		"r = await asyncio.gather(*[asyncio.to_thread(tools.github.slow, i=i) for i in range(16)])\nreturn [x['i'] for x in r]",
+		"from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(16) as p:\n    fs = [p.submit(tools.github.slow, i=i) for i in range(16)]\nreturn [f.result()['i'] for f in fs]",
+	} {
+		h := run(t, code, func(h *host) { h.handle = echo })
+		if got := h.value(t); got != "[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]" || h.maxInFlight != 16 {
+			t.Errorf("%d under way, value %s:\n%s", h.maxInFlight, got, code)
+		}
+	}
+}
+
+func TestCallsThatAreGivenUpAreCancelled(t *testing.T) {
+	h := run(t, "try:\n    await asyncio.wait_for(tools.aio.github.slow(), 0.005)\nexcept TimeoutError:\n    return 'late'", func(h *host) { h.handle = echo })
+	if h.value(t) != `"late"` || len(h.cancelled) != 1 {
+		t.Errorf("value %s, cancelled %v", h.document, h.cancelled)
+	}
+	h = run(t, "t = asyncio.create_task(tools.aio.github.slow())\nawait asyncio.sleep(0)\nreturn 1", func(h *host) { h.handle = echo })
+	if h.value(t) != "1" || len(h.cancelled) != 1 || !strings.Contains(h.stderr.String(), "1 tool call still under way") {
+		t.Errorf("value %s, cancelled %v, stderr %q", h.document, h.cancelled, h.stderr.String())
+	}
+	h = run(t, "tools.aio.github.slow()\n1", func(h *host) { h.handle = echo })
+	if !strings.Contains(h.stderr.String(), "github.slow") || !strings.Contains(h.stderr.String(), "never awaited") {
+		t.Errorf("a call that was never awaited leaves %q", h.stderr.String())
+	}
+}
+
+func TestHelpersLetABranchFail(t *testing.T) {
+	var tries int
+	flaky := func(name, args string) answer {
+		if strings.HasSuffix(name, ".flaky") {
+			if tries++; tries < 3 {
+				return answer{kind: answerError, data: `{"code":"upstream.unavailable","message":"not yet"}`}
+			}
+			return answer{data: fmt.Sprint(tries)}
+		}
+		return echo(name, args)
+	}
+	for _, c := range []struct{ name, code, want string }{
+		{"attempt", "attempt(tools.github.flaky, backoff=0.001)", "3"},
+		{"attempt later", "await attempt(tools.aio.github.flaky, backoff=0.001)", "3"},
+		{"attempt a coroutine function", "async def f():\n    return await tools.aio.github.flaky()\nawait attempt(f, retries=5, backoff=0.001)", "3"},
+		{"fallback", "attempt(tools.github.fail, retries=1, backoff=0.001, fallback='none')", `"none"`},
+		{"fallback of the error", "attempt(tools.github.fail, retries=0, fallback=lambda e: e.code)", `"tool.failed"`},
+		{"a denial is final", "try:\n    attempt(tools.github.deny, retries=9, backoff=9)\nexcept PolicyError:\n    return 1", "1"},
+		{"time limit", "await attempt(tools.aio.github.slow, retries=0, timeout=0.005, fallback=lambda e: e.code)", `"tool.timeout"`},
+		{"settle", "settle([lambda: 1, tools.github.fail])", `[{"ok":true,"value":1},{"ok":false,"error":{"code":"tool.failed","tool":"github.fail","message":"it broke","hint":"mend it"}}]`},
+		{"settle names", "await tools.aio.settle({'a': tools.aio.github.x(y=1), 'b': tools.aio.github.deny()})", `{"a":{"ok":true,"value":{"y":1}},"b":{"ok":false,"error":{"code":"denied.tool","tool":"github.deny","message":"not allowed","hint":null}}}`},
+		{"settle any", "(await settle([tools.aio.github.x()]))[0]['ok']", "true"},
+		{"map_limit", "map_limit([1, 2], 2, lambda i: i * 2)", "[2,4]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tries = 0
+			if got := run(t, c.code, func(h *host) { h.handle = flaky }).value(t); got != c.want {
+				t.Errorf("the value is %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestMapLimitHoldsItsLimit(t *testing.T) {
+	h := run(t, "async def one(i):\n    return await tools.aio.github.slow(i=i)\nlen(await map_limit(range(9), 3, one))", func(h *host) { h.handle = echo })
+	if h.value(t) != "9" || h.maxInFlight != 3 {
+		t.Errorf("%d under way at a limit of 3", h.maxInFlight)
+	}
+}
+
+func TestPagesFollowsCursorsAndNumbers(t *testing.T) {
+	paged := func(name, args string) answer {
+		var in struct {
+			Cursor  string
+			Page    int
+			PerPage int `json:"per_page"`
+		}
+		json.Unmarshal([]byte(args), &in)
+		if strings.HasSuffix(name, ".cursors") {
+			next := map[string]string{"": `,"nextCursor":"b"`, "b": `,"nextCursor":"c"`, "c": ``}[in.Cursor]
+			return answer{data: fmt.Sprintf(`{"items":["%s1","%s2"]%s}`, in.Cursor, in.Cursor, next)}
+		}
+		switch {
+		case in.Page < 2:
+			return answer{data: `[1,2]`}
+		case in.Page == 2:
+			return answer{data: `[3]`}
+		}
+		return answer{data: `[]`}
+	}
+	for _, c := range []struct{ code, want string }{
+		{"list(pages(tools.github.cursors))", `["1","2","b1","b2","c1","c2"]`},
+		{"list(pages('github.cursors', max_items=3))", `["1","2","b1"]`},
+		{"[x async for x in pages(tools.aio.github.cursors, {})]", `["1","2","b1","b2","c1","c2"]`},
+		{"list(pages(tools.github.numbers, per_page=2))", `[1,2,3]`},
+		{"list(pages(tools.github.numbers))", `[1,2]`},
+	} {
+		if got := run(t, c.code, func(h *host) { h.handle = paged }).value(t); got != c.want {
+			t.Errorf("%s gave %s, want %s", c.code, got, c.want)
+		}
+	}
+}
