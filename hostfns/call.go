@@ -21,7 +21,28 @@ import (
 func (r *Run) Call(ctx context.Context, name string, args []byte) (Answer, error) {
 	ctx, stop := r.join(ctx)
 	defer stop()
-	return r.call(ctx, name, args, &flight{})
+	if err := r.charge(name); err != nil {
+		return Answer{}, err
+	}
+	return r.call(ctx, name, args, &flight{number: r.number.Add(1)})
+}
+
+// charge counts a call against the run's budget. The prelude's own look-ups
+// are no tool calls; its requests to the outside are.
+func (r *Run) charge(name string) error {
+	if err := r.Err(); err != nil {
+		return err
+	}
+	if strings.HasPrefix(name, ownPrefix) && r.table.own[name] == nil {
+		return nil
+	}
+	if r.toolCalls.Add(1) > int64(r.limits.ToolCalls) {
+		err := fault.New(fault.LimitToolCalls, "more than %d tool calls", r.limits.ToolCalls).
+			WithHint("ask tools for more at once, or raise the limit tool_calls")
+		r.fail(err)
+		return err
+	}
+	return nil
 }
 
 // join is a context that ends with the caller's and with the run's.
@@ -45,14 +66,13 @@ func (r *Run) call(ctx context.Context, name string, args []byte, f *flight) (An
 	if err := r.spend(int64(len(args))); err != nil {
 		return Answer{}, err
 	}
+	if r.table.recording != nil {
+		return r.repeat(ctx, name, args, f)
+	}
 	if strings.HasPrefix(name, ownPrefix) {
 		return r.ownCall(ctx, name, args, f)
 	}
-	q, err := r.newRequest(name, f)
-	if err != nil {
-		return Answer{}, err
-	}
-	return q.serve(ctx, args)
+	return r.newRequest(name, f).serve(ctx, args)
 }
 
 // request is one call on its way.
@@ -75,17 +95,9 @@ type request struct {
 	told     bool // the error is in the tool's own words
 }
 
-// newRequest counts a call against the run's budget.
-func (r *Run) newRequest(name string, f *flight) (*request, error) {
-	n := r.number.Add(1)
-	if n > uint64(r.limits.ToolCalls) {
-		err := fault.New(fault.LimitToolCalls, "more than %d tool calls", r.limits.ToolCalls).
-			WithHint("ask tools for more at once, or raise the limit tool_calls")
-		r.fail(err)
-		return nil, err
-	}
+func (r *Run) newRequest(name string, f *flight) *request {
 	name = clean(name, 300)
-	return &request{run: r, flight: f, number: n, name: name, info: r.begin(name), refund: func() {}}, nil
+	return &request{run: r, flight: f, number: f.number, name: name, info: r.begin(name, f.number), refund: func() {}}
 }
 
 // serve makes the call and records how it ended, whatever happened.

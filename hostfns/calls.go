@@ -24,6 +24,9 @@ type CallsOptions struct {
 	// Ordered delivers answers in the order in which their calls were started,
 	// decides calls in that order, and has timers wait for calls in flight.
 	Ordered bool
+	// Order lists ids in the order in which their answers were announced in a
+	// run that is repeated. Beyond its end the order is as above.
+	Order []uint64
 	// Sleep waits while nothing is in flight; a deterministic run moves its
 	// virtual clock on instead. Nil sleeps in real time.
 	Sleep func(ctx context.Context, d time.Duration) error
@@ -57,7 +60,6 @@ type Calls struct {
 	done sync.WaitGroup
 
 	mu      sync.Mutex
-	last    int64
 	calls   map[int64]*inFlight
 	order   []int64 // answers that were not announced, in the order they came
 	flying  int     // calls without an answer
@@ -115,13 +117,15 @@ func (c *Calls) Start(mem Memory, name, nameLen, args, argsLen uint32) (int64, e
 		return 0, fault.New(fault.LimitToolCalls, "more than %d calls are in flight or have answers that nobody read", maxFlying).
 			WithHint("await calls before starting more")
 	}
-	c.last++
-	id := c.last
+	if err := c.run.charge(tool); err != nil {
+		return 0, err
+	}
+	id := int64(c.run.number.Add(1))
 	ctx, cancel := context.WithCancel(c.run.Context())
 	call := &inFlight{cancel: cancel}
 	c.calls[id] = call
 	c.flying++
-	f := &flight{asking: func(on bool) { c.setAsking(call, on) }}
+	f := &flight{number: uint64(id), asking: func(on bool) { c.setAsking(call, on) }}
 	if c.opts.Ordered {
 		f.turn = newTurn(c.tail)
 		c.tail = f.turn
@@ -296,19 +300,47 @@ func (c *Calls) take(id int64) (int64, bool) {
 		if at := slices.Index(c.order, id); at >= 0 {
 			c.order = slices.Delete(c.order, at, at+1)
 		}
-		call.announced = true
+		c.announce(id, call)
 		return id, true
 	}
 	if len(c.order) == 0 {
 		return 0, false
 	}
-	first := c.order[0]
-	if c.opts.Ordered && first != c.firstUnannounced() {
-		return 0, false
+	at := 0
+	if next := c.expected(); next != 0 {
+		if at = slices.Index(c.order, next); at < 0 {
+			return 0, false
+		}
 	}
-	c.order = c.order[1:]
-	c.calls[first].announced = true
+	first := c.order[at]
+	c.order = slices.Delete(c.order, at, at+1)
+	c.announce(first, c.calls[first])
 	return first, true
+}
+
+// announce notes that the guest knows of an answer.
+func (c *Calls) announce(id int64, call *inFlight) {
+	if call.announced {
+		return
+	}
+	call.announced = true
+	c.run.delivered(uint64(id))
+	if len(c.opts.Order) > 0 && c.opts.Order[0] == uint64(id) {
+		c.opts.Order = c.opts.Order[1:]
+	}
+}
+
+// expected is the call whose turn it is to be announced, or 0 where any may be.
+func (c *Calls) expected() int64 {
+	if len(c.opts.Order) > 0 {
+		if call := c.calls[int64(c.opts.Order[0])]; call != nil && !call.announced {
+			return int64(c.opts.Order[0])
+		}
+	}
+	if c.opts.Ordered {
+		return c.firstUnannounced()
+	}
+	return 0
 }
 
 // firstUnannounced is the call whose turn it is in an ordered run.
@@ -388,6 +420,7 @@ func (c *Calls) Close() {
 // flight is what the call path and [Calls] tell each other about one call. The
 // zero value belongs to a call that a Go host makes.
 type flight struct {
+	number uint64
 	turn   *turn
 	asking func(on bool)
 }

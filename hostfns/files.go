@@ -49,6 +49,9 @@ func (r *Run) FS() (sys.FS, error) {
 			Catalogue: func() fs.FS { return r.visible(r.ctx).Tree() },
 			Memory:    min(r.limits.Memory, r.limits.HostBytes),
 		}
+		if rec := r.table.recording; rec != nil {
+			m.Read = readBefore(rec)
+		}
 		granted := r.table.policy.Files()
 		for _, root := range granted.Read {
 			m.Read = append(m.Read, root.Path)

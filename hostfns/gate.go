@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/wexec/wexec/audit"
@@ -67,6 +68,12 @@ func (g *gate) File(ctx context.Context, req FileRequest) error {
 	r := g.run
 	if err := r.Err(); err != nil {
 		return err
+	}
+	if rec := r.table.recording; rec != nil {
+		if !req.Write && (req.Look || slices.Contains(readBefore(rec), clean(req.Path, 4096))) {
+			return nil
+		}
+		return &Failure{Code: fault.DeniedFile, Message: "the recorded run did not read " + clean(req.Guest, 500)}
 	}
 	d := r.table.policy.DecideFile(policy.FileRequest{Path: req.Path, Write: req.Write})
 	verb := "read "

@@ -3,6 +3,7 @@ package hostfns
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -42,6 +43,9 @@ func (r *Run) ownCall(ctx context.Context, name string, args []byte, f *flight) 
 	default:
 		return r.provided(ctx, name, args, f)
 	}
+	if recorded := r.recordOwn(ctx, name, f.number, a, err); recorded != nil {
+		return Answer{}, recorded
+	}
 	if err != nil {
 		return Answer{}, err
 	}
@@ -51,6 +55,23 @@ func (r *Run) ownCall(ctx context.Context, name string, args []byte, f *flight) 
 	return a, nil
 }
 
+// recordOwn keeps the answer of a look-up where everything of a run is kept: a
+// replay answers from it.
+func (r *Run) recordOwn(ctx context.Context, name string, number uint64, a Answer, err error) error {
+	if r.keep.Code != policy.DetailFull || r.keep.Inputs != policy.DetailFull || r.keep.Outputs != policy.DetailFull {
+		return nil
+	}
+	call := &audit.Call{Call: number, Tool: name, OK: err == nil, Bytes: int64(len(a.Data)), AnswerKind: int(a.Kind), Answer: a.Data}
+	var f *Failure
+	if errors.As(err, &f) {
+		failed := f.answer()
+		call.Code, call.Message, call.AnswerKind, call.Answer = string(f.Code), f.Message, int(failed.Kind), failed.Data
+	} else if err != nil {
+		call.Code = string(fault.CodeOf(err))
+	}
+	return r.record(ctx, audit.Event{Call: call})
+}
+
 // provided hands one of the prelude's calls to its provider, with the same
 // budget, the same bounds and the same record as a tool's.
 func (r *Run) provided(ctx context.Context, name string, args []byte, f *flight) (Answer, error) {
@@ -58,10 +79,7 @@ func (r *Run) provided(ctx context.Context, name string, args []byte, f *flight)
 	if p == nil {
 		return Answer{}, &Failure{Code: fault.ToolUnknown, Tool: clean(name, 100), Message: "there is no call " + clean(name, 100)}
 	}
-	q, err := r.newRequest(name, f)
-	if err != nil {
-		return Answer{}, err
-	}
+	q := r.newRequest(name, f)
 	q.entry = &entry{tool: catalogue.Tool{Server: name}, provider: p, id: name}
 	answer, err := func() (Answer, error) {
 		f.turn.toDecide(ctx)

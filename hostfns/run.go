@@ -48,6 +48,7 @@ type RunInfo struct {
 
 // CallInfo is one call of a run, as its Result lists it.
 type CallInfo struct {
+	Number   uint64 // as its answer is announced under, and recorded
 	Tool     string
 	Decision string // allow, ask or deny; "" where it came to no decision
 	Rule     string
@@ -93,7 +94,9 @@ type Run struct {
 	slots  chan struct{}
 	work   *workers
 	bytes  atomic.Int64
-	number atomic.Uint64
+	number atomic.Uint64 // of the last call that was started
+
+	toolCalls atomic.Int64
 
 	mu       sync.Mutex
 	calls    []*CallInfo
@@ -270,8 +273,8 @@ func (r *Run) record(ctx context.Context, e audit.Event) error {
 	return nil
 }
 
-// Delivered notes that the answer of a call reached the program. [Calls] does
-// so; the order is part of the record.
+// delivered notes that the answer of a call was announced to the program. The
+// order is part of the record.
 func (r *Run) delivered(call uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -279,8 +282,8 @@ func (r *Run) delivered(call uint64) {
 }
 
 // begin notes a call that was started.
-func (r *Run) begin(tool string) *CallInfo {
-	c := &CallInfo{Tool: tool, Started: time.Now()}
+func (r *Run) begin(tool string, number uint64) *CallInfo {
+	c := &CallInfo{Number: number, Tool: tool, Started: time.Now()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls = append(r.calls, c)
@@ -334,6 +337,7 @@ func (r *Run) Summary() Summary {
 		s.ToolBytes += c.Bytes
 		tools[c.Tool] = true
 	}
+	slices.SortStableFunc(s.Calls, func(a, b CallInfo) int { return cmp.Compare(a.Number, b.Number) })
 	s.Tools = slices.Sorted(maps.Keys(tools))
 	s.Mode, s.Found = r.veil.found()
 	return s
@@ -361,7 +365,10 @@ func (r *Run) Close(ctx context.Context, end audit.End) (Summary, error) {
 	}
 	r.session.forgetRun()
 	s := r.Summary()
-	end.Order, end.Tools, end.Found = r.order, s.Tools, s.Found
+	r.mu.Lock()
+	end.Order = r.order
+	r.mu.Unlock()
+	end.Tools, end.Found = s.Tools, s.Found
 	end.Usage.ToolCalls, end.Usage.ToolBytes, end.Usage.HostBytes = s.ToolCalls, s.ToolBytes, s.HostBytes
 	end.ValueSHA256, end.Value = kept(r.keep.Outputs, end.ValueSHA256, end.Value)
 	end.StdoutSHA256, end.Stdout = kept(r.keep.Outputs, end.StdoutSHA256, end.Stdout)

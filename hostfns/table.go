@@ -33,6 +33,8 @@ type Table struct {
 	stops   []func()
 	rates   rates
 
+	recording *audit.Recording // what a replay answers from; nil: the providers
+
 	detecting  sync.Once // the detector is made by the first run that needs it
 	detector   *privacy.Detector
 	noDetector error
