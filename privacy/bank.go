@@ -50,23 +50,28 @@ func (s *scanner) iban(i int) int {
 		return 0
 	}
 	n, gaps, j := 0, 0, i
+	small, large := 0, 0
 	for j < len(t) && n < want {
 		c := t[j]
 		switch {
 		case isDigit(c), isUpper(c):
 			compact[n] = c
 			n++
+			if isUpper(c) {
+				large++
+			}
 		case isLower(c):
 			compact[n] = c &^ 0x20
 			n++
-		case (c == ' ' || c == '-' || c == '.') && j+1 < len(t) && isWord(t[j+1]) && gaps < 34:
+			small++
+		case (c == ' ' || c == '-' || c == '.') && j+1 < len(t) && isWord(t[j+1]) && n%4 == 0 && n > 0:
 			gaps++
 		default:
 			return 0
 		}
 		j++
 	}
-	if n < want || j < len(t) && isWord(t[j]) || !validIBAN(compact[:n]) {
+	if n < want || small > 0 && large > 0 || j < len(t) && isWord(t[j]) || !validIBAN(compact[:n]) {
 		return 0
 	}
 	if !s.hit(IBAN, i, j, 98, "a bank account number with its check digits") {

@@ -93,7 +93,7 @@ func (s *scanner) card(n *numeral, b int, digits []byte) (uint8, string) {
 	if n.single(b) {
 		return 85, "the check digit and range of " + name + ", digit by digit"
 	}
-	if !n.joined(b, 0) || n.joints[1] == '/' {
+	if n.joints[1] == '/' || !n.joined(b, 0) && !n.sizes(b, 4, 4, 4, 4) {
 		return 0, ""
 	}
 	if n.sizes(b, 4, 4, 4, 4) || n.sizes(b, 4, 6, 5) || n.sizes(b, 4, 6, 4) || n.sizes(b, 4, 4, 4, 4, 3) || n.sizes(b, 4, 4, 4, 1) || n.sizes(b, 6, 13) || n.sizes(b, 4, 4, 4, 4, 2) || n.sizes(b, 4, 4, 5) {

@@ -390,6 +390,7 @@ func (s *scanner) displayName(start int) {
 func (s *scanner) judgeName(e evidence, context uint32, v []byte, whole bool) (int, uint8, string) {
 	probe := scanner{t: v, d: s.d}
 	pos, words, known, surnames, stops := 0, 0, 0, 0, 0
+	loose := uint8(0) // words that are names and something else too
 	end := 0
 	for words < 6 && pos < len(v) {
 		f := probe.wordEnd(pos)
@@ -417,6 +418,12 @@ func (s *scanner) judgeName(e evidence, context uint32, v []byte, whole bool) (i
 			}
 		case l&stopWord != 0:
 			stops++
+		case l&bothWord != 0 && l&(firstName|lastName) != 0:
+			if words == 0 {
+				loose |= l & firstName
+			} else {
+				loose |= l & lastName
+			}
 		case l&firstName != 0:
 			known++
 		case l&lastName != 0:
@@ -452,17 +459,19 @@ func (s *scanner) judgeName(e evidence, context uint32, v []byte, whole bool) (i
 	switch {
 	case !e.weak && whole:
 		return n, 90, "a field for names"
-	case !e.weak && (words >= 2 || known+surnames > 0 || context&saysName != 0):
+	case !e.weak && (words >= 2 || known+surnames > 0 || loose > 0 || context&saysName != 0):
 		return n, 82, "named a name"
 	case e.weak && words >= 2 && known > 0:
 		return n, 80, "named a person perhaps, with a first name of the list"
 	case e.weak && words >= 2 && surnames > 0:
 		return n, 65, "named a person perhaps, with a surname of the list"
+	case e.weak && words == 2 && loose == firstName|lastName:
+		return n, 60, "named a person perhaps, with words that can be names"
 	case e.weak && words >= 2 && !whole && complete && context&saysNameWord != 0:
 		return n, 55, "behind the word Name"
 	case e.weak && words >= 2 && whole && s.f != nil && s.f.person:
 		return n, 75, "a name in the record of a person"
-	case e.weak && words == 1 && whole && s.f != nil && s.f.person && known+surnames > 0:
+	case e.weak && words == 1 && whole && s.f != nil && s.f.person && (known+surnames > 0 || loose > 0):
 		return n, 65, "a name in the record of a person"
 	}
 	return 0, 0, ""

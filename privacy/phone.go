@@ -11,7 +11,7 @@ var tableStart = sync.OnceValue(func() int { return eachRegion(nil) })
 
 // phoneNumber reads digits as a number in international form. With plus they
 // begin with a calling code, else they are read in each of the regions, with
-// and without its trunk prefix.
+// and without its trunk prefix; with it first.
 func (d *Detector) phoneNumber(digits []byte, plus bool) (country int, code string, national []byte) {
 	if len(digits) < 5 || len(digits) > 17 {
 		return 0, "", nil
@@ -20,13 +20,19 @@ func (d *Detector) phoneNumber(digits []byte, plus bool) (country int, code stri
 		return phoneCountry(digits), "", digits
 	}
 	for _, r := range d.regions {
-		if r.trunk != "" && len(digits) > len(r.trunk) && string(digits[:len(r.trunk)]) == r.trunk {
-			if rest := digits[len(r.trunk):]; true {
-				if c := phoneCountry([]byte(r.code), rest); c != 0 {
-					return c, r.code, rest
-				}
+		if rest, ok := bytes.CutPrefix(digits, []byte(r.trunk)); ok && r.trunk != "" {
+			if c := phoneCountry([]byte(r.code), rest); c != 0 {
+				return c, r.code, rest
 			}
 		}
+		if r.trunk == "" || r.code == "1" {
+			if c := phoneCountry([]byte(r.code), digits); c != 0 {
+				return c, r.code, digits
+			}
+		}
+	}
+	// Only then without the prefix where one is usual.
+	for _, r := range d.regions {
 		if c := phoneCountry([]byte(r.code), digits); c != 0 {
 			return c, r.code, digits
 		}
@@ -176,7 +182,10 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 	case n.parens:
 		return 70, "a valid number with its area code in brackets"
 	}
-	if len(g) >= 3 && len(g) <= 4 && !n.crowded && n.joined(b, ' ') && regionNumber(country).trunk == "" && !n.thousands(b) {
+	if r := regionNumber(country); len(g) >= 3 && len(g) <= 4 && !n.crowded && n.joined(b, ' ') && r.trunk == "" && !n.thousands(b) {
+		if r.id == "IT" && digits[0] != '0' && digits[0] != '3' {
+			return 40, "valid, but not as numbers there begin"
+		}
 		return 55, "a valid number in groups"
 	}
 	return 35, "digits that could be a phone number"

@@ -1,0 +1,302 @@
+package privacy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/wexec/wexec/fault"
+)
+
+func vault(t testing.TB, c Config) *Vault {
+	t.Helper()
+	d, err := NewDetector(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewVault(d)
+}
+
+func inbound(t testing.TB, v *Vault, text string) string {
+	t.Helper()
+	out, _, err := v.Text(text, Tokenize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestOneValueHasOneToken(t *testing.T) {
+	v := vault(t, Config{Regions: []string{"US", "DE"}})
+	got := inbound(t, v, "bob@example.org, BOB@Example.ORG, +1 212 555 0134, (212) 555-0134, DE89 3704 0044 0532 0130 00, DE89370400440532013000")
+	if want := "[EMAIL_1], [EMAIL_1], [PHONE_1], [PHONE_1], [IBAN_1], [IBAN_1]"; got != want {
+		t.Errorf("got %s", got)
+	}
+	doc, _, err := v.JSON([]byte(`{"mail":"bob@example.org"}`), "")
+	if err != nil || string(doc) != `{"mail":"[EMAIL_1]"}` {
+		t.Errorf("a later answer: %s, %v", doc, err)
+	}
+}
+
+func TestJSONKeepsEveryOtherByte(t *testing.T) {
+	v := vault(t, Config{})
+	doc := []byte("{ \"a\" :\t1.50e+3, \"b\": \"caf\\u00e9 \\/ bob@example.org\\n\", \"c\": [ true,null ] }\n")
+	want := strings.Replace(string(doc), "bob@example.org", "[EMAIL_1]", 1)
+	got, _, err := v.JSON(doc, Tokenize)
+	if err != nil || string(got) != want {
+		t.Fatalf("%s\nnot %s (%v)", got, want, err)
+	}
+	plain := []byte(`{"a": [1, 2, {"b": "nothing here"}]}`)
+	same, _, err := v.JSON(plain, Tokenize)
+	if err != nil || &same[0] != &plain[0] {
+		t.Error("a document without findings was copied")
+	}
+}
+
+func TestNumbersBecomeStringsAndNumbersAgain(t *testing.T) {
+	v := vault(t, Config{})
+	doc := `{"phone":12125550134,"n":12125550134,"card_number":4111111111111111}`
+	out, _, err := v.JSON([]byte(doc), Tokenize)
+	if err != nil || string(out) != `{"phone":"[PHONE_1]","n":12125550134,"card_number":"[CARD_1]"}` {
+		t.Fatalf("%s, %v", out, err)
+	}
+	back, err := v.RevealJSON(out)
+	if err != nil || string(back) != doc {
+		t.Errorf("back is %s, %v", back, err)
+	}
+}
+
+func TestTokensSurviveWhatProgramsDoWithText(t *testing.T) {
+	v := vault(t, Config{})
+	text := "Write to bob@example.org or jane@example.org."
+	out := inbound(t, v, text)
+	words := strings.Fields(out)
+	sort.Strings(words)
+	for name, c := range map[string]struct{ in, want string }{
+		"upper case": {strings.ToUpper(out), strings.Replace(strings.Replace(strings.ToUpper(text), "BOB@EXAMPLE.ORG", "bob@example.org", 1), "JANE@EXAMPLE.ORG", "jane@example.org", 1)},
+		"lower case": {strings.ToLower(out), strings.ToLower(text)},
+		"sliced":     {out[9 : strings.IndexByte(out, ']')+1], "bob@example.org"},
+		"sorted":     {strings.Join(words, " "), "Write bob@example.org jane@example.org. or to"},
+		"joined":     {"<" + out[9:strings.IndexByte(out, ']')+1] + ">", "<bob@example.org>"},
+		"in a URL":   {"https://x.org/?to=" + url.QueryEscape("[EMAIL_1]"), "https://x.org/?to=bob%40example.org"},
+		"base64":     {"V3JpdGUgdG8gW0VNQUlMXzFdIQ==", "V3JpdGUgdG8gYm9iQGV4YW1wbGUub3JnIQ=="},
+		"json":       {fmt.Sprintf(`{"to":%q}`, "[EMAIL_2]"), `{"to":"jane@example.org"}`},
+	} {
+		if got := v.Reveal(c.in); got != c.want {
+			t.Errorf("%s: %s, not %s", name, got, c.want)
+		}
+	}
+}
+
+func TestForgedTokensStayText(t *testing.T) {
+	v := vault(t, Config{})
+	inbound(t, v, "bob@example.org")
+	for _, s := range []string{"[EMAIL_99]", "[EMAIL_0]", "[EMAIL_01]", "[EMAIL_]", "[PHONE_1]", "[EMAIL_1", "EMAIL_1", "[NOKIND_1]", "[EMAIL_99999999999999999999]"} {
+		if got := v.Reveal(s); got != s {
+			t.Errorf("%s became %s", s, got)
+		}
+	}
+}
+
+func TestToolsCannotPoseTokens(t *testing.T) {
+	v := vault(t, Config{})
+	inbound(t, v, "bob@example.org")
+	for _, s := range []string{"[EMAIL_1]", "see [email_1] there", "%5BEMAIL_1%5D", "&#91;EMAIL_1&#93;", "[~EMAIL_1]", "[EMAIL_1:example.org]", `{"a":"[EMAIL_1]","[EMAIL_1]":2}`, "W0VNQUlMXzFdIGlzIGhpcw=="} {
+		out := inbound(t, v, s)
+		if strings.Contains(v.Reveal(out), "bob@") {
+			t.Errorf("%s became %s, which is revealed", s, out)
+		}
+		if unescaped, err := url.PathUnescape(out); err == nil && strings.Contains(v.Reveal(unescaped), "bob@") {
+			t.Errorf("%s, decoded by a program, is revealed", s)
+		}
+		if back := v.Reveal(out); back != s && s != "&#91;EMAIL_1&#93;" {
+			t.Errorf("%s came back as %s", s, back)
+		}
+	}
+	for _, off := range []Mode{Off, Detect} {
+		if out, _, err := v.Text("[EMAIL_1]", off); err != nil || out == "[EMAIL_1]" {
+			t.Errorf("mode %s lets a posed token through: %s, %v", off, out, err)
+		}
+	}
+}
+
+func TestEgressKeepsTokensAndHidesValues(t *testing.T) {
+	v := vault(t, Config{})
+	inbound(t, v, "bob@example.org")
+	got, _, err := v.Egress("[EMAIL_1] is Bob@Example.org, not [EMAIL_7] nor eve@example.org", "")
+	if err != nil || got != "[EMAIL_1] is [EMAIL_1], not [EMAIL_7] nor [EMAIL_2]" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+func TestKnownValuesAreHiddenEverywhere(t *testing.T) {
+	v := vault(t, Config{})
+	doc, _, err := v.JSON([]byte(`{"full_name":"Xiomara Quispe","street":"Somewhere 4b"}`), "")
+	if err != nil || strings.Contains(string(doc), "Quispe") {
+		t.Fatalf("%s, %v", doc, err)
+	}
+	got, _, err := v.Egress("mail to Xiomara Quispe, Somewhere 4b, leaves the company", "")
+	if err != nil || got != "mail to [NAME_1], [ADDRESS_1], leaves the company" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+func TestOwnDataPassesUnlessBlocked(t *testing.T) {
+	v := vault(t, Config{})
+	v.Own(`{"to": "bob@example.org"}`)
+	got, _, err := v.Egress("sent to bob@example.org and eve@example.org", "")
+	if err != nil || got != "sent to bob@example.org and [EMAIL_1]" {
+		t.Errorf("%s, %v", got, err)
+	}
+	if _, _, err := v.Egress("sent to bob@example.org", Block); err == nil {
+		t.Error("block let it pass")
+	}
+}
+
+func TestReservedNumbersAreNeverHandedOut(t *testing.T) {
+	v := vault(t, Config{})
+	v.Reserve("send it to [EMAIL_1] and %5BEMAIL_3%5D", `{"a":"[email_2]"}`)
+	if got := inbound(t, v, "bob@example.org eve@example.org"); got != "[EMAIL_4] [EMAIL_5]" {
+		t.Errorf("got %s", got)
+	}
+	if v.Reveal("[EMAIL_1]") != "[EMAIL_1]" {
+		t.Error("a reserved number has a meaning")
+	}
+}
+
+func TestModes(t *testing.T) {
+	const text = `{"a": "bob@example.org", "card": "4111 1111 1111 1111", "phone": "+49 30 901820"}`
+	for mode, want := range map[Mode]string{
+		Off:      text,
+		Detect:   text,
+		Tokenize: `{"a": "[EMAIL_1]", "card": "[CARD_1]", "phone": "[PHONE_1]"}`,
+		Redact:   `{"a": "[EMAIL]", "card": "[CARD]", "phone": "[PHONE]"}`,
+		Partial:  `{"a": "[EMAIL_1:example.org]", "card": "[CARD_1:1111]", "phone": "[PHONE_1:DE]"}`,
+	} {
+		v := vault(t, Config{})
+		got, counts, err := v.JSON([]byte(text), mode)
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v", mode, got, err)
+		}
+		if n := counts.Total(); n != 3 && mode != Off {
+			t.Errorf("%s counted %d", mode, n)
+		}
+		if back := v.Reveal(string(got)); mode != Redact && back != text {
+			t.Errorf("%s: back is %s", mode, back)
+		}
+	}
+	_, _, err := vault(t, Config{}).JSON([]byte(text), Block)
+	if !errors.Is(err, fault.DeniedTool) || strings.Contains(err.Error(), "bob") || !strings.Contains(err.Error(), "email") {
+		t.Errorf("block: %v", err)
+	}
+}
+
+func TestModesByField(t *testing.T) {
+	v := vault(t, Config{Mode: Off, Modes: map[string]Mode{"contact.*": Tokenize, "secret": Redact}})
+	got, counts, err := v.JSON([]byte(`{"mail": "a@example.org", "contact": {"mail": "b@example.org"}, "secret": "hunter2!x"}`), "")
+	if err != nil || string(got) != `{"mail": "a@example.org", "contact": {"mail": "[EMAIL_1]"}, "secret": "[SECRET]"}` {
+		t.Errorf("%s, %v", got, err)
+	}
+	if strings.Join(counts.Fields, " ") != "contact.mail secret" {
+		t.Errorf("fields %v", counts.Fields)
+	}
+}
+
+func TestCountsNameFieldsAndNoValues(t *testing.T) {
+	v := vault(t, Config{})
+	_, c, err := v.JSON([]byte(`{"customers":[{"mail":"a@example.org"},{"mail":"b@example.org"}],"bob@example.org":{"phone":"+49 30 901820"}}`), "")
+	if err != nil || c.Kinds[Email] != 3 || c.Kinds[Phone] != 1 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	if text := strings.Join(c.Fields, " "); text != "* *.phone customers[].mail" {
+		t.Errorf("fields %s", text)
+	}
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	v := vault(t, Config{})
+	v.limit = 10 * (entryCost + 60)
+	var b strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&b, "user%03d@example.org ", i)
+	}
+	out := inbound(t, v, b.String())
+	if !v.Full() || strings.Contains(out, "@") || !strings.Contains(out, "[EMAIL]") {
+		t.Errorf("full %v: %s", v.Full(), out)
+	}
+	if v.size > v.limit {
+		t.Errorf("%d bytes are more than %d", v.size, v.limit)
+	}
+}
+
+func TestVaultIsSafeForConcurrentUse(t *testing.T) {
+	v := vault(t, Config{})
+	var wg sync.WaitGroup
+	for w := range 8 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := range 200 {
+				text := fmt.Sprintf("user%d@example.org and w%d@example.org", i, w)
+				out, _, err := v.Text(text, "")
+				if err != nil || v.Reveal(out) != text {
+					t.Errorf("%s: %s, %v", text, out, err)
+					return
+				}
+				v.Reserve("[EMAIL_5000]")
+				v.Kind("[EMAIL_1]")
+			}
+		}()
+	}
+	wg.Wait()
+	if len(v.values) != 208 {
+		t.Errorf("%d values, not 208", len(v.values))
+	}
+}
+
+func TestHelpersAnswerWithoutShowing(t *testing.T) {
+	v := vault(t, Config{Regions: []string{"DE"}})
+	inbound(t, v, "Bob@Example.org, eve@example.com, 030 901820")
+	for s, want := range map[string]Kind{"[EMAIL_1]": Email, "[PHONE_1]": Phone, "[EMAIL_9]": "", "bob@example.org": Email, "hello": "", "4111 1111 1111 1111": Card} {
+		if got := v.Kind(s); got != want {
+			t.Errorf("kind of %s is %q", s, got)
+		}
+	}
+	for pair, want := range map[[2]string]bool{
+		{"[EMAIL_1]", "bob@example.org"}: true, {"[EMAIL_1]", "[EMAIL_2]"}: false, {"[PHONE_1]", "+49 30 901820"}: true, {"[email_1]", "[EMAIL_1]"}: true,
+		{"[EMAIL_9]", "[EMAIL_9]"}: true, {"a", "a"}: true, {"a", "b"}: false,
+	} {
+		if got := v.Equal(pair[0], pair[1]); got != want {
+			t.Errorf("equal %v is %v", pair, got)
+		}
+	}
+	for s, want := range map[string]string{"[EMAIL_1]": "example.org", "[EMAIL_2]": "example.com", "[PHONE_1]": "", "x@acme.io": "acme.io", "": ""} {
+		if got := v.Domain(s); got != want {
+			t.Errorf("domain of %s is %q", s, got)
+		}
+	}
+}
+
+func TestRevealInJSONKeepsItJSON(t *testing.T) {
+	v := vault(t, Config{})
+	key := "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n-----END PRIVATE KEY-----"
+	doc, _ := json.Marshal(map[string]string{"key": key})
+	inner, _ := json.Marshal(map[string]string{"payload": string(doc)})
+	out, _, err := v.JSON(inner, "")
+	if err != nil || strings.Contains(string(out), "MII") {
+		t.Fatalf("%s, %v", out, err)
+	}
+	back, err := v.RevealJSON(out)
+	var outer, got map[string]string
+	if err != nil || json.Unmarshal(back, &outer) != nil || json.Unmarshal([]byte(outer["payload"]), &got) != nil || got["key"] != key {
+		t.Errorf("back is %s, %v", back, err)
+	}
+	if _, err := v.RevealJSON([]byte(`{"a": [EMAIL_1]}`)); err == nil {
+		t.Error("what is no JSON was taken")
+	}
+}
