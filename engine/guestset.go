@@ -31,6 +31,8 @@ type loading struct {
 	done  chan struct{}
 	guest *guest
 	err   error
+
+	functions map[string]bool // of a foreign plugin: what can be called
 }
 
 func newGuestSet(e *Engine) *guestSet {

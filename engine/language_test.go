@@ -36,7 +36,7 @@ func newReal(t testing.TB, c Config) *Engine {
 
 func TestOneAndOneIsTwoInEveryLanguage(t *testing.T) {
 	e := newReal(t, Config{})
-	for _, language := range []string{JavaScript, Python} {
+	for _, language := range []string{JavaScript, TypeScript, Python} {
 		res, err := e.Run(context.Background(), Request{Language: language, Code: "1+1"})
 		wantValue(t, res, err, "2")
 	}

@@ -1,8 +1,212 @@
 package engine
 
-import "github.com/wexec/wexec/fault"
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
 
-// runPlugin calls a function of a foreign plugin.
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/meter"
+	"github.com/wexec/wexec/internal/snapshot"
+)
+
+// maxPlugin bounds the module of a foreign plugin, in bytes.
+const maxPlugin = 64 << 20
+
+// kernelCalls are what a foreign plugin may import from Extism: its way to
+// input, output, memory, variables and log. The network is not among them.
+func kernelCall(name string) bool {
+	switch name {
+	case "alloc", "free", "load_u8", "load_u64", "store_u8", "store_u64", "input_load_u8", "input_load_u64",
+		"input_set", "output_set", "input_length", "input_offset", "output_length", "output_offset",
+		"length", "length_unsafe", "reset", "error_set", "error_get", "memory_bytes",
+		"config_get", "var_get", "var_set", "get_log_level", "log_trace", "log_debug", "log_info", "log_warn", "log_error":
+		return true
+	}
+	return false
+}
+
+// runPlugin calls the request's function of a foreign plugin. It is metered and
+// capped as any guest is.
 func (j *job) runPlugin(r *run) {
-	j.fail(fault.New(fault.UsageFlag, "plugins cannot be called yet"))
+	g, functions, err := j.e.guests.plugin(r.ctx, j.req.Plugin, j.req.PluginDigest)
+	if err != nil {
+		j.failIn(r.ctx, err)
+		return
+	}
+	j.res.Provenance.Guest = g.digest
+	if !functions[j.req.Function] {
+		j.fail(fault.New(fault.UsageFlag, "the plugin has no function %q that takes nothing and returns a status", clip(j.req.Function, 100)).
+			WithHint("it has %s", words(names(functions, 20))))
+		return
+	}
+	i, err := g.fresh(r.ctx, j.limits.Memory)
+	if err != nil {
+		j.failIn(r.ctx, err)
+		return
+	}
+	defer i.Close(context.Background())
+	if err := j.bind(r, g, i); err != nil {
+		j.failIn(r.ctx, err)
+		return
+	}
+	j.event(Event{Type: EventStarted})
+	begun := time.Now()
+	status, output, err := i.callFunction(r, j.req.Function, j.req.Input)
+	if err == nil && status != 0 {
+		err = fault.New(fault.GuestException, "the function returned the status %d", status)
+	}
+	if err != nil {
+		j.finish(r, i, begun, pluginError(err))
+		return
+	}
+	j.finish(r, i, begun, nil)
+	if j.fault != nil {
+		return
+	}
+	if r.out.take(len(output)) < len(output) {
+		j.fail(r.out.over())
+		return
+	}
+	j.value(output)
+}
+
+// pluginError says why a plugin failed. What its author would call an
+// exception is one here too, and no fault of wexec.
+func pluginError(err error) error {
+	f := trapped(err)
+	if f.Code != fault.Internal {
+		return err
+	}
+	text, ok := strings.CutPrefix(f.Message, "the guest failed: ")
+	if !ok {
+		text = strings.Replace(f.Message, "the interpreter", "the plugin", 1)
+	}
+	return fault.New(fault.GuestException, "%s", clip(text, maxMessage))
+}
+
+// value makes the bytes that a plugin returned the result: JSON as it is, text
+// as a string, anything else as bytes.
+func (j *job) value(output []byte) {
+	var err error
+	switch {
+	case len(output) == 0:
+	case json.Valid(output):
+		j.res.Value, err = j.tools.EgressJSON("value", output)
+		output = j.res.Value
+	case utf8.Valid(output):
+		text := j.tools.Egress("value", string(output))
+		output = []byte(text)
+		j.res.Value, err = json.Marshal(text)
+	default:
+		j.res.Value, err = json.Marshal(map[string]string{"$bytes": base64.StdEncoding.EncodeToString(output)})
+	}
+	j.fail(err)
+	j.res.output = output
+	j.res.reveal = j.tools.Reveal
+}
+
+// plugin loads a foreign plugin, and names the functions that can be called.
+// The same module is compiled once.
+func (s *guestSet) plugin(ctx context.Context, path, want string) (*guest, map[string]bool, error) {
+	wasm, err := readBounded(path, maxPlugin)
+	if err != nil {
+		if os.IsNotExist(err) {
+			return nil, nil, fault.New(fault.UsageFile, "there is no plugin at %s", path)
+		}
+		return nil, nil, fault.New(fault.UsageFile, "the plugin cannot be read: %w", err)
+	}
+	sum := digest(wasm)
+	if want != "" && !strings.EqualFold(want, sum) {
+		return nil, nil, fault.New(fault.UsageFile, "the plugin has the digest %s and not %s", sum, clip(want, 64)).
+			WithHint("it is another file than the one that was approved")
+	}
+	id := "plugin:" + sum
+	s.mu.Lock()
+	l := s.byID[id]
+	if l == nil {
+		l = &loading{done: make(chan struct{})}
+		s.byID[id] = l
+		go func() {
+			l.guest, l.functions, l.err = s.loadPlugin(wasm, sum)
+			if l.err != nil {
+				s.mu.Lock()
+				delete(s.byID, id)
+				s.mu.Unlock()
+			}
+			close(l.done)
+		}()
+	}
+	s.mu.Unlock()
+	select {
+	case <-l.done:
+		return l.guest, l.functions, l.err
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+}
+
+// loadPlugin checks, meters and compiles a foreign module.
+func (s *guestSet) loadPlugin(wasm []byte, sum string) (*guest, map[string]bool, error) {
+	ctx := s.e.ctx
+	bad := func(format string, args ...any) (*guest, map[string]bool, error) {
+		return nil, nil, fault.New(fault.UsageFile, "the plugin cannot be used: "+format, args...)
+	}
+	// The meter is no validator: wazero sees the original first.
+	rt := wazero.NewRuntimeWithConfig(ctx, runtimeConfig(true))
+	defer rt.Close(ctx)
+	if _, err := rt.CompileModule(ctx, wasm); err != nil {
+		return bad("%w", err)
+	}
+	metered, info, err := meter.Rewrite(wasm, meter.Options{})
+	if err != nil {
+		return bad("%w", err)
+	}
+	if info.Start {
+		return bad("it runs code while it is loaded (a start function)")
+	}
+	for _, i := range info.Imports {
+		switch {
+		case i.Module == "wasi_snapshot_preview1":
+		case i.Module == "extism:host/env" && kernelCall(i.Name):
+		default:
+			return bad("it imports %s.%s, which no plugin may have", clip(i.Module, 60), clip(i.Name, 60))
+		}
+	}
+	functions := map[string]bool{}
+	compiled, err := compile(withWorkers(ctx), metered, "", s.e.cache.wasm, s.e.config.Interpreter)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range info.Exports {
+		if e.Kind == meter.Func && (e.Type == "() -> (i32)" || e.Type == "() -> ()") && !strings.HasPrefix(e.Name, "_") {
+			functions[e.Name] = true
+		}
+	}
+	blank := snapshot.Blank(snapshot.Auto)
+	return &guest{
+		name: "the plugin", digest: sum, compiled: compiled, ledger: &s.e.ledger,
+		memory: func(limit uint64) (experimental.MemoryAllocator, error) { return blank.Memory(limit), nil },
+	}, functions, nil
+}
+
+// names are the first few names of a set, sorted.
+func names(set map[string]bool, most int) []string {
+	var out []string
+	for n := range set {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	if len(out) > most {
+		out = append(out[:most], "more")
+	}
+	return out
 }

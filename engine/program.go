@@ -179,7 +179,9 @@ func (j *job) finish(r *run, i *instance, begun time.Time, err error) {
 	u := &j.res.Usage
 	level := int64(i.fuel.Get())
 	u.Fuel = min(r.tank.Used(level), j.limits.Fuel)
-	u.MemoryPeak = i.mems.guest.size
+	if i.mems.guest != nil {
+		u.MemoryPeak = i.mems.guest.size
+	}
 	u.GuestMS = max(took-r.parked, 0).Milliseconds()
 	j.inTools = r.inTools
 	j.res.Stdout, j.res.Stderr = r.out.out.text.String(), r.out.err.text.String()
