@@ -18,7 +18,7 @@
       if (c === "'") return mark === "'" ? "\\'" : c;
       if (escapes[c]) return escapes[c];
       const code = c.charCodeAt(0);
-      return code > 0xff ? `\\u${code.toString(16).toUpperCase()}` : `\\x${code.toString(16).toUpperCase().padStart(2, '0')}`;
+      return code > 0xff ? `\\u${code.toString(16)}` : `\\x${code.toString(16).toUpperCase().padStart(2, '0')}`;
     });
     return mark + escaped + mark;
   };
@@ -74,7 +74,8 @@
     } catch {
       return '';
     }
-    return typeof tag === 'string' && tag !== '' && tag !== name ? ` [${tag}]` : '';
+    if (typeof tag !== 'string' || tag === '' || tag === name) return '';
+    return Object.prototype.propertyIsEnumerable.call(object, Symbol.toStringTag) ? '' : ` [${tag}]`;
   };
 
   const prefix = (name, tag, fallback, size) => {
@@ -168,7 +169,7 @@
     }
     const widest = longest + 2;
     if (widest * 3 + ctx.indent >= LINE || !(total / widest > 5 || longest <= 6)) return output;
-    const bias = Math.max(widest - Math.sqrt(widest - total / output.length), 1);
+    const bias = Math.max(widest - 3 - Math.sqrt(widest - total / output.length), 1);
     const columns = Math.min(Math.round(Math.sqrt(2.5 * bias * count) / bias), Math.floor((LINE - ctx.indent) / widest), 12, 15);
     if (columns <= 1) return output;
     const columnWidths = [];
@@ -246,11 +247,11 @@
     const braces = ['{', '}'];
     switch (kind) {
       case 'Map':
-        braces[0] = `${prefix(name, tag === ' [Map]' ? '' : tag, 'Map', object.size)}{`;
+        braces[0] = `${prefix(name, tag, 'Map', object.size)}{`;
         return { base: '', braces, output: collection(ctx, Map.prototype.entries.call(object),
           ([k, v]) => `${format(ctx, k, level, true)} => ${format(ctx, v, level, true)}`) };
       case 'Set':
-        braces[0] = `${prefix(name, tag === ' [Set]' ? '' : tag, 'Set', object.size)}{`;
+        braces[0] = `${prefix(name, tag, 'Set', object.size)}{`;
         return { base: '', braces, output: collection(ctx, Set.prototype.values.call(object), (v) => format(ctx, v, level, true)) };
       case 'WeakMap': case 'WeakSet':
         return { base: '', braces: [`${name ?? kind} {`, '}'], output: ['<items unknown>'] };
@@ -289,7 +290,7 @@
       case 'Generator': case 'AsyncGenerator':
         return { base: '', braces: [`Object [${kind}] {`, '}'], output: [] };
       case 'Arguments':
-        return { base: '', braces: ['[Arguments] [', ']'], output: arrayItems(ctx, object, level), array: object };
+        return { base: '', braces: ['[Arguments] {', '}'], output: [] };
     }
     if (iterators[kind]) return { base: '', braces: [`Object [${kind}] {`, '}'], output: [] };
     if (typeof object === 'function') return { base: formatFunction(object, name, tag), braces, output: [], bare: true };
@@ -305,18 +306,27 @@
     return keys;
   };
 
+  // what is shown however deep it lies
+  const isSimple = (object, keys) => {
+    if (keys.length > 0) return false;
+    const kind = $.kind(object);
+    if (numbered.has(kind)) return object.length === 0;
+    if (kind === 'Map' || kind === 'Set') return object.size === 0;
+    return !['Promise', 'ArrayBuffer', 'DataView', 'WeakMap', 'WeakSet'].includes(kind);
+  };
+
   const formatObject = (ctx, object, level) => {
     const name = constructorName(object);
     let keys = keysOf(object);
-    if (numbered.has($.kind(object)) || $.kind(object) === 'Arguments') {
+    if (numbered.has($.kind(object))) {
       keys = keys.filter((key) => typeof key === 'symbol' || !/^(?:0|[1-9]\d*)$/.test(key));
     }
-    if (level > ctx.maxDepth) {
+    if (level > ctx.maxDepth && !isSimple(object, keys)) {
       const tag = tagOf(object, name);
       return `[${numbered.has($.kind(object)) && name === 'Array' ? 'Array' : `${name ?? '[Object: null prototype]'}${tag}`}]`;
     }
     ctx.seen.push(object);
-    ctx.depth = level;
+    if (!isSimple(object, keys)) ctx.depth = level;
     const { base: text, braces, output, array, bare } = parts(ctx, object, level + 1, name, keys);
     let base = text;
     for (const key of keys) output.push(formatProperty(ctx, object, key, level + 1, false));

@@ -16,7 +16,7 @@
   const elapsed = (label) => {
     const ms = $.now() - times.get(label);
     if (ms >= 1000) return `${(ms / 1000).toFixed(3)}s`;
-    return `${Number(ms.toPrecision(3) > 100 ? ms.toFixed(3) : ms.toFixed(3))}ms`;
+    return `${Number(ms.toFixed(3))}ms`;
   };
 
   // a cell of console.table
@@ -25,11 +25,8 @@
   const drawTable = (head, rows) => {
     const widths = head.map((name, i) => Math.max($.width(name), ...rows.map((row) => $.width(row[i]))) + 2);
     const line = (left, middle, right) => left + widths.map((w) => '─'.repeat(w)).join(middle) + right;
-    const centred = (text, width) => {
-      const space = width - $.width(text), left = Math.floor(space / 2);
-      return ' '.repeat(left) + text + ' '.repeat(space - left);
-    };
-    const row = (cells) => `│${cells.map((text, i) => centred(text, widths[i])).join('│')}│`;
+    const padded = (text, width) => ` ${text}${' '.repeat(width - $.width(text) - 1)}`;
+    const row = (cells) => `│${cells.map((text, i) => padded(text, widths[i])).join('│')}│`;
     return [line('┌', '┬', '┐'), row(head), line('├', '┼', '┤'), ...rows.map(row), line('└', '┴', '┘')].join('\n');
   };
 

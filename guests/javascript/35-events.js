@@ -17,6 +17,7 @@
     close() { $.stopTimer(this.#id); return this; }
     [Symbol.toPrimitive]() { return this.#id; }
   }
+  $.markTimers(Timeout.prototype);
   const delayOf = (ms) => {
     const n = Number(ms);
     return n >= 1 ? n : 1;

@@ -210,7 +210,7 @@
           put('fractionalSecond', String(d.getUTCMilliseconds()).padStart(3, '0').slice(0, o.fractionalSecondDigits));
         }
         if (o.hour && half) {
-          put('literal', '\u202f');
+          put('literal', ' ');
           put('dayPeriod', hour < 12 ? 'AM' : 'PM');
         }
       }
@@ -338,6 +338,13 @@
     toLocaleTimeString(locale, o) { return formatDate(this, o, asks(o, timeKeys) ? {} : timeParts); },
     toLocaleString(locale, o) { return formatDate(this, o, asks(o, [...dateKeys, ...timeKeys]) ? {} : { ...dateParts, ...timeParts }); },
   };
+  for (const name of ['toString', 'toTimeString']) {
+    const original = Date.prototype[name];
+    methods[name] = { [name]() {
+      const text = original.call(this);
+      return text === 'Invalid Date' ? text : `${text} (Coordinated Universal Time)`;
+    } }[name];
+  }
   for (const name of Object.keys(methods)) $.define(Date.prototype, name, methods[name]);
   $.define(Number.prototype, 'toLocaleString', function toLocaleString(locale, o) { return new NumberFormat(locale, o ?? {}).format(this.valueOf()); });
   $.define(BigInt.prototype, 'toLocaleString', function toLocaleString(locale, o) { return new NumberFormat(locale, o ?? {}).format(this.valueOf()); });

@@ -34,7 +34,7 @@ GUEST_EXPORT("guest_init") int32_t guest_init(void) {
     if (!guest.ctx)
         return 2;
     JS_SetModuleLoaderFunc(guest.rt, module_normalise, module_load, NULL);
-    guest.main_promise = JS_UNDEFINED;
+    guest.main_promise = guest.program = guest.timer_prototype = JS_UNDEFINED;
     for (int i = 0; i < HOOK_COUNT; i++)
         guest.hooks[i] = JS_UNDEFINED;
     install_json(guest.ctx);

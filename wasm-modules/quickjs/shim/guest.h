@@ -44,6 +44,9 @@ typedef struct {
     uint32_t unhandled_count, unhandled_capacity;
     BOOL limits_recursion, recursion_ended;
     JSValue main_promise;
+    JSValueConst program;     /* the function of the program that runs */
+    int64_t waited_at;        /* where it waited when that was given up; -1: it was not */
+    JSValue timer_prototype;  /* of what setTimeout gives */
 } Guest;
 
 static Guest guest;

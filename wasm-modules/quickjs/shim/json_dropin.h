@@ -1,19 +1,19 @@
 /* JSON.parse and JSON.stringify on the fast paths.
 
-   The fast result is used only where it succeeded. Revivers, replacers, errors
-   and whatever else is not plain goes to the original function, so behaviour
-   and messages stay its own. */
+   Revivers, replacers, indentation, text nested very deeply and values that are
+   not plain go to the original functions. Of errors the parser here is the
+   stricter judge: the original takes "1." for a number. */
 #pragma once
 #include "json_parse.h"
 #include "json_write.h"
 
 static JSValue original_parse, original_stringify;
 
-static JSValue fast_parse_string(JSContext *ctx, JSString *s) {
+static JSValue fast_parse_string(JSContext *ctx, JSString *s, BOOL *too_deep) {
     size_t memory_size = (size_t)__builtin_wasm_memory_size(0) * 65536;
     if (!s->is_wide_char && count_ascii(s->u.str8, s->len) == s->len &&
         (uintptr_t)s->u.str8 + s->len + JSON_SLACK <= memory_size)
-        return json_parse(ctx, s->u.str8, s->len);
+        return json_parse_deep(ctx, s->u.str8, s->len, too_deep);
     size_t size;
     const char *utf8 = JS_ToCStringLen(ctx, &size, JS_MKPTR(JS_TAG_STRING, s));
     if (!utf8)
@@ -26,7 +26,7 @@ static JSValue fast_parse_string(JSContext *ctx, JSString *s) {
     JS_FreeCString(ctx, utf8);
     if (!copy)
         return JS_EXCEPTION;
-    JSValue value = json_parse(ctx, copy, size);
+    JSValue value = json_parse_deep(ctx, copy, size, too_deep);
     js_free(ctx, copy);
     return value;
 }
@@ -36,19 +36,12 @@ static JSValue dropin_parse(JSContext *ctx, JSValueConst this_val, int argc, JSV
         JSValue text = JS_ToString(ctx, argv[0]); /* flattens a rope */
         if (JS_IsException(text))
             return text;
-        JSValue value = fast_parse_string(ctx, JS_VALUE_GET_STRING(text));
+        BOOL too_deep = FALSE;
+        JSValue value = fast_parse_string(ctx, JS_VALUE_GET_STRING(text), &too_deep);
         JS_FreeValue(ctx, text);
-        if (!JS_IsException(value))
+        if (!too_deep)
             return value;
-        /* the original decides whether it is an error; the words are ours */
-        JSValue fault = JS_GetException(ctx);
-        value = JS_Call(ctx, original_parse, this_val, argc, argv);
-        if (JS_IsException(value) && JS_IsError(ctx, fault)) {
-            JS_FreeValue(ctx, JS_GetException(ctx));
-            return JS_Throw(ctx, fault);
-        }
-        JS_FreeValue(ctx, fault);
-        return value;
+        JS_FreeValue(ctx, JS_GetException(ctx));
     }
     return JS_Call(ctx, original_parse, this_val, argc, argv);
 }

@@ -57,13 +57,13 @@ static const char *json_bad_number(const uint8_t *at, const uint8_t **where) {
 /* Throws the SyntaxError for what the parser stumbled over. */
 static void json_throw(JSONParser *p) {
     size_t size = p->end - p->start, offset = p->at - p->start;
-    if (p->error != TOO_DEEP && offset >= size) {
-        JS_ThrowSyntaxError(p->ctx, strcmp(p->error, "Unterminated string") ? "Unexpected end of JSON input"
-                                                                            : "Unterminated string in JSON at position %d", (int)size);
+    if (p->error == UNEXPECTED_TOKEN && offset >= size) {
+        JS_ThrowSyntaxError(p->ctx, "Unexpected end of JSON input");
         return;
     }
     if (p->error != UNEXPECTED_TOKEN) {
-        JS_ThrowSyntaxError(p->ctx, "%s in JSON at position %d", p->error, (int)offset);
+        JS_ThrowSyntaxError(p->ctx, strstr(p->error, "JSON") ? "%s at position %d" : "%s in JSON at position %d",
+                            p->error, (int)offset);
         return;
     }
     /* at most ten bytes before and after, and whole characters */
@@ -454,8 +454,9 @@ static JSON_SIMD JSValue parse_value(JSONParser *p) {
 
 /* The value of size bytes of JSON with JSON_SLACK readable bytes behind them,
    the first of them zero. A SyntaxError, or whatever the interpreter throws
-   where memory ends. */
-static JSValue json_parse(JSContext *ctx, const uint8_t *text, size_t size) {
+   where memory ends. *too_deep, where given, tells valid text that is nested
+   deeper than this parser goes. */
+static JSValue json_parse_deep(JSContext *ctx, const uint8_t *text, size_t size, BOOL *too_deep) {
     JSONParser parser, *p = &parser;
     JSString *short_strings[SHORT_STRING_SLOTS];
     JSRuntime *rt = ctx->rt;
@@ -493,7 +494,13 @@ static JSValue json_parse(JSContext *ctx, const uint8_t *text, size_t size) {
     js_free(ctx, p->scratch);
     size_t after = rt->malloc_state.malloc_size;
     rt->malloc_gc_threshold = threshold + (after > before ? (after - before) * 3 / 2 : 0);
+    if (too_deep)
+        *too_deep = p->error == TOO_DEEP;
     if (JS_IsException(value) && p->error)
         json_throw(p);
     return value;
+}
+
+static JSValue json_parse(JSContext *ctx, const uint8_t *text, size_t size) {
+    return json_parse_deep(ctx, text, size, NULL);
 }

@@ -207,6 +207,7 @@ static const JSCFunctionListEntry native_functions[] = {
     JS_CFUNC_DEF("startTimer", 5, native_start_timer),
     JS_CFUNC_DEF("stopTimer", 1, native_stop_timer),
     JS_CFUNC_DEF("holdTimer", 2, native_hold_timer),
+    JS_CFUNC_DEF("markTimers", 1, native_mark_timers),
     JS_CFUNC_DEF("now", 0, native_now),
     JS_CFUNC_DEF("random", 1, native_random),
     JS_CFUNC_DEF("encode", 1, native_encode),

@@ -76,7 +76,7 @@ static void finish_fault(JSContext *ctx, const char *code, JSValue message, cons
 
 /* Hands over the program's value; 0 where it had a form. */
 static void finish_value(JSContext *ctx, JSValueConst value, JSValueConst input) {
-    if (JS_IsUndefined(value)) {
+    if (JS_IsUndefined(value) || is_timer(value)) {
         host_finish(OUTCOME_NOTHING, NULL, 0);
         return;
     }
@@ -96,21 +96,29 @@ static void finish_value(JSContext *ctx, JSValueConst value, JSValueConst input)
 
 /* ---- the event loop ---- */
 
-/* Where an async function waits, into *line and *column; 0 where it does not. */
+static void guest_wait_dropped(JSAsyncFunctionState *state) {
+    if (JS_VALUE_GET_TAG(guest.program) != JS_TAG_OBJECT ||
+        JS_VALUE_GET_TAG(state->frame.cur_func) != JS_TAG_OBJECT ||
+        JS_VALUE_GET_PTR(state->frame.cur_func) != JS_VALUE_GET_PTR(guest.program))
+        return;
+    guest.waited_at = state->frame.cur_pc -
+        JS_VALUE_GET_OBJ(guest.program)->u.func.function_bytecode->byte_code_buf - 1;
+}
+
+/* Where the program waits or waited for what cannot come; 0: unknown. */
 static int waiting_place(JSContext *ctx, JSValueConst function, int *column) {
+    JSFunctionBytecode *b = JS_VALUE_GET_OBJ(function)->u.func.function_bytecode;
     struct list_head *el;
+    int64_t offset = guest.waited_at;
     list_for_each(el, &ctx->rt->gc_obj_list) {
         JSGCObjectHeader *header = list_entry(el, JSGCObjectHeader, link);
-        if (header->gc_obj_type != JS_GC_OBJ_TYPE_ASYNC_FUNCTION)
-            continue;
         JSAsyncFunctionState *state = (JSAsyncFunctionState *)header;
-        if (state->is_completed || JS_VALUE_GET_TAG(state->frame.cur_func) != JS_TAG_OBJECT ||
-            JS_VALUE_GET_PTR(state->frame.cur_func) != JS_VALUE_GET_PTR(function))
-            continue;
-        JSFunctionBytecode *b = JS_VALUE_GET_OBJ(function)->u.func.function_bytecode;
-        return find_line_num(ctx, b, state->frame.cur_pc - b->byte_code_buf - 1, column);
+        if (header->gc_obj_type == JS_GC_OBJ_TYPE_ASYNC_FUNCTION && !state->is_completed &&
+            JS_VALUE_GET_TAG(state->frame.cur_func) == JS_TAG_OBJECT &&
+            JS_VALUE_GET_PTR(state->frame.cur_func) == JS_VALUE_GET_PTR(function))
+            offset = state->frame.cur_pc - b->byte_code_buf - 1;
     }
-    return 0;
+    return offset < 0 ? 0 : find_line_num(ctx, b, offset, column);
 }
 
 static void finish_stalled(JSContext *ctx, JSValueConst function, JSValueConst input) {
@@ -153,7 +161,7 @@ static int turn_event_loop(JSContext *ctx, JSValueConst promise) {
         BOOL settled = state == JS_PROMISE_FULFILLED, has_value = FALSE;
         if (settled) {
             JSValue value = JS_PromiseResult(ctx, promise);
-            has_value = !JS_IsUndefined(value);
+            has_value = !JS_IsUndefined(value) && !is_timer(value);
             JS_FreeValue(ctx, value);
         }
         BOOL timers = guest.timer_count > 0 && (settled ? !has_value && timers_keep_alive() : TRUE);
@@ -287,6 +295,8 @@ static void run_program(JSContext *ctx, JSValueConst input) {
 
     if (text && name && !program_compile(ctx, &program, JS_ToBool(ctx, session), text, size, name) &&
         (!program.module || !evaluate_imports(ctx, program.module))) {
+        guest.program = program.function;
+        guest.waited_at = -1;
         /* a module's function is not of the async class: call it as one */
         guest.main_promise = program.module
             ? js_async_function_call(ctx, program.function, JS_UNDEFINED, 0, NULL, 0)
@@ -316,6 +326,7 @@ static void run_program(JSContext *ctx, JSValueConst input) {
     JS_FreeValue(ctx, code);
     JS_FreeValue(ctx, file);
     JS_FreeValue(ctx, session);
+    guest.program = JS_UNDEFINED;
     JS_FreeValue(ctx, program.function);
 }
 

@@ -80,6 +80,18 @@ static JSValue native_hold_timer(JSContext *ctx, JSValueConst this_val, int argc
     return JS_UNDEFINED;
 }
 
+/* $.markTimers(prototype): objects with it are what setTimeout gives */
+static JSValue native_mark_timers(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    set_value(ctx, &guest.timer_prototype, JS_DupValue(ctx, argv[0]));
+    return JS_UNDEFINED;
+}
+
+/* A program that ends in setTimeout(…) has no value. */
+static BOOL is_timer(JSValueConst value) {
+    return JS_VALUE_GET_TAG(value) == JS_TAG_OBJECT && JS_VALUE_GET_TAG(guest.timer_prototype) == JS_TAG_OBJECT &&
+           JS_VALUE_GET_OBJ(value)->shape->proto == JS_VALUE_GET_OBJ(guest.timer_prototype);
+}
+
 static BOOL timers_keep_alive(void) {
     for (uint32_t i = 0; i < guest.timer_count; i++)
         if (guest.timers[i].keeps_alive)
