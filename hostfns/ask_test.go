@@ -1,0 +1,355 @@
+package hostfns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/fault"
+)
+
+// person is somebody who is asked.
+type person func(ctx context.Context, q Question) (Reply, error)
+
+func (p person) Ask(ctx context.Context, q Question) (Reply, error) { return p(ctx, q) }
+
+const askMail = `version: 1
+tools:
+  ask:
+    - {tool: mail.send, messageExpression: '"mail to " + args.to'}
+    - {tool: mail.slow, timeout: 30ms}
+  allow: ['mail.{list,reveal}', other.x]
+pii: {mode: tokenize, reveal_to: [mail.send, mail.reveal]}
+approvals: {remember: session}
+`
+
+func mailer(calls *atomic.Int64, sent *sync.Map) *rude {
+	return &rude{tools: []catalogue.Tool{tool("mail.send", `{"properties":{"to":{"type":"string","minLength":12}},"required":["to"]}`), tool("mail.slow", `{}`),
+		tool("mail.list", `{}`), tool("mail.reveal", `{}`)},
+		call: func(_ context.Context, c Call) (Answer, error) {
+			calls.Add(1)
+			if sent != nil {
+				sent.Store(c.Tool, string(c.Args))
+			}
+			if c.Tool == "list" {
+				return Answer{Data: []byte(`["bob@example.org","ann@example.org"]`)}, nil
+			}
+			return Answer{Data: []byte("true")}, nil
+		}}
+}
+
+func TestNobodyToAskIsADenialAtOnce(t *testing.T) {
+	var calls atomic.Int64
+	var sink audit.Memory
+	r := newRun(t, mustPolicy(t, askMail), &sink, mailer(&calls, nil))
+	start := time.Now()
+	_, err := r.Call(t.Context(), "mail.send", []byte(`{"to":"bob@example.org"}`))
+	wantCode(t, err, fault.DeniedApproval)
+	if calls.Load() != 0 || time.Since(start) > time.Second {
+		t.Fatal("the call was made, or somebody was waited for")
+	}
+	var answers []string
+	for _, e := range sink.Events() {
+		if e.Decision != nil {
+			a := ""
+			if e.Decision.Approval != nil {
+				a = e.Decision.Approval.Answer
+			}
+			answers = append(answers, e.Decision.Effect+" "+a)
+		}
+	}
+	if !slices.Equal(answers, []string{"ask ", "deny nobody"}) {
+		t.Fatalf("recorded %q", answers)
+	}
+}
+
+func TestOnlyAYesLetsACallPass(t *testing.T) {
+	for name, c := range map[string]struct {
+		ask  person
+		code fault.Code
+	}{
+		"yes":     {func(context.Context, Question) (Reply, error) { return Reply{Approved: true}, nil }, ""},
+		"no":      {func(context.Context, Question) (Reply, error) { return Reply{Reason: "not now"}, nil }, fault.DeniedApproval},
+		"error":   {func(context.Context, Question) (Reply, error) { return Reply{Approved: true}, errors.New("torn") }, fault.DeniedApproval},
+		"panic":   {func(context.Context, Question) (Reply, error) { panic("x") }, fault.DeniedApproval},
+		"nobody":  {func(context.Context, Question) (Reply, error) { return Reply{}, ErrNobody }, fault.DeniedApproval},
+		"expired": {func(ctx context.Context, _ Question) (Reply, error) { select {} }, fault.DeniedApproval},
+	} {
+		var calls atomic.Int64
+		table, err := NewTable(mustPolicy(t, askMail), audit.None(), mailer(&calls, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := openRun(t, table, RunInfo{Asker: c.ask})
+		_, err = r.Call(t.Context(), "mail.slow", nil)
+		if fault.CodeOf(err) != c.code || (calls.Load() == 1) != (c.code == "") || r.Err() != nil {
+			t.Errorf("%s: %v, %d calls", name, err, calls.Load())
+		}
+	}
+}
+
+func TestAnswersAreRecordedBeforeTheCall(t *testing.T) {
+	var calls atomic.Int64
+	var sink audit.Memory
+	table, err := NewTable(mustPolicy(t, askMail), &sink, mailer(&calls, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := openRun(t, table, RunInfo{Asker: person(func(context.Context, Question) (Reply, error) {
+		sink.Fail(errors.New("full"))
+		return Reply{Approved: true}, nil
+	})})
+	_, err = r.Call(t.Context(), "mail.slow", nil)
+	wantCode(t, err, fault.AuditUnavailable)
+	if calls.Load() != 0 {
+		t.Fatal("a call was made without a record of its approval")
+	}
+}
+
+func TestAlwaysHoldsAsLongAsThePolicyRemembers(t *testing.T) {
+	for remember, want := range map[string]int64{"never": 4, "run": 2, "session": 1} {
+		var asked atomic.Int64
+		var calls atomic.Int64
+		pol := mustPolicy(t, "version: 1\ntools: {ask: [mail.slow]}\napprovals: {remember: "+remember+"}\n")
+		table, err := NewTable(pol, audit.None(), mailer(&calls, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Session{}
+		for i := range 2 {
+			r := openRun(t, table, RunInfo{ID: fmt.Sprint(i), Session: s, Asker: person(func(context.Context, Question) (Reply, error) {
+				asked.Add(1)
+				return Reply{Approved: true, Always: true}, nil
+			})})
+			for range 2 {
+				if _, err := r.Call(t.Context(), "mail.slow", nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := r.Close(t.Context(), audit.End{Status: "ok"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if asked.Load() != want {
+			t.Errorf("%s: asked %d times", remember, asked.Load())
+		}
+	}
+}
+
+func TestPeopleSeeValuesAndEverybodyElseTokens(t *testing.T) {
+	var calls atomic.Int64
+	var sent sync.Map
+	var sink audit.Memory
+	table, err := NewTable(mustPolicy(t, askMail), &sink, mailer(&calls, &sent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var q Question
+	var waiting []Question
+	var r *Run
+	r = openRun(t, table, RunInfo{Asker: person(func(_ context.Context, got Question) (Reply, error) {
+		q = got
+		waiting = r.Waiting()
+		return Reply{}, nil
+	})})
+	a, err := r.Call(t.Context(), "mail.list", nil)
+	if err != nil || string(a.Data) != `["[EMAIL_1]","[EMAIL_2]"]` {
+		t.Fatalf("%s %v", a.Data, err)
+	}
+	_, err = r.Call(t.Context(), "mail.send", []byte(`{"to":"[EMAIL_2]"}`))
+	f := wantCode(t, err, fault.DeniedApproval)
+	if q.Message != "mail to ann@example.org" || string(q.Args) != `{"to":"ann@example.org"}` {
+		t.Errorf("a person sees %q %s", q.Message, q.Args)
+	}
+	if c := q.Covered(); c.Message != "mail to [EMAIL_2]" || string(c.Args) != `{"to":"[EMAIL_2]"}` {
+		t.Errorf("others see %q %s", c.Message, c.Args)
+	}
+	if len(waiting) != 1 || waiting[0].Message != "mail to [EMAIL_2]" {
+		t.Errorf("waiting for %+v", waiting)
+	}
+	if strings.Contains(f.Message, "ann@") {
+		t.Errorf("the program sees %q", f.Message)
+	}
+	for _, e := range sink.Events() {
+		if b := fmt.Sprintf("%+v %+v %+v", e.Decision, e.Call, e.Privacy); strings.Contains(b, "ann@") || strings.Contains(b, "bob@") {
+			t.Errorf("the record has %s", b)
+		}
+	}
+	if len(r.Waiting()) != 0 {
+		t.Error("an answered question is still open")
+	}
+}
+
+func TestTokensAreRevealedOnlyToToolsThatMayKnow(t *testing.T) {
+	var calls atomic.Int64
+	var sent sync.Map
+	other := &rude{tools: []catalogue.Tool{tool("other.x", `{"properties":{"to":{"type":"string","maxLength":11}}}`)}, call: func(_ context.Context, c Call) (Answer, error) {
+		sent.Store("x", string(c.Args))
+		return Answer{}, errors.New("no such person: bob@example.org")
+	}}
+	table, err := NewTable(mustPolicy(t, askMail), audit.None(), mailer(&calls, &sent), other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := openRun(t, table, RunInfo{})
+	if _, err := r.Call(t.Context(), "mail.list", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Call(t.Context(), "mail.reveal", []byte(`{"to":"[EMAIL_1]","n":12345678901234567890}`)); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := sent.Load("reveal"); got != `{"to":"bob@example.org","n":12345678901234567890}` {
+		t.Errorf("a tool that may know got %s", got)
+	}
+	// The schema sees the value, which is longer than it allows; the error
+	// says nothing of it.
+	_, err = r.Call(t.Context(), "other.x", []byte(`{"to":"[EMAIL_1]"}`))
+	if f := wantCode(t, err, fault.ToolInvalidArgs); strings.Contains(f.Message, "bob") {
+		t.Errorf("the error is %q", f.Message)
+	}
+	_, err = r.Call(t.Context(), "other.x", []byte(`{"too":"[EMAIL_1]"}`))
+	if f := wantCode(t, err, fault.ToolInvalidArgs); !strings.Contains(f.Hint, "to") {
+		t.Error(f)
+	}
+	_, err = r.Call(t.Context(), "other.x", []byte(`{"unrelated":"[EMAIL_1]"}`))
+	if f := wantCode(t, err, fault.ToolFailed); f.Message != "no such person: [EMAIL_1]" {
+		t.Errorf("a tool's error came as %q", f.Message)
+	}
+	if got, _ := sent.Load("x"); got != `{"unrelated":"[EMAIL_1]"}` {
+		t.Errorf("a tool that may not know got %s", got)
+	}
+	if got := r.Egress("stdout", "to bob@example.org and cy@example.org"); got != "to [EMAIL_1] and [EMAIL_3]" {
+		t.Errorf("output left as %q", got)
+	}
+	if got, err := r.EgressJSON("value", []byte(`{"m":"ann@example.org"}`)); err != nil || string(got) != `{"m":"[EMAIL_2]"}` {
+		t.Errorf("the value left as %s %v", got, err)
+	}
+	if got := r.Reveal("[EMAIL_2]"); got != "ann@example.org" {
+		t.Errorf("a Go host sees %q", got)
+	}
+	for args, want := range map[string]string{
+		`{"op":"kind","values":["[EMAIL_1]"]}`:              "\"email\"",
+		`{"op":"equal","values":["[EMAIL_1]","[EMAIL_2]"]}`: "false",
+		`{"op":"domain","values":["[EMAIL_1]"]}`:            "\"example.org\"",
+	} {
+		if a, err := r.Call(t.Context(), "wexec:pii", []byte(args)); err != nil || string(a.Data) != want {
+			t.Errorf("%s: %s %v", args, a.Data, err)
+		}
+	}
+	if s := r.Summary(); s.Mode != "tokenize" || s.Found["email"] == 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestTokensOfAnOrderedRunComeOutTheSame(t *testing.T) {
+	p := &rude{tools: []catalogue.Tool{tool("a.x", `{}`)}, call: func(_ context.Context, c Call) (Answer, error) {
+		time.Sleep(time.Duration(len(c.Args)%7) * time.Millisecond)
+		return Answer{Data: fmt.Appendf(nil, `"user%d@example.org"`, len(c.Args))}, nil
+	}}
+	table, err := NewTable(mustPolicy(t, "version: 1\ntools: {allow: ['a.*']}\n"), audit.None(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first []string
+	for i := range 5 {
+		r := openRun(t, table, RunInfo{ID: fmt.Sprint(i)})
+		c := NewCalls(r, CallsOptions{Ordered: true})
+		for n := range 20 {
+			start(t, c, "a.x", fmt.Sprintf(`{"n":"%s"}`, strings.Repeat("x", 40-n)))
+		}
+		var saw []string
+		for range 20 {
+			id, err := c.Wait(0, -1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, data := read(t, c, id)
+			saw = append(saw, data)
+		}
+		c.Close()
+		if first == nil {
+			first = saw
+		}
+		if !slices.Equal(saw, first) {
+			t.Fatalf("%v, and before %v", saw, first)
+		}
+	}
+}
+
+func TestTheClockStandsStillOnlyWhilePeopleAreWaitedFor(t *testing.T) {
+	answer := make(chan Reply)
+	slow := make(chan struct{})
+	ask := &rude{tools: []catalogue.Tool{tool("a.ask", `{}`), tool("a.work", `{}`)}, call: func(ctx context.Context, c Call) (Answer, error) {
+		if c.Tool == "work" {
+			<-slow
+		}
+		return Answer{Data: []byte("1")}, nil
+	}}
+	table, err := NewTable(mustPolicy(t, "version: 1\npii: {mode: off}\ntools: {ask: [a.ask], allow: [a.work]}\n"), audit.None(), ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := openRun(t, table, RunInfo{Asker: person(func(ctx context.Context, q Question) (Reply, error) {
+		select {
+		case r := <-answer:
+			return r, nil
+		case <-ctx.Done():
+			return Reply{}, ctx.Err()
+		}
+	})})
+	var mu sync.Mutex
+	var log []string
+	note := func(s string) { mu.Lock(); log = append(log, s); mu.Unlock() }
+	seen := func() string { mu.Lock(); defer mu.Unlock(); return strings.Join(log, " ") }
+	until := func(want string) {
+		t.Helper()
+		for range 2000 {
+			if seen() == want {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+		t.Fatalf("saw %q, want %q", seen(), want)
+	}
+	c := NewCalls(r, CallsOptions{Park: func() { note("park") }, Resume: func() { note("resume") }, People: func(only bool) { note(fmt.Sprint(only)) }})
+	defer c.Close()
+	start(t, c, "a.ask", `{}`)
+	start(t, c, "a.work", `{}`)
+	got := make(chan int64, 2)
+	go func() {
+		for range 2 {
+			id, err := c.Wait(0, -1)
+			if err != nil {
+				t.Error(err)
+			}
+			got <- id
+		}
+	}()
+	until("park") // the work goes on, so that the clock does
+	slow <- struct{}{}
+	if id := <-got; id != 2 {
+		t.Fatal(id)
+	}
+	until("park resume park true")
+	answer <- Reply{Approved: true}
+	if id := <-got; id != 1 {
+		t.Fatal(id)
+	}
+	until("park resume park true false resume")
+
+	// A timer that would wake the program keeps the clock going.
+	id := start(t, c, "a.ask", `{}`)
+	if got, err := c.Wait(0, 20*time.Millisecond); got != 0 || err != nil {
+		t.Fatal(got, err)
+	}
+	until("park resume park true false resume park resume")
+	c.Cancel(id)
+}
