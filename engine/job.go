@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ type job struct {
 	e     *Engine
 	req   Request
 	table *hostfns.Table
+	rec   *audit.Recording // what is repeated; nil: nothing
 	res   *Result
 
 	cancel   context.CancelCauseFunc
@@ -50,8 +52,11 @@ type job struct {
 //	if errors.Is(err, fault.LimitFuel) { … }
 //
 // Cancelling ctx ends the program.
-func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
-	j := &job{e: e, req: req, table: req.Table, res: &Result{
+func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) { return e.run(ctx, req, nil) }
+
+// run is Run, for a replay where rec is not nil.
+func (e *Engine) run(ctx context.Context, req Request, rec *audit.Recording) (*Result, error) {
+	j := &job{e: e, req: req, rec: rec, table: req.Table, res: &Result{
 		RunID: req.ID, Status: StatusOK, Started: time.Now().UTC(), Cache: "off",
 	}}
 	if j.res.RunID == "" {
@@ -156,6 +161,10 @@ func (j *job) open(ctx context.Context) error {
 		Session: r.Session, Deterministic: r.Deterministic, Clock: newClock(r.Deterministic).Now(),
 		GuestSHA256: j.e.guests.digest(r.Language),
 	}
+	for name, value := range j.env() {
+		start.Env = append(start.Env, name+"="+value)
+	}
+	slices.Sort(start.Env)
 	if r.Deterministic {
 		start.Seed = seedBytes(r.Seed)
 	}

@@ -3,8 +3,10 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"time"
 
+	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/privacy"
@@ -64,8 +66,8 @@ func (j *job) prepare(r *run) error {
 	j.source = p
 	d := document{
 		Code: p.Code, File: p.File, Args: j.req.Args, Argv: j.req.Argv, Env: j.env(),
-		Servers: j.table.Identifiers(), Session: j.req.Session != "", Deterministic: j.req.Deterministic,
-		Recursion: j.limits.Recursion, Fetch: len(j.table.Policy().Network().Allow) > 0, PII: j.veiled(),
+		Servers: j.servers(), Session: j.req.Session != "", Deterministic: j.req.Deterministic,
+		Recursion: j.limits.Recursion, Fetch: j.fetches(), PII: j.veiled(),
 	}
 	if d.Args == nil {
 		d.Args = json.RawMessage("null")
@@ -229,15 +231,34 @@ func (j *job) outcomeOf(r *run) {
 func (j *job) env() map[string]string {
 	env := map[string]string{}
 	for name, value := range j.req.Env {
-		if j.table.Policy().AllowsEnv(name) {
+		if j.rec != nil || j.table.Policy().AllowsEnv(name) {
 			env[name] = value
 		}
 	}
 	return env
 }
 
+// servers are the identifiers under which the program reaches servers.
+func (j *job) servers() []string {
+	if j.rec != nil {
+		return j.rec.Start.Servers
+	}
+	return j.table.Identifiers()
+}
+
+// fetches reports whether the program may ask for anything from the network.
+func (j *job) fetches() bool {
+	if j.rec != nil {
+		return slices.ContainsFunc(j.rec.Decisions, func(d audit.Decision) bool { return d.Tool == "wexec:fetch" })
+	}
+	return len(j.table.Policy().Network().Allow) > 0
+}
+
 // veiled reports whether personal data is replaced in what leaves the run.
 func (j *job) veiled() bool {
+	if j.rec != nil {
+		return len(j.rec.Privacy) > 0
+	}
 	mode := j.table.Policy().PII().Mode
 	return mode != "" && mode != privacy.Off
 }
