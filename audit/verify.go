@@ -133,6 +133,12 @@ func last(names []string) string {
 // segments lists the segments of a folder in their order, and the highest
 // number that was given out.
 func segments(dir string) (names []string, highest int, err error) {
+	// The counter first: a segment that is begun in between is then one too
+	// many, and not one that is missed.
+	if c, err := os.Open(filepath.Join(dir, counter)); err == nil {
+		highest = readCounter(c)
+		c.Close()
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, 0, fault.New(fault.UsageAudit, "read the audit folder: %w", err).
@@ -142,10 +148,6 @@ func segments(dir string) (names []string, highest int, err error) {
 		if n := segmentNumber(e.Name()); n > 0 && e.Type().IsRegular() {
 			names = append(names, e.Name())
 		}
-	}
-	if c, err := os.Open(filepath.Join(dir, counter)); err == nil {
-		highest = readCounter(c)
-		c.Close()
 	}
 	return names, min(highest, 100_000), nil
 }

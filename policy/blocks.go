@@ -35,6 +35,8 @@ type NetRule struct {
 	Methods []string       // none: every method
 	Ports   []int          // none: 80 and 443
 	Prefix  []netip.Prefix // where Host is an address or a network
+
+	pos position
 }
 
 // Secret is a value that the host puts into a call and the sandbox never sees.

@@ -120,8 +120,40 @@ func (c *checker) run() {
 			c.wide(r, fit)
 		}
 	}
+	c.outside()
 	if c.known {
 		c.otherPatterns()
+	}
+}
+
+// outside finds entries about hosts, files and the environment that open more
+// than anybody means.
+func (c *checker) outside() {
+	if n := c.l.network; n != nil {
+		for _, r := range n.allow {
+			switch name := strings.TrimPrefix(r.Host, "*."); {
+			case strings.Trim(r.Host, "*.") == "":
+				c.add(SeverityWarning, TopicWideAllow, r.pos, "name the hosts", "programs may reach every public host, and send there what they have read")
+			case len(r.Prefix) == 1 && r.Prefix[0].Bits() == 0:
+				c.add(SeverityWarning, TopicWideAllow, r.pos, "name the hosts", "programs may reach every address, this machine's own included")
+			case name != r.Host && !strings.Contains(name, "."):
+				c.add(SeverityWarning, TopicWideAllow, r.pos, "name the hosts", "programs may reach every host under .%s", name)
+			}
+		}
+	}
+	if f := c.l.files; f != nil {
+		for _, list := range [][]filePattern{f.read, f.write} {
+			for _, p := range list {
+				if p.root == "/" || p.text == "~" || p.text == "~/" || p.text == "~/**" {
+					c.add(SeverityWarning, TopicWideAllow, p.pos, "name the folder", "%s opens keys, passwords and programs too", p.text)
+				}
+			}
+		}
+	}
+	for _, e := range c.l.env {
+		if strings.Trim(e.pattern, "*") == "" {
+			c.add(SeverityWarning, TopicWideAllow, e.pos, "name the variables", "programs see the whole environment, tokens in it included")
+		}
 	}
 }
 

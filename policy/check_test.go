@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -144,6 +145,19 @@ tools:
 policy.yaml:6:7: note: the rule allows every tool of github, also those it gets later (name the tools: server.{get,list}_*) [wide-allow]
 policy.yaml:6:7: warning: policy.yaml:4 stops github.delete_*, and github.* lets github.remove_member pass (deny github.remove_member too, or allow less) [wide-allow]
 policy.yaml:6:7: warning: policy.yaml:4 stops github.delete_*, and github.* lets github.rewrite_history pass (deny github.rewrite_history too, or allow less) [wide-allow]`},
+		"hosts, files and variables": {`
+version: 1
+network: {allow: ["*", "*.com", "*.example.com", 0.0.0.0/0]}
+files: {read: [/, ~/**, /srv], write: ["/**/x"]}
+env: {allow: ["*", "LC_*"]}
+`, `
+policy.yaml:3:19: warning: programs may reach every public host, and send there what they have read (name the hosts) [wide-allow]
+policy.yaml:3:24: warning: programs may reach every host under .com (name the hosts) [wide-allow]
+policy.yaml:3:50: warning: programs may reach every address, this machine's own included (name the hosts) [wide-allow]
+policy.yaml:4:16: warning: / opens keys, passwords and programs too (name the folder) [wide-allow]
+policy.yaml:4:19: warning: ~/** opens keys, passwords and programs too (name the folder) [wide-allow]
+policy.yaml:4:40: warning: /**/x opens keys, passwords and programs too (name the folder) [wide-allow]
+policy.yaml:5:15: warning: programs see the whole environment, tokens in it included (name the variables) [wide-allow]`},
 		"nothing": {`
 version: 1
 tools:
@@ -194,6 +208,28 @@ policy.yaml:7:7: error: githb.list_issues fits no tool (there is no server githb
 			}
 		})
 	}
+}
+
+// One policy serves any number of goroutines.
+func TestAPolicyIsSafeForConcurrentUse(t *testing.T) {
+	p, c := example(t), testCatalogue()
+	want := p.Decide(call("mail.send", map[string]any{"to": "x@acme.com"}))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 20 {
+				r := call("mail.send", map[string]any{"to": "x@acme.com"})
+				if d := p.Decide(r); !cmp.Equal(d, want) {
+					t.Errorf("%+v", d)
+				}
+				p.Explain(r)
+				p.Check(c)
+				p.Test(TestOptions{}, Test{Tool: "a.b"})
+				p.PII()
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestTheExampleHasNoFaultsOfItsOwn(t *testing.T) {

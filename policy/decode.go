@@ -16,7 +16,7 @@ import (
 // the keys of one mapping, and with nesting; these keep the worst file under a
 // few seconds.
 const (
-	maxFile   = 512 << 10
+	maxFile   = 256 << 10
 	maxDepth  = 40
 	maxColons = 8000
 )

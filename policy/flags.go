@@ -46,6 +46,9 @@ func FromFlags(f Flags) (*Policy, error) {
 				fail(flag, err)
 				continue
 			}
+			if effect == Deny {
+				g = g.everySplit()
+			}
 			l.rules = append(l.rules, rule{effect: effect, tool: g, where: flag + " " + clip(text), limitless: true})
 		}
 	}

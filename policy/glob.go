@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/wexec/wexec/fault"
@@ -66,6 +67,28 @@ func undress(rest string) string {
 		return rest + ".*"
 	}
 	return server + "." + tool
+}
+
+// everySplit is the glob that also reads mcp__a__b__c as a__b.c: where a rule
+// keeps something back, each server that the name may mean is meant.
+func (g Glob) everySplit() Glob {
+	texts, err := expandBraces(g.text)
+	if err != nil {
+		return g
+	}
+	for _, t := range texts {
+		rest, ok := strings.CutPrefix(t, "mcp__")
+		if !ok {
+			continue
+		}
+		_, after, _ := strings.Cut(rest, "__")
+		for i := len(rest) - len(after); i+2 < len(rest); i++ {
+			if rest[i:i+2] == "__" {
+				g.alts = append(slices.Clip(g.alts), newAlternative(rest[:i]+"."+rest[i+2:]))
+			}
+		}
+	}
+	return g
 }
 
 func newAlternative(t string) alternative {

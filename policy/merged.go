@@ -12,6 +12,7 @@ import (
 type envName struct {
 	pattern string
 	where   string
+	pos     position
 }
 
 // piiRules is the pii block of one policy.

@@ -112,7 +112,7 @@ func (r *reporter) layer(doc *document, base string) *layer {
 			if e.V == "" || strings.ContainsAny(e.V, "= \x00{}[]") {
 				r.add(e.Pos, "write a name such as TZ, or LC_*", "%q is no name of an environment variable", clip(e.V))
 			}
-			l.env = append(l.env, envName{e.V, r.where(e.Pos)})
+			l.env = append(l.env, envName{e.V, r.where(e.Pos), e.Pos})
 		}
 	}
 	r.secrets(l, doc.Secrets)
@@ -203,6 +203,9 @@ func (r *reporter) rule(l *layer, effect Effect, b *ruleBlock) rule {
 			r.fail(b.Tool.Pos, err)
 		}
 	}
+	if effect != Allow {
+		out.tool = out.tool.everySplit()
+	}
 	if b.When.set() {
 		out.when = l.conditions.compile(r, b.When.V, cel.BoolType)
 		out.rests = effect == Allow && out.when != nil && l.conditions.restsOnNotes(out.when)
@@ -271,6 +274,7 @@ func (r *reporter) hosts(list []hostBlock, allow bool) []NetRule {
 			r.fail(b.Host.Pos, err)
 			continue
 		}
+		rule.pos = b.Pos
 		if allow && slices.Contains(addressClasses, rule.Host) {
 			r.add(b.Host.Pos, "name the address or the network: 127.0.0.1, 10.0.0.0/8", "%s cannot be allowed as a whole", rule.Host)
 		}

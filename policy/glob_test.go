@@ -1,0 +1,170 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/wexec/wexec/fault"
+)
+
+func TestGlobsFitWhatTheySay(t *testing.T) {
+	for _, c := range []struct {
+		pattern string
+		fits    []string
+		not     []string
+	}{
+		{"*", []string{"a.b", ""}, nil},
+		{"github.*", []string{"github.x", "github.", "github.a.b"}, []string{"github", "githubx.a", "GitHub.x"}},
+		{"github.{get,list}_*", []string{"github.get_x", "github.list_"}, []string{"github.getx", "github.set_x"}},
+		{"{a,b{c,d}}.x", []string{"a.x", "bc.x", "bd.x"}, []string{"b.x", "a.xx"}},
+		{"a.{,un}set", []string{"a.set", "a.unset"}, []string{"a.xset"}},
+		{"?.get", []string{"a.get"}, []string{".get", "ab.get"}},
+		{"a*b*c.d", []string{"abc.d", "axbxc.d", "abbcc.d"}, []string{"ac.d"}},
+		{"mcp__github__delete_*", []string{"github.delete_x"}, []string{"mcp__github__delete_x"}},
+		{"mcp__github", []string{"github.x"}, []string{"github"}},
+		{"mcp__{a,b}__c", []string{"a.c", "b.c"}, nil},
+		{"a.b", []string{"a.b"}, []string{"a.B", "a.bb", "a.b\x00", "a．b"}},
+	} {
+		g, err := ParseGlob(c.pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range c.fits {
+			if !g.Match(name) {
+				t.Errorf("%s does not fit %s", c.pattern, name)
+			}
+		}
+		for _, name := range c.not {
+			if g.Match(name) {
+				t.Errorf("%s fits %q", c.pattern, name)
+			}
+		}
+		if g.String() != c.pattern {
+			t.Errorf("%s reads %s", c.pattern, g)
+		}
+	}
+	for _, bad := range []string{"", "a[b]", "a{b", "a}b", "}{", strings.Repeat("a", 501), strings.Repeat("{a,b}", 20), strings.Repeat("{", 100)} {
+		if _, err := ParseGlob(bad); fault.CodeOf(err) != fault.UsagePolicy {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	if (Glob{}).Match("") {
+		t.Error("the zero glob fits something")
+	}
+}
+
+// A name may be split in two ways where a server's name has __ in it. Rules
+// that keep something back mean both, rules that let pass the first alone.
+func TestNamesThatMayBeSplitTwoWaysAreDeniedBothWays(t *testing.T) {
+	p := parse(t, "version: 1\ntools: {deny: [mcp__a__b__drop], ask: [mcp__a__b__c__d], allow: [\"a.*\", \"a__b.*\", mcp__x__y__z]}\n")
+	for id, want := range map[string]Effect{"a.b__drop": Deny, "a__b.drop": Deny, "a.b__c__d": Ask, "a__b.c__d": Ask, "a.other": Allow, "x.y__z": Allow, "x__y.z": Deny} {
+		if d := p.Decide(call(id, nil)); d.Effect != want {
+			t.Errorf("%s: %v, want %v", id, d.Effect, want)
+		}
+	}
+}
+
+// A glob without wildcards fits itself alone, and a star in the place of any
+// part of a name keeps fitting that name.
+func TestAStarStandsForAnyRun(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringMatching(`[a-z]{1,6}\.[a-z_]{1,10}`).Draw(t, "name")
+		i := rapid.IntRange(0, len(name)).Draw(t, "from")
+		j := rapid.IntRange(i, len(name)).Draw(t, "to")
+		for _, pattern := range []string{name, name[:i] + "*" + name[j:], name[:i] + "*" + name[i:j] + "*" + name[j:]} {
+			g, err := ParseGlob(pattern)
+			if err != nil || !g.Match(name) {
+				t.Fatalf("%s does not fit %s: %v", pattern, name, err)
+			}
+			if exact, err := ParseGlob(name); err != nil || !covers(g, exact) {
+				t.Fatalf("%s does not cover %s: %v", pattern, name, err)
+			}
+		}
+	})
+}
+
+// covers never says so wrongly.
+func TestCoversIsSound(t *testing.T) {
+	parts := []string{"a", "b", ".", "*", "?", "{a,b}", "{a*,.}"}
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(label string) string {
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 1, 5).Draw(t, label), "")
+		}
+		outer, err := ParseGlob(draw("outer"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		inner, err := ParseGlob(draw("inner"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "."}), 0, 6).Draw(t, "name"), "")
+		if covers(outer, inner) && inner.Match(name) && !outer.Match(name) {
+			t.Fatalf("%s is said to cover %s, and does not fit %s", outer, inner, name)
+		}
+	})
+}
+
+func TestMatchingIsNeverExponential(t *testing.T) {
+	g, err := ParseGlob(strings.Repeat("*a", 200) + "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	g.Match(strings.Repeat("a", 100_000))
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestQuantitiesAreReadAsTheyAreWritten(t *testing.T) {
+	sizes := map[string]int64{"0": 0, "65536": 65536, "64KiB": 64 << 10, "64 KiB": 64 << 10, "1.5GiB": 3 << 29, "2k": 2 << 10, "10MB": 10_000_000, "1_000": 1000, "3b": 3}
+	for text, want := range sizes {
+		if got, err := ParseSize(text); err != nil || got != want {
+			t.Errorf("%s: %d %v", text, got, err)
+		}
+	}
+	times := map[string]time.Duration{"30s": 30 * time.Second, "1h30m": 90 * time.Minute, "2d": 48 * time.Hour, "250ms": 250 * time.Millisecond, "0": 0}
+	for text, want := range times {
+		if got, err := ParseDuration(text); err != nil || got != want {
+			t.Errorf("%s: %v %v", text, got, err)
+		}
+	}
+	rates := map[string]Rate{"5/min": {5, time.Minute}, "100 / h": {100, time.Hour}, "10/30s": {10, 30 * time.Second}, "1/day": {1, 24 * time.Hour}}
+	for text, want := range rates {
+		got, err := ParseRate(text)
+		if err != nil || got != want {
+			t.Errorf("%s: %v %v", text, got, err)
+		}
+		if again, err := ParseRate(got.String()); err != nil || again != got {
+			t.Errorf("%s is written as %s", text, got)
+		}
+	}
+	counts := map[string]int64{"5_000_000_000": 5e9, "5e9": 5e9, "0": 0}
+	for text, want := range counts {
+		if got, err := ParseCount(text); err != nil || got != want {
+			t.Errorf("%s: %d %v", text, got, err)
+		}
+	}
+	wrong := []string{"", "x", "-1", "1_", "_1", "1__0", "0x10", "1e400", "NaN", "Inf", "1 2", "9e30", "1.5.5"}
+	for _, text := range wrong {
+		if n, err := ParseSize(text); err == nil {
+			t.Errorf("size %q is %d", text, n)
+		}
+		if n, err := ParseCount(text); err == nil {
+			t.Errorf("count %q is %d", text, n)
+		}
+		if n, err := ParseRate(text + "/s"); err == nil {
+			t.Errorf("rate %q is %v", text, n)
+		}
+	}
+	for _, text := range append(slices.Clone(wrong), "30", "-5s", "s") {
+		if d, err := ParseDuration(text); err == nil {
+			t.Errorf("time %q is %v", text, d)
+		}
+	}
+}
