@@ -343,6 +343,9 @@ func (k *walk) string(from, to int, escapes bool, f *field) {
 		spans[i].start += from
 		spans[i].end += from
 	}
+	if k.spans == nil && len(spans) > 0 {
+		k.spans = make([]span, 0, min(4096, (len(k.doc)-from)/256+len(spans)))
+	}
 	k.spans = append(k.spans, spans...)
 }
 

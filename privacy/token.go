@@ -9,7 +9,7 @@ import (
 func token(kind Kind, number int, part string) string {
 	b := make([]byte, 0, 48)
 	b = append(b, '[')
-	b = append(b, strings.ToUpper(string(kind))...)
+	b = append(b, upperKind(kind)...)
 	b = append(b, '_')
 	b = strconv.AppendInt(b, int64(number), 10)
 	if part != "" {
@@ -17,6 +17,21 @@ func token(kind Kind, number int, part string) string {
 		b = append(b, part...)
 	}
 	return string(append(b, ']'))
+}
+
+// upperKind is the name of a kind as tokens have it.
+func upperKind(k Kind) string {
+	switch k {
+	case Email:
+		return "EMAIL"
+	case Phone:
+		return "PHONE"
+	case Name:
+		return "NAME"
+	case Address:
+		return "ADDRESS"
+	}
+	return strings.ToUpper(string(k))
 }
 
 // escaped is a literal that looks like a token, made unlike one.

@@ -232,10 +232,7 @@ func (v *Vault) look(mode Mode, inbound bool) (*work, *state) {
 	return w, st
 }
 
-func redacted(k Kind) string {
-	t := token(k, 1, "")
-	return t[:len(t)-3] + "]"
-}
+func redacted(k Kind) string { return "[" + upperKind(k) + "]" }
 
 // tokenFor is the token of a value: the one it has, or a new one.
 func (v *Vault) tokenFor(kind Kind, value string, number bool, part string) string {
@@ -257,8 +254,7 @@ func (v *Vault) tokenFor(kind Kind, value string, number bool, part string) stri
 		return redacted(kind)
 	}
 	v.size += cost
-	upper := token(kind, 1, "")
-	name := upper[1 : len(upper)-3]
+	name := upperKind(kind)
 	n = v.next[kind] + 1
 	for v.reserved[tokenKey{name, n}] {
 		n++

@@ -47,7 +47,7 @@ func looksJSON(text []byte) bool {
 }
 
 // text looks at a text in a field and returns what it found in order, in the
-// coordinates of src.
+// coordinates of src. The spans are good until the next look as deep as this.
 func (w *work) text(src []byte, f *field, nested int) []span {
 	if f != nil && f.never || len(src) == 0 {
 		return nil
@@ -73,7 +73,7 @@ func (w *work) text(src []byte, f *field, nested int) []span {
 		return nil
 	}
 	hits := settle(s.hits)
-	out := make([]span, 0, len(hits))
+	out := hits[:0]
 	for _, h := range hits {
 		if !h.ready {
 			h.value = string(t[h.start:h.end])
