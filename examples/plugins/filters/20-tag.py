@@ -1,0 +1,2 @@
+words = args["text"].split()
+return {**args, "tags": (args["tags"] or []) + [f"{len(words)} words"]}

@@ -1,0 +1,2 @@
+// This filter never ends. The host goes on without it.
+while (true) {}

@@ -1,0 +1,413 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/policy"
+)
+
+func measures() []measure {
+	return []measure{
+		{"fresh sandbox", fresh},
+		{"ready sandbox", ready},
+		{"command", commands},
+		{"tool call", toolCall},
+		{"large answer", largeAnswer},
+		{"stringify", stringify},
+		{"commits", commitsJob},
+		{"private memory", privateMemory},
+		{"collector and deadline", collector},
+		{"runs in flight", inFlight},
+		{"result cache", resultHit},
+		{"package initialisation", initialisation},
+	}
+}
+
+// open makes an engine over the bench's cache folder.
+func (b *bench) open(c engine.Config) (*engine.Engine, error) {
+	c.Cache = b.cache
+	return engine.New(b.ctx, c)
+}
+
+// oneLiner runs 1+1.
+func (b *bench) oneLiner(e *engine.Engine, language string) func() error {
+	return b.program(e, language, "1+1", "2")
+}
+
+func (b *bench) program(e *engine.Engine, language, code, want string) func() error {
+	return func() error {
+		res, err := e.Run(b.ctx, engine.Request{Language: language, Code: code})
+		if err != nil {
+			return err
+		}
+		if want != "" && string(res.Value) != want {
+			return fmt.Errorf("%s gave %.80s and not %s", language, res.Value, want)
+		}
+		return nil
+	}
+}
+
+func fresh(b *bench) ([]figure, error) {
+	e, err := b.open(engine.Config{Ready: -1})
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	var all []figure
+	for language, budget := range map[string]float64{engine.JavaScript: 150, engine.Python: 1200} {
+		f := b.oneLiner(e, language)
+		if err := f(); err != nil {
+			return nil, err
+		}
+		d, err := median(b.runs, f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, figure{Name: "fresh " + language + " sandbox, 1+1", Unit: "µs", Budget: budget, Measured: micros(d)})
+	}
+	return all, nil
+}
+
+func ready(b *bench) ([]figure, error) {
+	var all []figure
+	for language, budget := range map[string]float64{engine.JavaScript: 80, engine.Python: 400} {
+		n := min(b.runs, 100)
+		e, err := b.open(engine.Config{Ready: n})
+		if err != nil {
+			return nil, err
+		}
+		if err := e.Warm(b.ctx, nil, language); err != nil {
+			return nil, err
+		}
+		d, err := median(n-1, b.oneLiner(e, language))
+		e.Close()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, figure{Name: "the same from a warm pool, " + language, Unit: "µs", Budget: budget, Measured: micros(d)})
+	}
+	return all, nil
+}
+
+// table allows every tool of its providers and keeps its records in a file.
+func (b *bench) table(providers ...hostfns.Provider) (*hostfns.Table, func(), error) {
+	p, err := policy.FromFlags(policy.Flags{AllowTool: []string{"*"}, NoPII: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	log, err := audit.Open(filepath.Join(b.work, "audit"), audit.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := hostfns.NewTable(p, log, providers...)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t, func() { t.Close(); log.Close() }, nil
+}
+
+// answers is a provider with one tool, bench.get, that gives a document.
+func answers(doc any) hostfns.Provider {
+	return hostfns.Func("bench.get", func(context.Context, struct{}) (any, error) { return doc, nil })
+}
+
+// call is how each language calls bench.get.
+var calls = map[string]string{
+	engine.JavaScript: "await tools.bench.get({})",
+	engine.Python:     "bench.get()",
+}
+
+// both runs a program of each language with a tool that gives doc, and takes
+// the median.
+func (b *bench) both(doc any, n int, programs map[string]string) (map[string]time.Duration, error) {
+	t, closeAll, err := b.table(answers(doc))
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll()
+	e, err := b.open(engine.Config{Table: t})
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	out := map[string]time.Duration{}
+	for language, code := range programs {
+		if language == engine.Python {
+			code = "from tools import bench\n" + code
+		}
+		f := b.program(e, language, code, "")
+		if err := f(); err != nil {
+			return nil, err
+		}
+		if out[language], err = median(n, f); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func toolCall(b *bench) ([]figure, error) {
+	const n = 190
+	doc := map[string]string{"text": strings.Repeat("x", 85)}
+	many, err := b.both(doc, 21, map[string]string{
+		engine.JavaScript: fmt.Sprintf("for (let i = 0; i < %d; i++) %s; return 0", n, calls[engine.JavaScript]),
+		engine.Python:     fmt.Sprintf("for i in range(%d): %s\n0", n, calls[engine.Python]),
+	})
+	if err != nil {
+		return nil, err
+	}
+	none, err := b.both(doc, 21, map[string]string{engine.JavaScript: "0", engine.Python: "0"})
+	if err != nil {
+		return nil, err
+	}
+	var all []figure
+	for language := range many {
+		all = append(all, figure{Name: "tool call round trip, " + language, Unit: "µs", Budget: 25, Measured: micros(many[language]-none[language]) / n})
+	}
+	return all, nil
+}
+
+func largeAnswer(b *bench) ([]figure, error) {
+	doc := records(1 << 20)
+	with, err := b.both(doc, 11, map[string]string{
+		engine.JavaScript: "const x = " + calls[engine.JavaScript] + "; return x.length",
+		engine.Python:     "len(" + calls[engine.Python] + ")",
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []figure{
+		{Name: "1 MiB answer into an object, javascript", Unit: "ms", Budget: 6, Measured: millis(with[engine.JavaScript])},
+		{Name: "1 MiB answer into an object, python", Unit: "ms", Budget: 9, Measured: millis(with[engine.Python])},
+	}, nil
+}
+
+func stringify(b *bench) ([]figure, error) {
+	doc := records(2_000_000)
+	with, err := b.both(doc, 11, map[string]string{
+		engine.JavaScript: "const x = " + calls[engine.JavaScript] + "; return JSON.stringify(x).length",
+		engine.Python:     "import json\nx = " + calls[engine.Python] + "\nlen(json.dumps(x))",
+	})
+	if err != nil {
+		return nil, err
+	}
+	without, err := b.both(doc, 11, map[string]string{
+		engine.JavaScript: "const x = " + calls[engine.JavaScript] + "; return x.length",
+		engine.Python:     "import json\nx = " + calls[engine.Python] + "\nlen(x)",
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []figure{
+		{Name: "JSON.stringify of 2 MB", Unit: "ms", Budget: 8, Measured: millis(with[engine.JavaScript] - without[engine.JavaScript])},
+		{Name: "json.dumps of 2 MB", Unit: "ms", Budget: 12, Measured: millis(with[engine.Python] - without[engine.Python])},
+	}, nil
+}
+
+// records is a JSON document of about so many bytes: commits as an API lists
+// them.
+func records(size int) json.RawMessage {
+	type person struct{ Name, Email, Date string }
+	type commit struct {
+		SHA       string   `json:"sha"`
+		Message   string   `json:"message"`
+		Author    person   `json:"author"`
+		Parents   []string `json:"parents"`
+		Additions int      `json:"additions"`
+		Verified  bool     `json:"verified"`
+		URL       string   `json:"url"`
+	}
+	var list []commit
+	total := 0
+	for i := 0; total < size; i++ {
+		sha := fmt.Sprintf("%040x", uint64(i)*2654435761)
+		c := commit{
+			SHA: sha, Message: fmt.Sprintf("fix: handle case %d of the parser when input is empty\n\n%s", i, strings.Repeat("The reason in words. ", 72)),
+			Author:  person{"Ada Lovelace", fmt.Sprintf("ada%d@example.com", i%17), fmt.Sprintf("2026-%02d-%02dT10:00:00Z", 1+i%12, 1+i%28)},
+			Parents: []string{sha[:20]}, Additions: i * 7 % 500, Verified: i%3 == 0, URL: "https://api.example.com/repos/acme/shop/commits/" + sha,
+		}
+		one, _ := json.Marshal(c)
+		total += len(one) + 1
+		list = append(list, c)
+	}
+	out, _ := json.Marshal(list)
+	return out
+}
+
+func commitsJob(b *bench) ([]figure, error) {
+	got, err := b.both(records(2_000_000), 11, map[string]string{
+		engine.JavaScript: `const all = ` + calls[engine.JavaScript] + `;
+const by = {};
+for (const c of all.filter(c => c.verified)) by[c.author.Email] = (by[c.author.Email] ?? 0) + c.additions;
+return Object.entries(by).sort((a, b) => b[1] - a[1]).slice(0, 10)`,
+		engine.Python: `by = {}
+for c in ` + calls[engine.Python] + `:
+    if c["verified"]:
+        by[c["author"]["Email"]] = by.get(c["author"]["Email"], 0) + c["additions"]
+sorted(by.items(), key=lambda p: -p[1])[:10]`,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []figure{
+		{Name: "commits job, 2 MB, javascript", Unit: "ms", Budget: 11, Measured: millis(got[engine.JavaScript])},
+		{Name: "commits job, 2 MB, python", Unit: "ms", Budget: 15, Measured: millis(got[engine.Python])},
+	}, nil
+}
+
+func privateMemory(b *bench) ([]figure, error) {
+	const n = 100
+	var all []figure
+	for language, budget := range map[string]float64{engine.JavaScript: 150, engine.Python: 1024} {
+		e, err := b.open(engine.Config{Ready: n + 1})
+		if err != nil {
+			return nil, err
+		}
+		if err := e.Warm(b.ctx, nil, language); err != nil {
+			return nil, err
+		}
+		ready, err := private()
+		if err != nil {
+			return nil, err
+		}
+		e.Close()
+		runtime.GC()
+		gone, err := private()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, figure{Name: "private memory of an idle instance, " + language, Unit: "KiB", Budget: budget,
+			Measured: max(0, float64(ready-gone)) / n, Note: "ready instances, with what Go holds for them"})
+	}
+	return all, nil
+}
+
+// private is the process's private memory in KiB.
+func private() (int64, error) {
+	runtime.GC()
+	data, err := os.ReadFile("/proc/self/smaps_rollup")
+	if err != nil {
+		return 0, errors.New("this machine does not tell private memory")
+	}
+	total := int64(0)
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Fields(line); len(f) > 1 && strings.HasPrefix(f[0], "Private_") {
+			n, _ := strconv.ParseInt(f[1], 10, 64)
+			total += n
+		}
+	}
+	return total, nil
+}
+
+func collector(b *bench) ([]figure, error) {
+	e, err := b.open(engine.Config{})
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	ctx, cancel := context.WithCancel(b.ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = e.Run(ctx, engine.Request{Language: engine.JavaScript, Code: "for(;;){}", Limits: engine.Limits{Time: time.Minute}})
+	}()
+	time.Sleep(200 * time.Millisecond)
+	gc, err := median(11, func() error { runtime.GC(); return nil })
+	cancel()
+	<-done
+	if err != nil {
+		return nil, err
+	}
+	limit := 100 * time.Millisecond
+	worst := time.Duration(0)
+	var busy sync.WaitGroup
+	ctx, cancel = context.WithCancel(b.ctx)
+	for range 8 {
+		busy.Add(1)
+		go func() {
+			defer busy.Done()
+			_, _ = e.Run(ctx, engine.Request{Language: engine.JavaScript, Code: "for(;;){}", Limits: engine.Limits{Time: time.Minute}})
+		}()
+	}
+	cancel()
+	busy.Wait()
+	for range 11 {
+		started := time.Time{}
+		_, err := e.Run(b.ctx, engine.Request{Language: engine.Python, Code: "while True: pass", Limits: engine.Limits{Time: limit},
+			Progress: func(ev engine.Event) {
+				if ev.Type == engine.EventStarted {
+					started = time.Now()
+				}
+			}})
+		if !errors.Is(err, fault.LimitTime) {
+			return nil, fmt.Errorf("a loop ended with %v", err)
+		}
+		worst = max(worst, time.Since(started)-limit)
+	}
+	return []figure{
+		{Name: "runtime.GC beside a busy guest", Unit: "ms", Budget: 15, Measured: millis(gc)},
+		{Name: "worst overshoot of a deadline", Unit: "ms", Budget: 15, Measured: millis(worst)},
+	}, nil
+}
+
+func inFlight(b *bench) ([]figure, error) {
+	e, err := b.open(engine.Config{})
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	lost := 0
+	for i := range 1000 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			res, err := e.Run(b.ctx, engine.Request{Language: engine.JavaScript, Code: fmt.Sprintf("%d+1", i)})
+			if err != nil || string(res.Value) != strconv.Itoa(i+1) {
+				mu.Lock()
+				lost++
+				mu.Unlock()
+			}
+		}()
+	}
+	all.Wait()
+	return []figure{{Name: "1,000 runs in flight, lost", Unit: "runs", Budget: 1, Measured: float64(lost), Note: "none may be lost"}}, nil
+}
+
+func resultHit(b *bench) ([]figure, error) {
+	e, err := b.open(engine.Config{})
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	hits := 0
+	d, err := median(b.runs, func() error {
+		res, err := e.Run(b.ctx, engine.Request{Language: engine.Python, Code: "sum(range(100000))", Deterministic: true})
+		if err == nil && res.Cache == "hit" {
+			hits++
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if hits < b.runs-1 {
+		return nil, fmt.Errorf("%d of %d runs were hits", hits, b.runs)
+	}
+	return []figure{{Name: "result-cache hit", Unit: "ms", Budget: 1, Measured: millis(d)}}, nil
+}

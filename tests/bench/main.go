@@ -1,0 +1,133 @@
+// Command bench measures what wexec promises about its speed and prints one
+// table: budget, measured, ratio. With -json it also writes the figures to a
+// file.
+//
+//	go run ./tests/bench [-json FILE] [-only WORD] [-runs N] [-wexec FILE]
+//
+// Times are medians on the machine it runs on; whatever else runs there counts
+// too.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// figure is one line of the table.
+type figure struct {
+	Name     string  `json:"name"`
+	Unit     string  `json:"unit"`
+	Budget   float64 `json:"budget"`
+	Measured float64 `json:"measured"`
+	Ratio    float64 `json:"ratio"` // measured over budget: above 1 it does not hold
+	Note     string  `json:"note,omitempty"`
+}
+
+// measure takes one or more figures.
+type measure struct {
+	name string
+	take func(b *bench) ([]figure, error)
+}
+
+// bench is what the measures share.
+type bench struct {
+	ctx   context.Context
+	runs  int
+	cache string
+	wexec string // the command; empty: it is built when it is first needed
+	work  string
+}
+
+func main() {
+	if err := command(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func command() error {
+	file := flag.String("json", "", "write the figures to this file")
+	only := flag.String("only", "", "take only measures whose name has this word")
+	runs := flag.Int("runs", 200, "repeats of what is short")
+	wexec := flag.String("wexec", "", "the command to measure; it is built where none is given")
+	flag.Parse()
+	work, err := os.MkdirTemp("", "wexec-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	b := &bench{ctx: context.Background(), runs: max(*runs, 5), cache: work + "/cache", wexec: *wexec, work: work}
+	var all []figure
+	for _, m := range measures() {
+		if !strings.Contains(m.name, *only) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "bench: %s\n", m.name)
+		got, err := m.take(b)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "bench: %s: %v\n", m.name, err)
+			continue
+		}
+		all = append(all, got...)
+	}
+	for i := range all {
+		all[i].Ratio = all[i].Measured / all[i].Budget
+	}
+	show(all)
+	if *file == "" {
+		return nil
+	}
+	out, err := json.MarshalIndent(map[string]any{
+		"when": time.Now().UTC().Format(time.RFC3339), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+		"cpus": runtime.NumCPU(), "figures": all,
+	}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(*file, append(out, '\n'), 0o644)
+}
+
+func show(all []figure) {
+	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "what\tbudget\tmeasured\tratio\t")
+	for _, f := range all {
+		mark := ""
+		if f.Ratio > 1 {
+			mark = "over"
+		}
+		fmt.Fprintf(w, "%s\t%s %s\t%s %s\t%.2f\t%s\n", f.Name, number(f.Budget), f.Unit, number(f.Measured), f.Unit, f.Ratio, mark)
+	}
+	w.Flush()
+}
+
+func number(v float64) string {
+	if v >= 100 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+// median is the middle of what f takes, over n repeats.
+func median(n int, f func() error) (time.Duration, error) {
+	times := make([]time.Duration, 0, n)
+	for range n {
+		begun := time.Now()
+		if err := f(); err != nil {
+			return 0, err
+		}
+		times = append(times, time.Since(begun))
+	}
+	slices.Sort(times)
+	return times[n/2], nil
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
