@@ -1,7 +1,13 @@
 package cli
 
 import (
+	"context"
+	"crypto/rand"
 	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -12,10 +18,19 @@ import (
 )
 
 func (d *door) mcpCommand() *cli.Command {
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "http", Usage: "serve many clients over HTTP at `ADDR` (127.0.0.1:7350), in place of one over stdio"},
+		&cli.StringFlag{Name: "token-file", Usage: "the `FILE` with the bearer token of HTTP; else WEXEC_HTTP_TOKEN, else one is made up and shown", TakesFile: true},
+		&cli.StringSliceFlag{Name: "allow-host", Usage: "a `NAME` under which HTTP clients reach this server"},
+		&cli.StringSliceFlag{Name: "allow-origin", Usage: "a web `ORIGIN` (https://app.example.com) whose pages may call"},
+		&cli.IntFlag{Name: "max-clients", Usage: "at most `N` HTTP clients at once", Value: 64},
+	}
+	flags = append(flags, settingFlags()...)
+	flags = append(flags, limitFlags()...)
 	return &cli.Command{
 		Name:  "mcp",
 		Usage: "be an MCP server for agents, over stdio or HTTP",
-		Flags: append(append([]cli.Flag{}, settingFlags()...), limitFlags()...),
+		Flags: flags,
 		Action: func(ctx *cli.Context) error {
 			if ctx.Args().Len() > 0 {
 				return unknownCommand(ctx, ctx.Command.Subcommands, "mcp ")
@@ -28,13 +43,82 @@ func (d *door) mcpCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer host.Close()
-			return mcpd.New(mcpd.Options{
+			defer func() { _ = host.Close() }()
+			server := mcpd.New(mcpd.Options{
 				Engine: host.Engine, Table: host.Table, Limits: settings.Limits, Env: d.inv.Env.Map(), Dir: d.inv.Env.Dir,
 				Asker: host.Approvals, Logger: d.logger(settings.Log), Version: d.inv.Version,
-			}).Stdio(ctx.Context)
+			})
+			if ctx.IsSet("http") {
+				return d.serveHTTP(ctx, server)
+			}
+			if d.canAsk() {
+				d.voice.note("this is an MCP server that speaks JSON-RPC on standard input; a client starts it (Ctrl-C ends it)")
+			}
+			return server.Stdio(ctx.Context, d.inv.Stdin, d.inv.Stdout)
 		},
 	}
+}
+
+// serveHTTP listens and says where, and with which token.
+func (d *door) serveHTTP(ctx *cli.Context, server *mcpd.Server) error {
+	token, made, err := d.token(ctx.String("token-file"))
+	if err != nil {
+		return err
+	}
+	l, err := listen(ctx.Context, ctx.String("http"))
+	if err != nil {
+		return err
+	}
+	d.voice.say("MCP over HTTP at http://%s%s", l.Addr(), mcpd.Path)
+	if made {
+		d.voice.say("every request needs the header  Authorization: Bearer %s", token)
+	}
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		d.voice.warn("other machines can reach this address, and HTTP does not hide the token: put TLS in front of it")
+		if tcp.IP.IsUnspecified() && len(ctx.StringSlice("allow-host")) == 0 {
+			d.voice.hint("name the host that clients use: --allow-host NAME")
+		}
+	}
+	return server.HTTP(ctx.Context, l, mcpd.HTTPOptions{Token: token, Hosts: ctx.StringSlice("allow-host"),
+		Origins: ctx.StringSlice("allow-origin"), Sessions: ctx.Int("max-clients")})
+}
+
+// listen opens an address. One without a host is of this machine only.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+		address = ":" + address
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fault.New(fault.UsageFlag, "--http %s is no address", address).WithHint("write HOST:PORT, or PORT for this machine only")
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, fault.New(fault.UsageFlag, "listen at %s: %w", address, err)
+	}
+	return l, nil
+}
+
+// token is the bearer token of a file, of the environment, or a fresh one.
+func (d *door) token(file string) (token string, made bool, err error) {
+	if file != "" {
+		path := d.path(file)
+		data, err := readBounded(path)
+		if err != nil {
+			return "", false, err
+		}
+		if info, err := os.Stat(path); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+			d.voice.warn("%s can be read by others: chmod 600 %s", file, file)
+		}
+		return strings.TrimSpace(string(data)), false, nil
+	}
+	if v, ok := d.inv.Env.Lookup("WEXEC_HTTP_TOKEN"); ok && v != "" {
+		return v, false, nil
+	}
+	return rand.Text(), true, nil
 }
 
 func (d *door) promptCommand() *cli.Command {

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -33,52 +33,28 @@ func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	if err := strictly(r.Params.Arguments, &p); err != nil {
 		return nil, err
 	}
+	owner := s.owner(r.Session, r.Extra)
+	if state := r.Params.RequestState; state != "" {
+		return s.resume(ctx, r, owner, state)
+	}
 	if err := p.Limits.Check(); err != nil {
-		return nil, invalid(err.Error())
+		return nil, invalid(withHint(err))
 	}
 	req := engine.Request{
 		Language: p.Language, Code: p.Code, Args: p.Args, Intent: p.Intent, Trigger: "mcp",
 		Limits: s.o.Limits.OrDefaults().Tighten(p.Limits), Actor: actorOf(r.Session), Env: s.o.Env, Dir: s.o.Dir,
 	}
 	if p.Session != "" {
-		req.Session = sessionName(r.Session, p.Session)
+		req.Session = sessionName(owner, p.Session)
 	}
-	run := s.runs.start(r.Session.ID())
-	asker := &clientAsker{session: r.Session, next: s.o.Asker, run: run}
-	req.ID, req.Asker = run.id, asker
-	req.Progress = s.follow(ctx, r)
+	run := s.runs.start(owner, p)
+	req.ID, req.Progress = run.id, run.event
+	req.Asker = &clientAsker{session: r.Session, next: s.o.Asker, run: run}
 	go func() {
 		res, err := s.o.Engine.Run(run.ctx, req)
 		run.end(res, err)
 	}()
-	return s.await(ctx, run, p)
-}
-
-// await answers when the run has ended, or when people have been waited for
-// longer than clients wait. A cancelled call cancels the run.
-func (s *Server) await(ctx context.Context, run *waitingRun, p executeParams) (*mcp.CallToolResult, error) {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	begun := time.Now()
-	for {
-		select {
-		case <-run.done:
-			s.runs.forget(run)
-			return s.answer(ctx, run.res, run.err, p)
-		case <-ctx.Done():
-			run.cancel(fault.New(fault.Cancelled, "the client cancelled the call"))
-			<-run.done
-			s.runs.forget(run)
-			return nil, ctx.Err()
-		case <-tick.C:
-			waiting := run.questions()
-			if len(waiting) == 0 || time.Since(begun) < s.o.Patience {
-				continue
-			}
-			return result(&engine.Result{RunID: run.id, Status: engine.StatusWaiting, Started: run.started, Cache: "off", Waiting: waiting},
-				fmt.Sprintf("people are waited for: call wait_run with run_id %q", run.id), false)
-		}
-	}
+	return s.await(ctx, r, run)
 }
 
 func (s *Server) waitRun(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -88,67 +64,122 @@ func (s *Server) waitRun(ctx context.Context, r *mcp.CallToolRequest) (*mcp.Call
 	if err := strictly(r.Params.Arguments, &p); err != nil {
 		return nil, err
 	}
-	run, ok := s.runs.find(r.Session.ID(), p.RunID)
+	return s.resume(ctx, r, s.owner(r.Session, r.Extra), p.RunID)
+}
+
+// resume goes on with a run that answered before it ended.
+func (s *Server) resume(ctx context.Context, r *mcp.CallToolRequest, owner, id string) (*mcp.CallToolResult, error) {
+	run, ok := s.runs.find(owner, id)
 	if !ok {
-		return nil, invalid(fmt.Sprintf("there is no waiting run %q: it has been answered, or was not asked for within 10 minutes", p.RunID))
+		return nil, invalid(fmt.Sprintf("there is no waiting run %q: it has been answered, or was not asked for within 10 minutes", shortened(id, 64)))
 	}
-	return s.await(ctx, run, executeParams{})
+	run.answered(r.Params.InputResponses)
+	return s.await(ctx, r, run)
+}
+
+// gathering is how long questions that come together are collected.
+const gathering = 20 * time.Millisecond
+
+// await answers when the run has ended, when the client has to ask its person,
+// or when people have been waited for longer than clients wait. A cancelled
+// call, and one whose client is gone, cancels the run.
+func (s *Server) await(ctx context.Context, r *mcp.CallToolRequest, run *waitingRun) (*mcp.CallToolResult, error) {
+	defer run.attach(&listener{ctx: ctx, session: r.Session, token: r.Params.GetProgressToken()})()
+	gone := s.requests.done(r.Extra)
+	patience := time.NewTimer(s.o.Patience)
+	defer patience.Stop()
+	asks := takesRoundTrips(r.Session)
+	var gathered <-chan time.Time
+	late := false
+	for {
+		changed := run.watch()
+		if late {
+			if waiting := run.questions(); len(waiting) > 0 {
+				return result(&engine.Result{RunID: run.id, Status: engine.StatusWaiting, Started: run.started, Cache: "off", Waiting: waiting},
+					waitingText(run.id, waiting), false)
+			}
+		}
+		if asks && gathered == nil && len(run.unsent()) > 0 {
+			gathered = time.After(gathering)
+		}
+		select {
+		case <-run.done:
+			select {
+			case <-run.told:
+			case <-time.After(time.Second): // the client does not read
+			}
+			s.runs.forget(run)
+			return s.answer(ctx, run)
+		case <-ctx.Done():
+			return nil, s.abandon(run, "the client cancelled the call")
+		case <-gone:
+			return nil, s.abandon(run, "the client has left")
+		case <-gathered:
+			gathered = nil
+			if forms := run.unsent(); len(forms) > 0 {
+				run.sent(forms)
+				return &mcp.CallToolResult{InputRequests: forms, RequestState: run.id}, nil
+			}
+		case <-patience.C:
+			late = true
+		case <-changed:
+		}
+	}
+}
+
+// abandon ends a run that nobody waits for any more.
+func (s *Server) abandon(run *waitingRun, why string) error {
+	err := fault.New(fault.Cancelled, "%s", why)
+	run.cancel(err)
+	<-run.done
+	s.runs.forget(run)
+	return err
+}
+
+// waitingText tells a model whom it waits for and what to do.
+func waitingText(id string, waiting []engine.Waiting) string {
+	var b strings.Builder
+	b.WriteString("the program goes on, but a person has to answer first:")
+	for _, w := range waiting {
+		fmt.Fprintf(&b, "\n- %s", w.Tool)
+		if w.Message != "" {
+			b.WriteString(": " + w.Message)
+		}
+	}
+	fmt.Fprintf(&b, "\ncall wait_run with run_id %q for the rest", id)
+	return b.String()
 }
 
 // answer is a Result as MCP carries it: structured, with its text beside it.
-func (s *Server) answer(ctx context.Context, res *engine.Result, err error, p executeParams) (*mcp.CallToolResult, error) {
-	if err == nil {
-		return result(res, valueText(res), false)
+func (s *Server) answer(ctx context.Context, run *waitingRun) (*mcp.CallToolResult, error) {
+	if run.err == nil {
+		return s.success(run)
 	}
-	code := fault.CodeOf(err)
+	code := fault.CodeOf(run.err)
 	switch code.Class() {
 	case fault.ClassUsage:
-		return nil, invalid(withHint(err))
+		return nil, invalid(withHint(run.err))
 	case fault.ClassInternal:
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: withHint(err)}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: withHint(run.err)}
 	}
-	text := errorText(res, err)
-	if more := s.helpfulTools(ctx, code, res, p); more != "" {
+	text := errorText(run.res, run.err)
+	if more := s.helpfulTools(ctx, code, run.res, run.params); more != "" {
 		text += "\n\n" + more
 	}
-	return result(res, text, true)
+	return result(run.res, text, true)
 }
 
 // result makes the answer of a tool.
 func result(res *engine.Result, text string, failed bool) (*mcp.CallToolResult, error) {
+	return answerOf(res, []mcp.Content{&mcp.TextContent{Text: text}}, failed)
+}
+
+func answerOf(res *engine.Result, content []mcp.Content, failed bool) (*mcp.CallToolResult, error) {
 	structured, err := json.Marshal(res)
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the result cannot be written: " + err.Error()}
 	}
-	return &mcp.CallToolResult{
-		Content:           []mcp.Content{&mcp.TextContent{Text: text}},
-		StructuredContent: json.RawMessage(structured),
-		IsError:           failed,
-	}, nil
-}
-
-// valueText is what a model reads of a run that went well: the output, then
-// the value.
-func valueText(res *engine.Result) string {
-	var parts []string
-	if out := strings.TrimRight(res.Stdout, "\n"); out != "" {
-		parts = append(parts, out)
-	}
-	if out := strings.TrimRight(res.Stderr, "\n"); out != "" {
-		parts = append(parts, out)
-	}
-	var text string
-	switch v := res.Value; {
-	case len(v) == 0 || string(v) == "null":
-		if len(parts) == 0 {
-			parts = append(parts, "the program gave no value: return one")
-		}
-	case v[0] == '"' && json.Unmarshal(v, &text) == nil:
-		parts = append(parts, text)
-	default:
-		parts = append(parts, string(v))
-	}
-	return strings.Join(parts, "\n")
+	return &mcp.CallToolResult{Content: content, StructuredContent: json.RawMessage(structured), IsError: failed}, nil
 }
 
 // errorText is what a model reads of a run that failed.
@@ -186,10 +217,11 @@ func withHint(err error) string {
 }
 
 // helpfulTools lists the declarations that make the next try succeed: those of
-// a tool that was misused, or those nearest to the intent where a tool was
-// missing.
+// a tool that was misused, or those nearest to the intent where a program
+// failed with nothing in its hands.
 func (s *Server) helpfulTools(ctx context.Context, code fault.Code, res *engine.Result, p executeParams) string {
-	if code != fault.ToolUnknown && code != fault.ToolInvalidArgs {
+	misused := code == fault.ToolUnknown || code == fault.ToolInvalidArgs
+	if !misused && (code.Class() != fault.ClassGuest || p.Intent == "" || anySucceeded(res)) {
 		return ""
 	}
 	cat, _ := s.o.Table.Known()
@@ -223,28 +255,22 @@ func (s *Server) helpfulTools(ctx context.Context, code fault.Code, res *engine.
 	return "tools that may be meant:\n" + strings.Join(parts, "\n")
 }
 
-// follow forwards what happens in a run as notifications of progress and log.
-func (s *Server) follow(ctx context.Context, r *mcp.CallToolRequest) func(engine.Event) {
-	token := r.Params.GetProgressToken()
-	var mu sync.Mutex
-	step := 0.0
-	return func(e engine.Event) {
-		message, level := eventText(e)
-		if message == "" {
-			return
-		}
-		mu.Lock()
-		step++
-		n := step
-		mu.Unlock()
-		if token != nil {
-			p := &mcp.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: message}
-			if err := r.Session.NotifyProgress(ctx, p); err != nil {
-				return
-			}
-		}
-		_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Logger: "wexec", Level: level, Data: message})
+func anySucceeded(res *engine.Result) bool {
+	return res != nil && slices.ContainsFunc(res.Calls, func(c engine.Call) bool { return c.OK })
+}
+
+// event forwards a step of a run as notifications of progress and log. A
+// client that cannot be reached misses it.
+func (l *listener) event(e engine.Event) {
+	message, level := eventText(e)
+	if message == "" {
+		return
 	}
+	if l.token != nil {
+		l.step++
+		_ = l.session.NotifyProgress(l.ctx, &mcp.ProgressNotificationParams{ProgressToken: l.token, Progress: l.step, Message: message})
+	}
+	_ = l.session.Log(l.ctx, &mcp.LoggingMessageParams{Logger: "wexec", Level: level, Data: message})
 }
 
 // eventText is an event in words, and how much it matters.
@@ -283,6 +309,6 @@ func actorOf(session *mcp.ServerSession) engine.Actor {
 }
 
 // sessionName keeps the sessions of one client from another's.
-func sessionName(session *mcp.ServerSession, name string) string {
-	return "mcp/" + session.ID() + "/" + name
-}
+func sessionName(owner, name string) string { return sessionPrefix(owner) + name }
+
+func sessionPrefix(owner string) string { return "mcp/" + owner + "/" }

@@ -104,6 +104,11 @@ func (s *Server) offerResources() {
 		Description: "How programs call tools, and the servers there are."}, s.readTree)
 	s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: treeScheme + "{+path}", Name: "tool declarations", MIMEType: "text/plain",
 		Description: "Declarations of tools, as <server>/<tool>.ts or .pyi."}, s.readTree)
+	s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: valuesRoot + "{run}/{name}", Name: "values of runs",
+		Description: "Values and outputs that were too big for an answer, for ten minutes."},
+		func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return s.readValue(r)
+		})
 }
 
 func (s *Server) readTree(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {

@@ -6,6 +6,7 @@ package mcpd
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"strings"
 	"time"
@@ -35,9 +36,12 @@ type Options struct {
 
 // Server is the MCP server, for any number of clients at once.
 type Server struct {
-	o    Options
-	mcp  *mcp.Server
-	runs *waitingRuns
+	o        Options
+	mcp      *mcp.Server
+	runs     *waitingRuns
+	kept     *keptValues
+	clients  *clients
+	requests *requests
 }
 
 // New makes a server. It starts no upstream server.
@@ -48,7 +52,7 @@ func New(o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{o: o, runs: newWaitingRuns()}
+	s := &Server{o: o, runs: newWaitingRuns(), kept: &keptValues{}, clients: newClients(), requests: &requests{}}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "wexec", Title: "wexec: code with tools", Version: o.Version}, &mcp.ServerOptions{
 		Logger:       o.Logger,
 		Instructions: "Write one program that calls the tools and returns one small answer: see execute_code.",
@@ -61,14 +65,52 @@ func New(o Options) *Server {
 }
 
 // Stdio serves one client over standard input and output until it leaves or
-// the context ends. Nothing else may write to standard output.
-func (s *Server) Stdio(ctx context.Context) error {
-	defer s.runs.close()
-	return s.mcp.Run(ctx, &mcp.StdioTransport{})
+// the context ends. Nothing else may write to out.
+func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	return s.Serve(ctx, &mcp.IOTransport{Reader: &watchedInput{in, s.left}, Writer: keptOpen{out}})
 }
 
-// Serve serves one client over any transport.
-func (s *Server) Serve(ctx context.Context, t mcp.Transport) error { return s.mcp.Run(ctx, t) }
+// Serve serves one client over any transport. Its runs end with it.
+func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
+	defer context.AfterFunc(ctx, s.runs.close)()
+	defer s.runs.close()
+	err := s.mcp.Run(ctx, t)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// parting is how long runs may still end after a client has closed its side:
+// requests that came through a pipe are answered.
+const parting = time.Second
+
+// left ends the runs of a client that has closed its side.
+func (s *Server) left() { time.AfterFunc(parting, s.runs.close) }
+
+// watchedInput tells when its reader has come to its end.
+type watchedInput struct {
+	io.Reader
+	ended func()
+}
+
+// Read implements io.Reader.
+func (w *watchedInput) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if err != nil {
+		w.ended()
+	}
+	return n, err
+}
+
+// Close leaves the stream to the process.
+func (w *watchedInput) Close() error { return nil }
+
+// keptOpen is a writer that a transport cannot close.
+type keptOpen struct{ io.Writer }
+
+// Close leaves the stream to the process.
+func (keptOpen) Close() error { return nil }
 
 func (s *Server) offerTools() {
 	open, closed := true, false

@@ -3,8 +3,8 @@ package mcpd
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,7 +12,6 @@ import (
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
-	"github.com/wexec/wexec/hostfns"
 )
 
 // keepWaiting is how long a run that nobody asks for is kept.
@@ -24,33 +23,60 @@ type waitingRuns struct {
 	runs map[string]*waitingRun
 }
 
-// waitingRun is a run and the questions it has put to people.
+// waitingRun is a run, the questions it has put to people, and the call that
+// listens to it now. It outlives the call that began it: that call may answer
+// while people are waited for.
 type waitingRun struct {
 	id      string
-	session string
+	owner   string
 	started time.Time
+	params  executeParams
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
+	events  chan engine.Event // for the listener; what does not fit is dropped
+	told    chan struct{}     // closed when the last event was passed on
 	done    chan struct{}
 	res     *engine.Result
 	err     error
 
-	mu    sync.Mutex
-	asked map[string]engine.Waiting
-	timer *time.Timer
+	mu       sync.Mutex
+	changed  chan struct{} // closed and replaced when questions come or go
+	asked    map[string]engine.Waiting
+	forms    map[string]*form
+	listener *listener
+	calls    int // that await the run now
+	timer    *time.Timer
+}
+
+// listener is the call that is told of progress.
+type listener struct {
+	ctx     context.Context
+	session *mcp.ServerSession
+	token   any
+	step    float64
+}
+
+// form is a question that the client puts to its person between two calls.
+type form struct {
+	params *mcp.ElicitParams
+	answer chan *mcp.ElicitResult // of one
+	sent   bool
 }
 
 func newWaitingRuns() *waitingRuns { return &waitingRuns{runs: map[string]*waitingRun{}} }
 
-// start makes a place for a run. It is not tied to the call that began it: the
-// call may end while people are waited for.
-func (w *waitingRuns) start(session string) *waitingRun {
-	r := &waitingRun{id: rand.Text(), session: session, started: time.Now().UTC(), done: make(chan struct{}), asked: map[string]engine.Waiting{}}
+// start makes a place for a run.
+func (w *waitingRuns) start(owner string, p executeParams) *waitingRun {
+	r := &waitingRun{id: rand.Text(), owner: owner, started: time.Now().UTC(), params: p,
+		events: make(chan engine.Event, 256), told: make(chan struct{}), done: make(chan struct{}),
+		changed: make(chan struct{}), asked: map[string]engine.Waiting{}, forms: map[string]*form{}}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
 	r.timer = time.AfterFunc(keepWaiting, func() {
 		w.forget(r)
 		r.cancel(fault.New(fault.Cancelled, "nobody asked for the run within %v", keepWaiting))
 	})
+	r.timer.Stop()
+	go r.tell()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.runs[r.id] = r
@@ -58,14 +84,13 @@ func (w *waitingRuns) start(session string) *waitingRun {
 }
 
 // find gives a run to the client that began it, and to nobody else.
-func (w *waitingRuns) find(session, id string) (*waitingRun, bool) {
+func (w *waitingRuns) find(owner, id string) (*waitingRun, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r, ok := w.runs[id]
-	if !ok || r.session != session {
+	if !ok || r.owner != owner {
 		return nil, false
 	}
-	r.timer.Reset(keepWaiting)
 	return r, true
 }
 
@@ -76,22 +101,86 @@ func (w *waitingRuns) forget(r *waitingRun) {
 	delete(w.runs, r.id)
 }
 
+// leave ends the runs of a client that is gone.
+func (w *waitingRuns) leave(owner string) {
+	w.end(func(r *waitingRun) bool { return r.owner == owner }, "the client has left")
+}
+
 // close ends every run that is left.
-func (w *waitingRuns) close() {
+func (w *waitingRuns) close() { w.end(func(*waitingRun) bool { return true }, "the server ends") }
+
+func (w *waitingRuns) end(which func(*waitingRun) bool, why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, r := range w.runs {
-		r.timer.Stop()
-		r.cancel(fault.New(fault.Cancelled, "the server ends"))
+	for id, r := range w.runs {
+		if which(r) {
+			r.timer.Stop()
+			r.cancel(fault.New(fault.Cancelled, "%s", why))
+			delete(w.runs, id)
+		}
 	}
 }
 
+// end notes how the run ended.
 func (r *waitingRun) end(res *engine.Result, err error) {
 	r.res, r.err = res, err
+	close(r.events)
 	r.cancel(nil)
 	close(r.done)
 }
 
+// attach makes a call the one that is told of progress. A run that somebody
+// awaits is kept for as long as it takes.
+func (r *waitingRun) attach(l *listener) (detach func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.listener = l
+	r.calls++
+	r.timer.Stop()
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.calls--; r.calls == 0 {
+			r.timer.Reset(keepWaiting)
+		}
+	}
+}
+
+// event takes a step of the run for the listener. It never blocks the run.
+func (r *waitingRun) event(e engine.Event) {
+	select {
+	case r.events <- e:
+	default:
+	}
+}
+
+// tell passes events on until the run has ended.
+func (r *waitingRun) tell() {
+	defer close(r.told)
+	for e := range r.events {
+		r.mu.Lock()
+		l := r.listener
+		r.mu.Unlock()
+		if l != nil {
+			l.event(e)
+		}
+	}
+}
+
+// watch gives a channel that is closed when questions come or go.
+func (r *waitingRun) watch() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changed
+}
+
+// change tells those who watch. The caller holds the lock.
+func (r *waitingRun) change() {
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// questions lists what people are asked now, the oldest first.
 func (r *waitingRun) questions() []engine.Waiting {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,102 +188,56 @@ func (r *waitingRun) questions() []engine.Waiting {
 	for _, q := range r.asked {
 		out = append(out, q)
 	}
+	slices.SortFunc(out, func(a, b engine.Waiting) int {
+		if c := a.Since.Compare(b.Since); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
 	return out
 }
 
-// clientAsker asks through the client where it can elicit, and otherwise
-// whoever else may be asked. The client is shown tokens, never values.
-type clientAsker struct {
-	session *mcp.ServerSession
-	next    hostfns.Asker
-	run     *waitingRun
-}
-
-// Ask implements hostfns.Asker.
-func (a *clientAsker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, error) {
-	a.run.mu.Lock()
-	a.run.asked[q.ID] = engine.Waiting{ID: q.ID, Tool: q.Tool, Message: q.Covered().Message, Since: q.Since, Expires: q.Expires}
-	a.run.mu.Unlock()
-	defer func() {
-		a.run.mu.Lock()
-		delete(a.run.asked, q.ID)
-		a.run.mu.Unlock()
-	}()
-	ways := []hostfns.Asker{}
-	if p := a.session.InitializeParams(); p != nil && p.Capabilities != nil && p.Capabilities.Elicitation != nil && through(q, "mcp") {
-		ways = append(ways, elicitor{a.session})
-	}
-	if a.next != nil {
-		ways = append(ways, a.next)
-	}
-	return firstReply(ctx, ways, q)
-}
-
-// firstReply asks by every way at once; the first answer holds. A way that
-// has nobody to ask leaves it to the others.
-func firstReply(ctx context.Context, ways []hostfns.Asker, q hostfns.Question) (hostfns.Reply, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	type answer struct {
-		reply hostfns.Reply
-		err   error
-	}
-	answers := make(chan answer, len(ways))
-	for _, w := range ways {
-		go func() {
-			reply, err := w.Ask(ctx, q)
-			answers <- answer{reply, err}
-		}()
-	}
-	err := error(hostfns.ErrNobody)
-	for range ways {
-		got := <-answers
-		if got.err == nil {
-			return got.reply, nil
-		}
-		if !errors.Is(got.err, hostfns.ErrNobody) {
-			err = got.err
+// unsent gives the forms that the client has not been given yet.
+func (r *waitingRun) unsent() mcp.InputRequestMap {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out mcp.InputRequestMap
+	for id, f := range r.forms {
+		if !f.sent {
+			if out == nil {
+				out = mcp.InputRequestMap{}
+			}
+			out[id] = f.params
 		}
 	}
-	return hostfns.Reply{}, err
+	return out
 }
 
-func through(q hostfns.Question, way string) bool {
-	for _, v := range q.Via {
-		if v == way {
-			return true
+// sent notes that forms are at the client.
+func (r *waitingRun) sent(forms mcp.InputRequestMap) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id := range forms {
+		if f := r.forms[id]; f != nil {
+			f.sent = true
 		}
 	}
-	return len(q.Via) == 0
 }
 
-// elicitor asks the person at an MCP client.
-type elicitor struct{ session *mcp.ServerSession }
-
-// Ask implements hostfns.Asker.
-func (a elicitor) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, error) {
-	q = q.Covered()
-	message := fmt.Sprintf("Allow the program to call %s?", q.Tool)
-	if q.Message != "" {
-		message += "\n" + q.Message
+// answered takes what the client brings back. Forms that it says nothing about
+// are given to it again.
+func (r *waitingRun) answered(answers mcp.InputResponseMap) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, f := range r.forms {
+		res, ok := answers[id].(*mcp.ElicitResult)
+		if !ok {
+			f.sent = false
+			continue
+		}
+		select {
+		case f.answer <- res:
+		default:
+		}
 	}
-	if len(q.Args) > 0 {
-		message += "\nArguments: " + string(q.Args)
-	}
-	choices := []string{"yes", "no"}
-	if q.Remember == "run" || q.Remember == "session" {
-		choices = append(choices, "always")
-	}
-	res, err := a.session.Elicit(ctx, &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: map[string]any{
-		"type": "object", "required": []string{"answer"},
-		"properties": map[string]any{"answer": map[string]any{"type": "string", "enum": choices, "title": "Allow this call"}},
-	}})
-	if err != nil {
-		return hostfns.Reply{}, fault.New(fault.DeniedApproval, "the client could not ask: %w", err)
-	}
-	answer, _ := res.Content["answer"].(string)
-	if res.Action != "accept" || (answer != "yes" && answer != "always") {
-		return hostfns.Reply{By: "mcp", Reason: "the person at the client said no"}, nil
-	}
-	return hostfns.Reply{Approved: true, Always: answer == "always" && len(choices) == 3, By: "mcp"}, nil
 }

@@ -1,0 +1,207 @@
+package mcpd
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// HTTPOptions say who may connect over HTTP, and how many.
+type HTTPOptions struct {
+	// Token is what every request has to bear. Required.
+	Token string
+	// Hosts are names under which the server is reached, beside those of the
+	// loopback and the address it listens at. A request for another host is
+	// refused, so that no web page reaches it through a name of its own.
+	Hosts []string
+	// Origins are the web origins whose pages may call, beside those of the
+	// loopback. Requests without an Origin come from no page.
+	Origins []string
+	// Sessions is how many clients may be connected at once. Zero is 64.
+	Sessions int
+	// Idle is how long a client that says nothing is kept. Zero is 10 minutes.
+	Idle time.Duration
+}
+
+// Path is where the server answers over HTTP.
+const Path = "/mcp"
+
+// maxBody is the most that is read of one request.
+const maxBody = 8 << 20
+
+// Handler answers MCP over streamable HTTP, for any number of clients: those
+// with sessions, and those of the protocol that has none.
+func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
+	if len(o.Token) < 16 {
+		return nil, fault.New(fault.UsageConfig, "the token for HTTP has %d characters, at least 16 are needed", len(o.Token))
+	}
+	if o.Sessions <= 0 {
+		o.Sessions = 64
+	}
+	if o.Idle <= 0 {
+		o.Idle = 10 * time.Minute
+	}
+	get := func(*http.Request) *mcp.Server { return s.mcp }
+	// The SDK's own check of Host is replaced by one that knows o.Hosts.
+	common := mcp.StreamableHTTPOptions{Logger: s.o.Logger, MaxRequestBodyBytes: maxBody, DisableLocalhostProtection: true}
+	with, without := common, common
+	with.SessionTimeout = o.Idle
+	without.Stateless, without.PropagateRequestCancellation = true, true
+	sum := sha256.Sum256([]byte(o.Token))
+	mux := http.NewServeMux()
+	mux.Handle(Path, &httpDoor{s: s, o: o, token: sum,
+		sessions: mcp.NewStreamableHTTPHandler(get, &with), single: mcp.NewStreamableHTTPHandler(get, &without)})
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "the MCP server answers at "+Path, http.StatusNotFound)
+	})
+	return mux, nil
+}
+
+// HTTP serves clients at a listener until the context ends. Their runs end
+// with it.
+func (s *Server) HTTP(ctx context.Context, l net.Listener, o HTTPOptions) error {
+	if host, _, err := net.SplitHostPort(l.Addr().String()); err == nil {
+		o.Hosts = append(slices.Clone(o.Hosts), host)
+	}
+	h, err := s.Handler(o)
+	if err != nil {
+		return err
+	}
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug)}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(l) }()
+	select {
+	case err := <-served:
+		s.runs.close()
+		return err
+	case <-ctx.Done():
+	}
+	s.runs.close()
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := srv.Shutdown(ending); err != nil {
+		err = srv.Close() // streams that clients hold open
+		if err != nil {
+			return err
+		}
+	}
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// httpDoor checks who comes in.
+type httpDoor struct {
+	s        *Server
+	o        HTTPOptions
+	token    [sha256.Size]byte
+	sessions *mcp.StreamableHTTPHandler
+	single   *mcp.StreamableHTTPHandler
+}
+
+// ServeHTTP implements http.Handler.
+func (d *httpDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !d.knownHost(r.Host) {
+		http.Error(w, "this server does not answer for the host in the request", http.StatusForbidden)
+		return
+	}
+	if !d.knownOrigin(r.Header.Values("Origin")) {
+		http.Error(w, "pages of this origin may not call", http.StatusForbidden)
+		return
+	}
+	if !d.bears(r.Header.Values("Authorization")) {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="wexec"`)
+		http.Error(w, "a bearer token is needed", http.StatusUnauthorized)
+		return
+	}
+	defer d.s.requests.enter(r)()
+	session := r.Header.Get("Mcp-Session-Id")
+	if session == "" && r.Header.Get("Mcp-Protocol-Version") >= roundTrips {
+		d.single.ServeHTTP(w, r)
+		return
+	}
+	switch {
+	case session == "" && r.Method == http.MethodPost && d.full():
+		w.Header().Set("Retry-After", "30")
+		http.Error(w, "too many clients are connected", http.StatusServiceUnavailable)
+		return
+	case session != "" && r.Method == http.MethodDelete:
+		// The session closes when its calls have ended, so they end first.
+		d.s.runs.leave(session)
+	}
+	d.sessions.ServeHTTP(w, r)
+}
+
+// full reports whether as many clients are connected as may be.
+func (d *httpDoor) full() bool {
+	n := 0
+	for session := range d.s.mcp.Sessions() {
+		if session.ID() != "" {
+			n++
+		}
+	}
+	return n >= d.o.Sessions
+}
+
+func (d *httpDoor) bears(headers []string) bool {
+	if len(headers) != 1 {
+		return false
+	}
+	kind, token, ok := strings.Cut(headers[0], " ")
+	if !ok || !strings.EqualFold(kind, "bearer") {
+		return false
+	}
+	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	return subtle.ConstantTimeCompare(sum[:], d.token[:]) == 1
+}
+
+func (d *httpDoor) knownHost(host string) bool {
+	name := hostName(host)
+	return loopback(name) || slices.ContainsFunc(d.o.Hosts, func(h string) bool { return strings.EqualFold(hostName(h), name) })
+}
+
+// knownOrigin lets requests pass that no web page made, and those of pages
+// that may call.
+func (d *httpDoor) knownOrigin(origins []string) bool {
+	if len(origins) == 0 {
+		return true
+	}
+	if len(origins) > 1 {
+		return false
+	}
+	if slices.Contains(d.o.Origins, origins[0]) {
+		return true
+	}
+	u, err := url.Parse(origins[0])
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && loopback(u.Hostname())
+}
+
+// hostName is a host without its port.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.Trim(host, "[]")
+}
+
+func loopback(name string) bool {
+	if strings.EqualFold(name, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(name)
+	return ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,360 @@
+package mcpd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/policy"
+)
+
+const openPolicy = `version: 1
+tools:
+  ask: ["shop.delete_*"]
+  allow: ["shop.{list,slow}_*"]
+approvals: {remember: run}
+pii: {mode: "off"}
+`
+
+// started counts the calls that the tools have had.
+type shop struct{ started, deleted atomic.Int32 }
+
+func (s *shop) providers() []hostfns.Provider {
+	type none struct{}
+	type item struct {
+		ID int `json:"id"`
+	}
+	return []hostfns.Provider{
+		hostfns.Func("shop.list_items", func(_ context.Context, in struct {
+			Limit int `json:"limit,omitempty"`
+		}) ([]item, error) {
+			s.started.Add(1)
+			out := make([]item, max(in.Limit, 1))
+			for i := range out {
+				out[i].ID = i + 1
+			}
+			return out, nil
+		}),
+		hostfns.Func("shop.slow_items", func(ctx context.Context, _ none) (string, error) {
+			s.started.Add(1)
+			select {
+			case <-ctx.Done():
+			case <-time.After(20 * time.Second):
+			}
+			return "late", ctx.Err()
+		}),
+		hostfns.Func("shop.delete_item", func(_ context.Context, in item) (string, error) {
+			s.deleted.Add(1)
+			return fmt.Sprintf("deleted %d", in.ID), nil
+		}),
+	}
+}
+
+// newServer makes a server over a shop. Compiled guests are kept between runs
+// of the tests.
+func newServer(t *testing.T, rules string, change func(*Options), more ...hostfns.Provider) *Server {
+	t.Helper()
+	p, err := policy.Parse("policy.yaml", []byte(rules))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := hostfns.NewTable(p, audit.None(), more...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eng, err := engine.New(t.Context(), engine.Config{Cache: filepath.Join(os.TempDir(), "wexec-tests"), Table: table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(eng.Close(), table.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, errs := table.Catalogue(t.Context()); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	o := Options{Engine: eng, Table: table, Version: "test"}
+	if change != nil {
+		change(&o)
+	}
+	return New(o)
+}
+
+// connect joins a client to a server in memory, with the protocol version
+// given, or the newest.
+func connect(t *testing.T, s *Server, version string, o *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
+	here, there := mcp.NewInMemoryTransports()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, there) }()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, o).
+		Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = session.Close()
+		cancel()
+		select {
+		case <-ended:
+		case <-time.After(10 * time.Second):
+			t.Error("the server does not end")
+		}
+	})
+	return session
+}
+
+var versions = []string{"2025-06-18", "2026-07-28"}
+
+func execute(t *testing.T, c *mcp.ClientSession, args map[string]any) *mcp.CallToolResult {
+	t.Helper()
+	if args["language"] == nil {
+		args["language"] = "javascript"
+	}
+	res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_code", Arguments: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func resultOf(t *testing.T, res *mcp.CallToolResult) engine.Result {
+	t.Helper()
+	data, err := json.Marshal(res.StructuredContent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out engine.Result
+	if err := json.Unmarshal(data, &out); err != nil {
+		t.Fatalf("%v in %s", err, data)
+	}
+	return out
+}
+
+func textOf(res *mcp.CallToolResult) string {
+	var parts []string
+	for _, c := range res.Content {
+		if text, ok := c.(*mcp.TextContent); ok {
+			parts = append(parts, text.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+func TestAProgramsValueIsStructuredWithItsTextBeside(t *testing.T) {
+	s := newServer(t, openPolicy, nil, (&shop{}).providers()...)
+	for _, version := range versions {
+		c := connect(t, s, version, nil)
+		res := execute(t, c, map[string]any{"code": "const l = await tools.shop.list_items({limit: args.n}); console.log('seen'); return {n: l.length}", "args": map[string]any{"n": 7}})
+		if got := textOf(res); got != "seen\n{\"n\":7}" || res.IsError {
+			t.Errorf("%s: text %q, error %v", version, got, res.IsError)
+		}
+		if r := resultOf(t, res); r.Status != engine.StatusOK || string(r.Value) != `{"n":7}` || r.Usage.ToolCalls != 1 {
+			t.Errorf("%s: result %+v", version, r)
+		}
+	}
+}
+
+func TestFaultsAreSortedIntoErrorsOfTheProtocolAndOfTheProgram(t *testing.T) {
+	s := newServer(t, openPolicy, nil, (&shop{}).providers()...)
+	c := connect(t, s, "", nil)
+	for name, args := range map[string]map[string]any{
+		"an unknown parameter":   {"language": "javascript", "code": "1", "actor": map[string]any{"id": "root"}},
+		"an unknown language":    {"language": "perl", "code": "1"},
+		"a limit below zero":     {"language": "javascript", "code": "1", "limits": map[string]any{"fuel": -1}},
+		"a parameter of no type": {"language": "javascript", "code": 5},
+	} {
+		_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_code", Arguments: args})
+		var wire *jsonrpc.Error
+		if !errors.As(err, &wire) || wire.Code != jsonrpc.CodeInvalidParams {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for code, want := range map[string]string{
+		"throw new Error('no stock')":             "guest.exception",
+		"return 1 +":                              "guest.syntax",
+		"for (;;);":                               "limit.fuel",
+		"await tools.shop.list_item()":            "tool.unknown",
+		"await tools.shop.list_items({limt: 1})":  "tool.invalid_args",
+		"await tools.bank.list_accounts({id: 1})": "tool.unknown",
+	} {
+		res := execute(t, c, map[string]any{"code": code, "limits": map[string]any{"fuel": 5e6}})
+		if !res.IsError || !strings.Contains(textOf(res), "["+want+"]") {
+			t.Errorf("%s: error %v, %s", code, res.IsError, textOf(res))
+		}
+		if r := resultOf(t, res); r.Error == nil || string(r.Error.Code) != want || r.Usage.Fuel == 0 && want != "guest.syntax" {
+			t.Errorf("%s: %+v", code, r.Error)
+		}
+	}
+}
+
+func TestAFaultOfTheHostIsAnInternalError(t *testing.T) {
+	p, err := policy.Parse("policy.yaml", []byte(openPolicy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := hostfns.NewTable(p, deadSink{}, (&shop{}).providers()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eng, err := engine.New(t.Context(), engine.Config{Cache: filepath.Join(os.TempDir(), "wexec-tests"), Table: table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer eng.Close()
+	c := connect(t, New(Options{Engine: eng, Table: table}), "", nil)
+	_, err = c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"language": "javascript", "code": "1"}})
+	var wire *jsonrpc.Error
+	if !errors.As(err, &wire) || wire.Code != jsonrpc.CodeInternalError {
+		t.Fatalf("%v", err)
+	}
+}
+
+// deadSink is a record that cannot be written.
+type deadSink struct{}
+
+func (deadSink) Record(context.Context, audit.Event) (string, error) {
+	return "", errors.New("the disk is full")
+}
+
+func TestCancellationEndsTheRunWithin100Milliseconds(t *testing.T) {
+	for _, code := range []string{"for (;;);", "await tools.shop.slow_items({})"} {
+		shop := &shop{}
+		s := newServer(t, openPolicy, nil, shop.providers()...)
+		c := connect(t, s, "", nil)
+		execute(t, c, map[string]any{"code": "1"}) // compiled
+		ctx, cancel := context.WithCancel(t.Context())
+		failed := make(chan error, 1)
+		go func() {
+			_, err := c.CallTool(ctx, &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"language": "javascript", "code": code}})
+			failed <- err
+		}()
+		time.Sleep(150 * time.Millisecond)
+		run := onlyRun(t, s)
+		begun := time.Now()
+		cancel()
+		if err := <-failed; err == nil {
+			t.Fatalf("%s: the call ended well", code)
+		}
+		select {
+		case <-run.done:
+		case <-time.After(5 * time.Second):
+			t.Fatalf("%s: the run goes on", code)
+		}
+		if took := time.Since(begun); took > 100*time.Millisecond {
+			t.Errorf("%s: the run ended %v after it was cancelled", code, took)
+		}
+	}
+}
+
+func onlyRun(t *testing.T, s *Server) *waitingRun {
+	t.Helper()
+	s.runs.mu.Lock()
+	defer s.runs.mu.Unlock()
+	if len(s.runs.runs) != 1 {
+		t.Fatalf("%d runs are going", len(s.runs.runs))
+	}
+	for _, r := range s.runs.runs {
+		return r
+	}
+	return nil
+}
+
+func TestCallsOfOneClientRunSideBySide(t *testing.T) {
+	s := newServer(t, openPolicy, nil, (&shop{}).providers()...)
+	c := connect(t, s, "", nil)
+	var all sync.WaitGroup
+	var good atomic.Int32
+	for i := range 16 {
+		all.Go(func() {
+			res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{
+				"language": "javascript", "code": "await new Promise(r => setTimeout(r, 100)); return args", "args": i}})
+			if err == nil && textOf(res) == fmt.Sprint(i) {
+				good.Add(1)
+			}
+		})
+	}
+	begun := time.Now()
+	all.Wait()
+	if good.Load() != 16 {
+		t.Errorf("%d of 16 calls came back with their own value", good.Load())
+	}
+	if took := time.Since(begun); took > 1500*time.Millisecond {
+		t.Errorf("16 calls of 100 ms took %v", took)
+	}
+}
+
+func TestProgressAndLogsArriveBeforeTheAnswer(t *testing.T) {
+	s := newServer(t, openPolicy, nil, (&shop{}).providers()...)
+	for _, version := range versions {
+		var mu sync.Mutex
+		var progress, logs []string
+		c := connect(t, s, version, &mcp.ClientOptions{
+			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+				mu.Lock()
+				defer mu.Unlock()
+				progress = append(progress, r.Params.Message)
+			},
+			LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
+				mu.Lock()
+				defer mu.Unlock()
+				logs = append(logs, fmt.Sprint(r.Params.Data))
+			},
+		})
+		if version < roundTrips {
+			if err := c.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "info"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		params := &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"language": "javascript",
+			"code": "await tools.shop.list_items({}); await tools.shop.list_items({}); return 1"}}
+		params.SetProgressToken("p1")
+		if _, err := c.CallTool(t.Context(), params); err != nil {
+			t.Fatal(err)
+		}
+		mu.Lock()
+		if len(progress) < 2 || !strings.Contains(progress[len(progress)-1], "shop.list_items answered") {
+			t.Errorf("%s: progress %q", version, progress)
+		}
+		if version < roundTrips && len(logs) < 2 {
+			t.Errorf("%s: logs %q", version, logs)
+		}
+		mu.Unlock()
+	}
+}
+
+func TestASessionKeepsItsGlobalsForItsClientAlone(t *testing.T) {
+	s := newServer(t, openPolicy, nil, (&shop{}).providers()...)
+	a, b := connect(t, s, "", nil), connect(t, s, "", nil)
+	execute(t, a, map[string]any{"code": "globalThis.seen = 41", "session": "work"})
+	if got := textOf(execute(t, a, map[string]any{"code": "return globalThis.seen + 1", "session": "work"})); got != "42" {
+		t.Errorf("the session answers %q", got)
+	}
+	if got := textOf(execute(t, b, map[string]any{"code": "return typeof globalThis.seen", "session": "work"})); got != "undefined" {
+		t.Errorf("another client sees %q", got)
+	}
+	_ = a.Close()
+	for range 100 {
+		if len(s.o.Engine.Sessions(s.o.Table, "tester")) == 1 {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("sessions left: %v", s.o.Engine.Sessions(s.o.Table, "tester"))
+}
