@@ -62,8 +62,8 @@ type CallInfo struct {
 
 // Summary is what a run did through its host functions.
 type Summary struct {
-	Calls     []CallInfo // in the order in which they were started
-	ToolCalls int
+	Calls     []CallInfo     // in the order in which they were started
+	ToolCalls int            // that were started
 	ToolBytes int64          // of answers, as the guest saw them
 	HostBytes int64          // everything that passed through the host
 	Tools     []string       // that were called, sorted
@@ -327,13 +327,13 @@ func (r *Run) Summary() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := Summary{HostBytes: r.bytes.Load(), AuditHead: r.head, Warnings: slices.Clone(r.warnings), Cacheable: r.cache}
+	s.ToolCalls = int(min(r.toolCalls.Load(), int64(r.limits.ToolCalls)))
 	if r.noCache {
 		s.Cacheable = 0
 	}
 	tools := map[string]bool{}
 	for _, c := range r.calls {
 		s.Calls = append(s.Calls, *c)
-		s.ToolCalls++
 		s.ToolBytes += c.Bytes
 		tools[c.Tool] = true
 	}
