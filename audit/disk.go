@@ -16,7 +16,6 @@ type disk interface {
 }
 
 type file interface {
-	io.Writer
 	io.ReaderAt
 	io.WriterAt
 	io.Closer

@@ -39,7 +39,7 @@ func (d *brokenDisk) OpenFile(name string, flag int, perm fs.FileMode) (file, er
 	if err != nil {
 		return nil, err
 	}
-	return &brokenFile{f, f.(*os.File), d}, nil
+	return &brokenFile{f, f.(*os.File), d, strings.HasSuffix(name, suffix)}, nil
 }
 
 func (d *brokenDisk) Lock(f file) (bool, error) { return d.realDisk.Lock(f.(*brokenFile).own) }
@@ -47,19 +47,20 @@ func (d *brokenDisk) LockWait(f file) error     { return d.realDisk.LockWait(f.(
 
 type brokenFile struct {
 	file
-	own  *os.File
-	disk *brokenDisk
+	own     *os.File
+	disk    *brokenDisk
+	segment bool
 }
 
-func (f *brokenFile) Write(p []byte) (int, error) {
+func (f *brokenFile) WriteAt(p []byte, off int64) (int, error) {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
-	if f.disk.room < 0 {
-		return f.file.Write(p)
+	if f.disk.room < 0 || !f.segment {
+		return f.file.WriteAt(p, off)
 	}
 	n := min(int64(len(p)), f.disk.room)
 	f.disk.room -= n
-	written, err := f.file.Write(p[:n])
+	written, err := f.file.WriteAt(p[:n], off)
 	if err == nil && written < len(p) {
 		err = syscall.ENOSPC
 	}

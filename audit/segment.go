@@ -18,7 +18,7 @@ import (
 type segment struct {
 	number int
 	name   string
-	file   file // opened for appending, and locked
+	file   file // locked, so that nobody else writes
 	head   file
 	after  string // the segment whose last record the first one follows
 	prev   string // hash of that record
@@ -113,7 +113,7 @@ func (l *Log) begin(old *segment) (*segment, error) {
 // fit its head: such a one stays as it is, for Verify to find.
 func (l *Log) takeUp(n int) (*segment, error) {
 	s := &segment{number: n, name: segmentName(n)}
-	f, err := l.open(s.name, os.O_RDWR|os.O_APPEND)
+	f, err := l.open(s.name, os.O_RDWR)
 	if err != nil {
 		return nil, nil
 	}
@@ -208,7 +208,7 @@ func (l *Log) create(c file, old *segment) (*segment, error) {
 	}
 	// The counter comes last: a process that is killed in between leaves a file
 	// that was never begun, and no number that would be missed.
-	if s.file, err = l.open(s.name, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL); err != nil {
+	if s.file, err = l.open(s.name, os.O_RDWR|os.O_CREATE|os.O_EXCL); err != nil {
 		return nil, err
 	}
 	if free, err := l.o.disk.Lock(s.file); err != nil || !free {
@@ -257,7 +257,7 @@ func (s *segment) write(e *Event, body []byte) (string, error) {
 	if cap(s.buf) > 1<<20 {
 		s.buf = nil
 	}
-	n, err := s.file.Write(line)
+	n, err := s.file.WriteAt(line, s.size)
 	if err == nil && n < len(line) {
 		err = io.ErrShortWrite
 	}

@@ -19,7 +19,7 @@ func (p *Policy) Decide(req Request) Decision {
 	return d
 }
 
-// Outcome is what became of one rule in a decision.
+// outcome is what became of one rule in a decision.
 type outcome struct {
 	layer   *layer
 	rule    *rule
