@@ -28,17 +28,21 @@ return {"commits": len(commits), "authors": len({c["author"]["login"] for c in c
 	}
 }
 
+// serverList names the servers there are, and of many only the first.
+func serverList(servers []string, most int) string {
+	switch {
+	case len(servers) == 0:
+		return "none is connected"
+	case len(servers) > most:
+		return fmt.Sprintf("%s and %d more", strings.Join(servers[:most], ", "), len(servers)-most)
+	}
+	return strings.Join(servers, ", ")
+}
+
 // Teaching is the description of execute_code: the calling convention of both
 // languages in a few lines, and the servers there are.
 func Teaching(servers []string) string {
-	const most = 40
-	list := "none is connected"
-	switch {
-	case len(servers) > most:
-		list = fmt.Sprintf("%s and %d more", strings.Join(servers[:most], ", "), len(servers)-most)
-	case len(servers) > 0:
-		list = strings.Join(servers, ", ")
-	}
+	list := serverList(servers, 40)
 	e := Examples()
 	return `Run one program that calls tools and returns one small answer. Use it for anything that needs more than one tool call, or whose data you need not read yourself: filter, join and count in code, return only what you need.
 JavaScript/TypeScript (async body; return the answer):
@@ -49,7 +53,7 @@ Tools are tools.<server>.<tool>({...}) or <server>.<tool>(name=value). Find them
 Servers: ` + list + `.`
 }
 
-// Families are the model families a prompt is written for.
+// families are the model families a prompt is written for.
 var families = map[string]string{
 	"claude": "<code_execution>\n%s\n</code_execution>",
 	"gpt":    "# Code execution\n\n%s",
@@ -69,19 +73,20 @@ func Prompt(family string, servers []string, budget int) (string, bool) {
 	if budget <= 0 {
 		budget = 600
 	}
+	budget -= Estimate(frame)
 	text := `You have execute_code. Prefer one program over several tool calls: it calls tools, keeps their answers to itself, and returns one small value.
 Use it when an answer is large, when calls depend on each other, or when there are many. Do not use it for a single call whose short answer you want to read, or for thinking.
 Find tools first (search_tools), read the declarations of those you need (describe_tools), then write the program. When a call fails, read code and hint, mend the program, run it again.
 `
 	for i, e := range Examples() {
 		more := "\n" + e.Language + ":\n" + e.Code + "\n"
-		if i > 0 && Estimate(text+more) > budget {
+		if Estimate(text+more) > budget {
 			break
 		}
 		text += more
 	}
 	if len(servers) > 0 {
-		text += "\nServers: " + strings.Join(servers, ", ") + "."
+		text += "\nServers: " + serverList(servers, 20) + "."
 	}
 	for Estimate(text) > budget && strings.Contains(text, "\n") {
 		text = text[:strings.LastIndexByte(strings.TrimRight(text, "\n"), '\n')+1]
@@ -89,8 +94,8 @@ Find tools first (search_tools), read the declarations of those you need (descri
 	return fmt.Sprintf(frame, strings.TrimSpace(text)), true
 }
 
-// Estimate is a rough count of tokens of English and code.
-func Estimate(text string) int { return (len(text) + 3) / 4 }
+// Estimate is a rough count of tokens of English and code, rather too high.
+func Estimate(text string) int { return (2*len(text) + 6) / 7 }
 
 // offerPrompts offers the teaching texts.
 func (s *Server) offerPrompts() {
