@@ -1,16 +1,14 @@
 package privacy
 
-// literal looks at a text that is written like a token, [EMAIL_1]. In what a
-// tool answers it is reported, so that it can be escaped; everywhere it is
-// passed over, so that nothing is found inside of a token.
+// literal looks at a text that is written like a token, [EMAIL_1]. It is noted
+// as a span without a kind: in what a tool answers it is escaped, and
+// everywhere nothing is found inside of it.
 func (s *scanner) literal(i int) int {
 	n, _ := tokenAt(s.t[i:], s.d)
 	if n == 0 {
 		return i + 1
 	}
-	if s.escape {
-		s.hits = append(s.hits, span{start: i, end: i + n, sure: 100})
-	}
+	s.hits = append(s.hits, span{start: i, end: i + n, sure: 100})
 	return i + n
 }
 

@@ -60,7 +60,7 @@ func (v *Vault) reveal(src []byte, nested int) []byte {
 			if m.escapes > 0 {
 				replace(i, i+n, "["+string(src[i+2:i+n]))
 			} else if e, ok := v.entry(m); ok {
-				replace(i, i+n, e.value)
+				replace(i, i+n, v.inner(e.value, nested))
 			}
 			i += n
 		case c == '%':
@@ -72,7 +72,7 @@ func (v *Vault) reveal(src []byte, nested int) []byte {
 			if m.escapes > 0 {
 				replace(i, i+n, percentMark("["+text[2:]))
 			} else if e, ok := v.entry(m); ok {
-				replace(i, i+n, strings.ReplaceAll(url.QueryEscape(e.value), "+", "%20"))
+				replace(i, i+n, strings.ReplaceAll(url.QueryEscape(v.inner(e.value, nested)), "+", "%20"))
 			}
 			i += n
 		case class[c] >= lower && class[c] <= digit && c < 0x80:
@@ -96,6 +96,54 @@ func (v *Vault) reveal(src []byte, nested int) []byte {
 		return src
 	}
 	return append(out, src[done:]...)
+}
+
+// inner resolves the tokens within a value.
+func (v *Vault) inner(value string, nested int) string {
+	if nested >= maxNested || strings.IndexByte(value, '[') < 0 {
+		return value
+	}
+	var out strings.Builder
+	for i := 0; i < len(value); {
+		n, m := tokenAt([]byte(value[i:min(len(value), i+200)]), v.d)
+		if n == 0 {
+			next := strings.IndexByte(value[i+1:], '[')
+			if next < 0 {
+				out.WriteString(value[i:])
+				break
+			}
+			out.WriteString(value[i : i+1+next])
+			i += 1 + next
+			continue
+		}
+		switch e, ok := v.entry(m); {
+		case m.escapes > 0:
+			out.WriteString("[" + value[i+2:i+n])
+		case ok:
+			out.WriteString(v.inner(e.value, nested+1))
+		default:
+			out.WriteString(value[i : i+n])
+		}
+		i += n
+	}
+	return out.String()
+}
+
+// escapeMarks escapes what looks like a token in a value.
+func escapeMarks(value string, d *Detector) string {
+	if strings.IndexByte(value, '[') < 0 {
+		return value
+	}
+	var out strings.Builder
+	for i := 0; i < len(value); i++ {
+		out.WriteByte(value[i])
+		if value[i] == '[' {
+			if n, _ := tokenAt([]byte(value[i:min(len(value), i+200)]), d); n > 0 {
+				out.WriteByte('~')
+			}
+		}
+	}
+	return out.String()
 }
 
 // revealBase64 opens text in base64 that holds tokens.

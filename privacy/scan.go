@@ -24,19 +24,19 @@ type span struct {
 // decides which detector has a look; each detector looks at a bounded stretch,
 // so that the whole takes linear time.
 type scanner struct {
-	t       []byte
-	d       *Detector
-	f       *field // the field the text stands in; nil: none
-	hits    []span
-	explain bool
-	escape  bool // literals that look like tokens are reported
-	nested  int  // how many encodings deep
-	coded   int  // up to here base64 was tried already
-	work    *work
-	numeric numeral  // the number that is looked at
-	cells   [][2]int // of tables, whose column says what they hold
-	judged  []span   // what was found in them
-	paired  int      // values up to here were judged by their label already
+	t                      []byte
+	d                      *Detector
+	f                      *field // the field the text stands in; nil: none
+	hits                   []span
+	explain                bool
+	nested                 int // how many encodings deep
+	coded                  int // up to here base64 was tried already
+	secretEnd, secretTries int // the value of a name for secrets, and the names seen in it
+	work                   *work
+	numeric                numeral  // the number that is looked at
+	cells                  [][2]int // of tables, whose column says what they hold
+	judged                 []span   // what was found in them
+	paired                 int      // values up to here were judged by their label already
 }
 
 const (
@@ -217,7 +217,7 @@ func settle(hits []span) []span {
 				*last = h
 			}
 		case h.start == last.start && h.end == last.end:
-			if h.sure > last.sure {
+			if last.kind != "" && (h.sure > last.sure || h.kind == "") {
 				*last = h
 			}
 		case h.end <= last.end:

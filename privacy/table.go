@@ -148,7 +148,7 @@ func (s *scanner) cell(f *field, from, to int) {
 	if f.never {
 		return
 	}
-	probe := scanner{t: inner, d: s.d, f: f, explain: s.explain, escape: s.escape, nested: s.nested, work: s.work}
+	probe := scanner{t: inner, d: s.d, f: f, explain: s.explain, nested: s.nested, work: s.work}
 	if !probe.whole() {
 		if !judged {
 			return

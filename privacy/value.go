@@ -12,6 +12,15 @@ func (s *scanner) value(e evidence, context uint32, from, to int, assigned bool)
 	t := s.t
 	v := t[from:to]
 	if e.kind == Secret {
+		// Names within a value are looked at too, a few of them.
+		if from < s.secretEnd {
+			if s.secretTries++; s.secretTries > 4 {
+				return
+			}
+		} else {
+			s.secretTries = 0
+		}
+		s.secretEnd = max(s.secretEnd, to)
 		quoted := from > 0 && (t[from-1] == '"' || t[from-1] == '\'' || t[from-1] == '`')
 		if !quoted {
 			for end := from; end < to; end++ {
@@ -62,6 +71,9 @@ func (s *scanner) whole() bool {
 	v := bytes.TrimSpace(s.t)
 	if len(v) == 0 {
 		return false
+	}
+	if n, _ := tokenAt(v, s.d); n == len(v) {
+		return false // a token already
 	}
 	from := bytes.IndexByte(s.t, v[0])
 	if s.f.always && s.alwaysHit(from, from+len(v)) {

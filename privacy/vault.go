@@ -219,9 +219,9 @@ func (v *Vault) look(mode Mode, inbound bool) (*work, *state) {
 					WithHint("mode tokenize lets the program work with tokens instead")
 			}
 		case Partial:
-			s.put, s.changed = v.tokenFor(s.kind, s.value, number, v.d.part(s.kind, s.value)), true
+			s.put, s.changed = v.tokenFor(s, inbound, number, v.d.part(s.kind, s.value)), true
 		default:
-			s.put, s.changed = v.tokenFor(s.kind, s.value, number, ""), true
+			s.put, s.changed = v.tokenFor(s, inbound, number, ""), true
 		}
 	}
 	v.mu.RLock()
@@ -234,8 +234,14 @@ func (v *Vault) look(mode Mode, inbound bool) (*work, *state) {
 
 func redacted(k Kind) string { return "[" + upperKind(k) + "]" }
 
-// tokenFor is the token of a value: the one it has, or a new one.
-func (v *Vault) tokenFor(kind Kind, value string, number bool, part string) string {
+// tokenFor is the token of a value: the one it has, or a new one. A value of a
+// tool that holds what looks like a token is kept with that escaped; one that
+// leaves holds real tokens, and they are resolved with it.
+func (v *Vault) tokenFor(s *span, inbound, number bool, part string) string {
+	kind, value := s.kind, s.value
+	if inbound {
+		value = escapeMarks(value, v.d)
+	}
 	key := valueKey{kind, v.d.canonical(kind, value)}
 	v.mu.RLock()
 	n, ok := v.numbers[key]

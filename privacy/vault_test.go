@@ -158,6 +158,25 @@ func TestOwnDataPassesUnlessBlocked(t *testing.T) {
 	}
 }
 
+func TestTokensAreNeverReplaced(t *testing.T) {
+	v := vault(t, Config{Fields: Fields{Always: []string{"note"}}, Patterns: map[string]string{"digit": "[0-9]", "line": "id=.*"}})
+	out := inbound(t, v, `{"note":"left handed","password":"hunter2!x","tel":"555 0134","street":"Somewhere 4b"}`)
+	again, counts, err := v.EgressJSON([]byte(out), "")
+	if err != nil || string(again) != out || counts.Total() > 0 {
+		t.Errorf("%s became %s: %v, %v", out, again, counts, err)
+	}
+	for _, text := range []string{"id=[PHONE_1]", "password=abc1[PHONE_1]", "postgres://u:[SECRET_1]@db.example.org/x"} {
+		got, _, err := v.Egress(text, "")
+		if want := v.Reveal(text); err != nil || v.Reveal(got) != want {
+			t.Errorf("%s became %s, revealed %s, not %s (%v)", text, got, v.Reveal(got), want, err)
+		}
+	}
+	posed := inbound(t, v, "id=[PHONE_1]")
+	if back := v.Reveal(posed); back != "id=[PHONE_1]" {
+		t.Errorf("a token posed within a value: %s is %s", posed, back)
+	}
+}
+
 func TestReservedNumbersAreNeverHandedOut(t *testing.T) {
 	v := vault(t, Config{})
 	v.Reserve("send it to [EMAIL_1] and %5BEMAIL_3%5D", `{"a":"[email_2]"}`)

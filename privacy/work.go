@@ -58,8 +58,8 @@ func (w *work) text(src []byte, f *field, nested int) []span {
 		t = rounds[len(rounds)-1].text
 	}
 	s := &w.scanners[min(nested, maxNested)]
-	s.t, s.d, s.f, s.explain, s.escape, s.nested, s.work = t, w.d, f, w.explain, w.escape, nested, w
-	s.hits, s.cells, s.judged, s.coded, s.paired = s.hits[:0], s.cells[:0], s.judged[:0], 0, 0
+	s.t, s.d, s.f, s.explain, s.nested, s.work = t, w.d, f, w.explain, nested, w
+	s.hits, s.cells, s.judged, s.coded, s.paired, s.secretEnd, s.secretTries = s.hits[:0], s.cells[:0], s.judged[:0], 0, 0, 0, 0
 	if !s.whole() {
 		s.hits = s.hits[:0]
 		s.run()
@@ -87,7 +87,7 @@ func (w *work) text(src []byte, f *field, nested int) []span {
 		if f != nil && h.field == "" {
 			h.field = f.shown
 		}
-		if w.put != nil && !h.dropped && !h.ready {
+		if w.put != nil && !h.dropped && !h.ready && (h.kind != "" || w.escape) {
 			in := f
 			if h.in != nil {
 				in = h.in
