@@ -131,6 +131,8 @@ func (q *request) steps(ctx context.Context, args []byte) (Answer, error) {
 	q.flight.turn.toDeliver(ctx)
 	var f *Failure
 	if q.told && errors.As(err, &f) {
+		f.Message = string(stripSecrets([]byte(f.Message), q.secrets))
+		f.Hint = string(stripSecrets([]byte(f.Hint), q.secrets))
 		f.Message, f.Hint = q.run.veil.words(f.Message, q.name), q.run.veil.words(f.Hint, q.name)
 	}
 	if err != nil {

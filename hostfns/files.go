@@ -3,6 +3,7 @@ package hostfns
 import (
 	"io"
 	"io/fs"
+	"time"
 
 	"github.com/tetratelabs/wazero/experimental/sys"
 
@@ -28,6 +29,8 @@ type Mount struct {
 	Catalogue func() fs.FS
 	// Memory bounds what /tmp holds, in bytes.
 	Memory int64
+	// Now is the time that files of /tmp get; nil is the real one.
+	Now func() time.Time
 }
 
 // FS is the file system of the run, for a mount at "/": /tmp, /mcp-servers,
@@ -48,6 +51,13 @@ func (r *Run) FS() (sys.FS, error) {
 			Gate: &gate{run: r, tool: "wexec:files"}, Root: r.info.Root, Dir: r.info.Dir,
 			Catalogue: func() fs.FS { return r.visible(r.ctx).Tree() },
 			Memory:    min(r.limits.Memory, r.limits.HostBytes),
+		}
+		if r.facts.Deterministic {
+			start := r.info.Start.Clock
+			if start.IsZero() {
+				start = time.Unix(0, 0)
+			}
+			m.Now = func() time.Time { return start }
 		}
 		if rec := r.table.recording; rec != nil {
 			m.Read = readBefore(rec)

@@ -401,6 +401,9 @@ func TestArgumentsThatASecretFillsAreTheHostsAlone(t *testing.T) {
 	p := &rude{tools: []catalogue.Tool{tool("crm.get", `{"properties":{"id":{"type":"integer"},"tenant":{"type":"string","minLength":3}},"required":["id","tenant"],"additionalProperties":false}`)},
 		call: func(_ context.Context, c Call) (Answer, error) {
 			got = string(c.Args)
+			if string(c.Args) == `{"id":9,"tenant":"t0p-s3cret"}` {
+				return Answer{}, errors.New("tenant t0p-s3cret has no 9")
+			}
 			return Answer{Data: []byte(`{"you":"sent t0p-s3cret","id":1}`)}, nil
 		}}
 	pol := mustPolicy(t, "version: 1\npii: {mode: off}\ntools: {allow: ['crm.*']}\naudit: {code: full, inputs: full, outputs: full}\nsecrets:\n  - {name: TENANT, from: 'env:TENANT', to: ['crm.*'], as: 'arg:tenant'}\n")
@@ -427,6 +430,10 @@ func TestArgumentsThatASecretFillsAreTheHostsAlone(t *testing.T) {
 		if string(a.Data) != `{"you":"sent [secret TENANT]","id":1}` {
 			t.Errorf("the program got %s", a.Data)
 		}
+	}
+	_, err = r.Call(t.Context(), "crm.get", []byte(`{"id":9}`))
+	if f := wantCode(t, err, fault.ToolFailed); f.Message != "tenant [secret TENANT] has no 9" {
+		t.Errorf("the error is %q", f.Message)
 	}
 	for _, e := range sink.Events() {
 		if b, _ := json.Marshal(e); strings.Contains(string(b), "t0p-s3cret") {
@@ -529,13 +536,24 @@ func TestOutputsThatBreakTheirSchemaAreAWarning(t *testing.T) {
 	}
 }
 
-func TestReservedNamesBelongToOneProvider(t *testing.T) {
-	one := func() Provider { return &rude{tools: []catalogue.Tool{{Server: "wexec:fetch", Name: "x"}}} }
-	if _, err := NewTable(nil, audit.None(), one(), one()); fault.CodeOf(err) != fault.UsageConfig {
-		t.Fatal(err)
-	}
-	if _, err := NewTable(nil, audit.None(), nil); fault.CodeOf(err) != fault.UsageConfig {
-		t.Fatal(err)
+// native is a provider of the prelude's calls.
+type native struct {
+	rude
+	own []string
+}
+
+func (n *native) OwnCalls() []string { return n.own }
+
+func TestReservedNamesBelongToNativeProvidersAlone(t *testing.T) {
+	for name, list := range map[string][]Provider{
+		"a server of a reserved name": {&rude{tools: []catalogue.Tool{{Server: "wexec:fetch", Name: "x"}}}},
+		"two for one call":            {&native{own: []string{"wexec:fetch"}}, &native{own: []string{"wexec:fetch"}}},
+		"a call that is not reserved": {&native{own: []string{"github.x"}}},
+		"no provider":                 {nil},
+	} {
+		if _, err := NewTable(nil, audit.None(), list...); fault.CodeOf(err) != fault.UsageConfig {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

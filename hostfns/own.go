@@ -115,7 +115,11 @@ func (r *Run) provided(ctx context.Context, name string, args []byte, f *flight)
 		}
 		return q.admitRaw(a)
 	}()
-	r.finishDecision(q.info, name, policy.Decision{Effect: policy.Allow})
+	outcome := policy.Decision{Effect: policy.Allow}
+	if f := (*Failure)(nil); errors.As(err, &f) && f.Code.Class() == fault.ClassDenied {
+		outcome = policy.Decision{Effect: policy.Deny, Rule: f.Rule}
+	}
+	r.finishDecision(q.info, name, outcome)
 	return q.end(ctx, answer, err)
 }
 

@@ -21,8 +21,7 @@ import (
 // once. A provider may be broken, slow or hostile; the caller bounds it.
 type Provider interface {
 	// Servers names the servers whose tools the provider has. It is cheap and
-	// starts nothing. A name that begins with "wexec:" is one of the prelude's
-	// own calls, which stands in no catalogue.
+	// starts nothing.
 	Servers() []string
 	// Tools lists the tools of one server. It may start the server.
 	Tools(ctx context.Context, server string) ([]catalogue.Tool, error)
@@ -34,6 +33,13 @@ type Provider interface {
 	Watch(changed func(server string)) (stop func())
 	// Close ends everything the provider started.
 	Close() error
+}
+
+// Native is a provider that answers calls of the guest's own prelude, such as
+// "wexec:fetch". No rule for tools decides them: the provider asks the gate for
+// each effect.
+type Native interface {
+	OwnCalls() []string
 }
 
 // Call is one call of a tool as a provider sees it: checked, decided and

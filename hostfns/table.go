@@ -78,14 +78,20 @@ func NewTable(p *policy.Policy, sink audit.Sink, providers ...Provider) (*Table,
 			faults = append(faults, fmt.Errorf("provider %d is nil", i))
 			continue
 		}
+		if native, ok := pr.(Native); ok {
+			for _, name := range native.OwnCalls() {
+				if t.own[name] != nil || !strings.HasPrefix(name, ownPrefix) {
+					faults = append(faults, fmt.Errorf("provider %d cannot answer %s", i, clean(name, 80)))
+				}
+				t.own[name] = pr
+			}
+		}
 		for _, name := range pr.Servers() {
 			switch {
 			case name == "":
 				faults = append(faults, fmt.Errorf("provider %d has a server without a name", i))
-			case strings.HasPrefix(name, ownPrefix) && t.own[name] != nil:
-				faults = append(faults, fmt.Errorf("two providers answer %s", name))
 			case strings.HasPrefix(name, ownPrefix):
-				t.own[name] = pr
+				faults = append(faults, fmt.Errorf("no server may be called %s", clean(name, 80)))
 			default:
 				if t.servers[name] == nil {
 					t.names = append(t.names, name)
@@ -127,6 +133,9 @@ func (t *Table) Servers() []string { return slices.Clone(t.names) }
 // Identifiers gives the names under which code reaches the servers, sorted,
 // without starting any.
 func (t *Table) Identifiers() []string {
+	if t.recording != nil {
+		return slices.Clone(t.recording.Start.Servers)
+	}
 	out := make([]string, 0, len(t.names))
 	for _, s := range t.spelled.Servers() {
 		out = append(out, s.Call)

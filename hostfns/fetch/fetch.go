@@ -67,8 +67,11 @@ func New(o Options) *Provider {
 	return &Provider{opts: o, conns: map[context.Context]*http.Transport{}}
 }
 
-// Servers names the prelude's call that is answered here.
-func (p *Provider) Servers() []string { return []string{callName} }
+// Servers is empty: the network is no server of tools.
+func (p *Provider) Servers() []string { return nil }
+
+// OwnCalls names the prelude's call that is answered here.
+func (p *Provider) OwnCalls() []string { return []string{callName} }
 
 // Tools is empty: the network is no tool.
 func (p *Provider) Tools(context.Context, string) ([]catalogue.Tool, error) { return nil, nil }

@@ -55,7 +55,7 @@ func (*Provider) Mount(m hostfns.Mount) (sys.FS, io.Closer, error) {
 	t := &tree{
 		gate:  m.Gate,
 		dir:   cleanDir(m.Dir),
-		tmp:   newMemory(cmp.Or(m.Memory, defaultMemory), m.Gate),
+		tmp:   newMemory(cmp.Or(m.Memory, defaultMemory), m.Gate, m.Now),
 		tools: sync.OnceValue(func() sys.FS { return &sysfs.AdaptFS{FS: toolTree(m.Catalogue)} }),
 	}
 	if m.Root != "" {

@@ -444,6 +444,34 @@ func TestBytesCount(t *testing.T) {
 	}
 }
 
+func TestABigFilePassesInSlices(t *testing.T) {
+	w := newWorld(t)
+	const size = 50 << 20
+	if err := os.Truncate(w.data+"/a.txt", size); err != nil {
+		t.Fatal(err)
+	}
+	f, errno := w.fs.OpenFile("data/a.txt", sys.O_RDONLY, 0)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	defer f.Close()
+	buf := make([]byte, 1<<20)
+	total := 0
+	for {
+		n, errno := f.Read(buf)
+		if errno != 0 {
+			t.Fatal(errno)
+		}
+		if n == 0 {
+			break
+		}
+		total += n
+	}
+	if total != size || w.guard.bytes.Load() != size {
+		t.Fatalf("%d bytes, of which %d were counted", total, w.guard.bytes.Load())
+	}
+}
+
 func TestEachOpeningIsDecided(t *testing.T) {
 	w := newWorld(t)
 	_, _ = w.slurp("data/a.txt")

@@ -20,6 +20,7 @@ import (
 // gone after the run.
 type memory struct {
 	gate hostfns.Gate
+	now  func() time.Time
 
 	mu    sync.Mutex
 	root  *memNode
@@ -40,8 +41,11 @@ type memNode struct {
 	gone     bool // removed: its bytes come back when the last of them is closed
 }
 
-func newMemory(limit int64, gate hostfns.Gate) *memory {
-	m := &memory{gate: gate, left: limit}
+func newMemory(limit int64, gate hostfns.Gate, now func() time.Time) *memory {
+	if now == nil {
+		now = time.Now
+	}
+	m := &memory{gate: gate, left: limit, now: now}
 	m.root = m.node(true)
 	return m
 }
@@ -55,7 +59,7 @@ func (m *memory) close() {
 
 func (m *memory) node(dir bool) *memNode {
 	m.last++
-	n := &memNode{ino: m.last, modified: time.Now().UnixNano()}
+	n := &memNode{ino: m.last, modified: m.now().UnixNano()}
 	if dir {
 		n.children = map[string]*memNode{}
 	}
@@ -160,7 +164,7 @@ func (m *memory) resize(n *memNode, size int64) sys.Errno {
 	} else {
 		n.data = slices.Grow(n.data, int(size)-len(n.data))[:size]
 	}
-	n.modified = time.Now().UnixNano()
+	n.modified = m.now().UnixNano()
 	return 0
 }
 
@@ -362,7 +366,7 @@ func (f *memFile) Pwrite(b []byte, off int64) (int, sys.Errno) {
 		}
 	}
 	n := copy(f.n.data[off:], b)
-	f.n.modified = time.Now().UnixNano()
+	f.n.modified = f.m.now().UnixNano()
 	return n, count(f.m.gate, n, 0)
 }
 
