@@ -2,6 +2,8 @@
 
 import concurrent.futures
 import concurrent.futures.thread
+import hashlib
+import hmac
 import io
 import json
 import queue
@@ -20,6 +22,7 @@ def install():
     json.dumps = _wexec.dumps
     json.dump = dump
     queue.SimpleQueue = queue._PySimpleQueue  # the other one waits below Python, where nothing can end it
+    hashlib.pbkdf2_hmac = pbkdf2_hmac
     zoneinfo._common.load_tzdata = load_tzdata
     zoneinfo._tzpath.available_timezones = zoneinfo.available_timezones = available_timezones
     zoneinfo.reset_tzpath(to=[])
@@ -43,6 +46,29 @@ def dump(obj, fp, **keywords):
 
 
 dump.__name__ = dump.__qualname__ = "dump"
+
+
+def pbkdf2_hmac(hash_name, password, salt, iterations, dklen=None):
+    """hashlib.pbkdf2_hmac, which the library leaves to OpenSSL."""
+    if iterations < 1:
+        raise ValueError("iteration value must be greater than 0.")
+    first = hmac.new(bytes(password), None, hash_name)
+    size = first.digest_size if dklen is None else dklen
+    if size < 1:
+        raise ValueError("key length must be greater than 0.")
+    out = b""
+    while len(out) < size:
+        mac = first.copy()
+        mac.update(bytes(salt) + (len(out) // first.digest_size + 1).to_bytes(4, "big"))
+        block = mac.digest()
+        total = int.from_bytes(block, "big")
+        for _ in range(iterations - 1):
+            mac = first.copy()
+            mac.update(block)
+            block = mac.digest()
+            total ^= int.from_bytes(block, "big")
+        out += total.to_bytes(first.digest_size, "big")
+    return out[:size]
 
 
 def library_file(name):

@@ -50,7 +50,29 @@ def open(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None,
         raise
 
 
+class NativeFinder:
+    """Refuses, by name, modules that are there as native code alone."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        last = name.rpartition(".")[2]
+        for folder in sys.path if path is None else path:
+            if not isinstance(folder, str) or folder.startswith("/lib/"):
+                continue
+            try:
+                files = os.listdir(folder)
+            except OSError:
+                continue
+            for file in files:
+                if file.startswith(last + ".") and file.endswith((".so", ".pyd", ".dylib")):
+                    error = ModuleNotFoundError(f"{name} is native code ({file}), which cannot run here", name=name)
+                    error.hint = "use a package in pure Python, or a tool that does the same"
+                    raise error
+        return None
+
+
 def install():
+    sys.meta_path.append(NativeFinder)
     open.__doc__ = original_open.__doc__
     open.__module__ = "io"
     builtins.open = io.open = open

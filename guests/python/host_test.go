@@ -58,6 +58,7 @@ type host struct {
 	raw    []byte // where not nil: the input document as it is
 	stdin  string
 	files  map[string]string
+	links  map[string]string // name to a folder of this machine
 	handle func(name, args string) answer
 	random io.Reader
 	ticks  func() int64 // the monotonic clock; nil: a real one
@@ -317,6 +318,11 @@ func newGuest(t testing.TB, h *host) *guest {
 		name = filepath.Join(top, name)
 		os.MkdirAll(filepath.Dir(name), 0o700)
 		if err := os.WriteFile(name, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range h.links {
+		if err := os.Symlink(target, filepath.Join(top, name)); err != nil {
 			t.Fatal(err)
 		}
 	}

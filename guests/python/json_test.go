@@ -77,7 +77,7 @@ return [[str(x)[:300] for x in d] for d in differences]
 func TestFastJSONAgreesWithTheLibrary(t *testing.T) {
 	count, seeds := 800, 2
 	if testing.Short() {
-		count = 300
+		count, seeds = 200, 1
 	}
 	for seed := range seeds {
 		h := run(t, compareJSON, func(h *host) {
@@ -131,7 +131,11 @@ func TestAnswersAreReadAsOthersReadThem(t *testing.T) {
 		`[9007199254740991,-9007199254740991]`, ` [ 1 , 2 ] `, "\t\n\r{}", `""`, `0`, `null`, `[[],{},[[]]]`, `{"":{"":""}}`,
 		"\"é\u2028😀\"", strings.Repeat("[", 800) + strings.Repeat("]", 800), `"` + strings.Repeat(`\\`, 500) + `"`,
 	}
-	for range 150 {
+	made := 150
+	if testing.Short() {
+		made = 20
+	}
+	for range made {
 		documents = append(documents, string(anyDocument(r, 0)))
 	}
 	for _, d := range documents {

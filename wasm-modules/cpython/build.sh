@@ -7,8 +7,8 @@
 # library; the baker starts the module with guests/python as its prelude. What
 # is built, from what and with which flags stands in manifest.json.
 #
-# The steps: tools, fetch, unpack, host, libraries, module, stdlib. With names
-# as arguments only those are done.
+# The steps: tools, fetch, unpack, host, libraries, module, stdlib, testsuite.
+# With names as arguments only those are done.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -42,8 +42,9 @@ private_apt() {
     exit 1
   fi
   key=/usr/share/keyrings/debian-archive-keyring.gpg
-  printf 'deb-src [signed-by=%s] %s trixie main\ndeb [signed-by=%s] %s bookworm-backports main\n' \
-    "$key" "$mirror" "$key" "$mirror" >"$work/apt/sources.list"
+  for line in "deb-src trixie" "deb trixie" "deb bookworm-backports"; do
+    echo "${line% *} [signed-by=$key] $mirror ${line#* } main"
+  done >"$work/apt/sources.list"
   cat >"$work/apt/apt.conf" <<CONF
 Dir::Etc::sourcelist "$work/apt/sources.list";
 Dir::Etc::sourceparts "/dev/null";
@@ -77,7 +78,9 @@ fetch() {
     for package in $(show settings.packages); do
       apt-get source --download-only --print-uris -qq "$package" | tr -d "'" || gone "the source package $package"
     done
-    apt-get download --print-uris -qq "$(show settings.wasi-libc)" | tr -d "'" || gone "$(show settings.wasi-libc)"
+    for package in $(show settings.debs); do
+      apt-get download --print-uris -qq "$package" | tr -d "'" || gone "the package $package"
+    done
   ) >"$work/download/uris"
   show sources | while read -r digest file; do
     echo "$digest  $work/download/$file" | sha256sum --check --status 2>/dev/null && continue
@@ -203,11 +206,23 @@ stdlib() {
   mv python313.zip.new python313.zip
 }
 
+# ---- testsuite: Python's own tests, for make conformance ----
+testsuite() {
+  rm -rf "$work/testsuite" "$work/testsuite.new"
+  mkdir -p "$work/testsuite.new/deb"
+  dpkg -x "$work/download"/libpython3.13-testsuite_*.deb "$work/testsuite.new/deb"
+  mv "$work/testsuite.new/deb/usr/lib/python3.13/test" "$work/testsuite.new/test"
+  rm -rf "$work/testsuite.new/deb"
+  # what Debian keeps in another package
+  cp -r "$work/source/python3.13/Lib/test/support" "$work/source/python3.13/Lib/test/__init__.py" "$work/testsuite.new/test/"
+  mv "$work/testsuite.new" "$work/testsuite"
+}
+
 mkdir -p "$work"
 for step in "${@:-}"; do
   case $step in
-  '') for each in tools fetch unpack host libraries module stdlib; do say "$each"; ("$each"); done ;;
-  tools | fetch | unpack | host | libraries | module | shim | stdlib) say "$step"; ("$step") ;;
+  '') for each in tools fetch unpack host libraries module stdlib testsuite; do say "$each"; ("$each"); done ;;
+  tools | fetch | unpack | host | libraries | module | shim | stdlib | testsuite) say "$step"; ("$step") ;;
   *) say "no step $step"; exit 2 ;;
   esac
 done

@@ -1,0 +1,135 @@
+package python_test
+
+import (
+	_ "embed"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+//go:embed testdata/conformance-baseline.txt
+var conformanceBaseline string
+
+// The modules of CPython's own test suite that run in the guest. The first few
+// are the short set.
+var conformanceModules = strings.Fields(`
+	test_json test_list test_set test_string test_textwrap test_heapq test_bisect test_fractions
+	test_dict test_tuple test_bool test_int test_float test_complex test_long test_math test_cmath test_statistics
+	test_str test_bytes test_format test_fstring test_unicodedata test_re test_difflib test_html
+	test_itertools test_functools test_collections test_operator test_enumerate test_range test_slice test_sort
+	test_generators test_genexps test_coroutines test_asyncgen test_iter test_listcomps test_setcomps test_dictcomps
+	test_dataclasses test_enum test_typing test_abc test_descr test_class test_super test_property test_decorators
+	test_exceptions test_baseexception test_exception_group test_raise test_syntax test_patma test_scope test_grammar
+	test_named_expressions test_positional_only_arg test_keywordonlyarg test_unpack test_unpack_ex test_with test_augassign
+	test_contextlib test_contextlib_async test_copy test_copyreg test_pickle test_weakref test_weakset
+	test_csv test_struct test_random test_base64 test_binascii test_hashlib test_hmac test_uuid test_zlib test_bz2 test_zipfile
+	test_ast test_traceback test_xml_etree test_zoneinfo test_pathlib test_io test_memoryio test_stringprep
+	test_urlparse test_htmlparser test_datetime test_calendar test_strptime test_time test_decimal test_numeric_tower
+	test_argparse test_configparser test_tomllib test_shlex test_fnmatch test_pprint test_reprlib test_ipaddress
+	test_deque test_defaultdict test_userdict test_userlist test_userstring test_array test_bytes test_memoryview test_queue
+	test_graphlib test_colorsys test_quopri test_sqlite3 test_opcache test_ordered_dict test_contextlib test_types test_inspect
+`)
+
+const shortConformance = 8
+
+const conformanceProgram = `
+import sys, unittest, io, os
+sys.path.append("/packages")
+sys.setrecursionlimit(1000)
+import test.support as support
+support.use_resources = []
+os.environ["HOME"] = "/tmp"
+os.chdir("/tmp")
+out = io.StringIO()
+suite = unittest.defaultTestLoader.loadTestsFromName("test." + args["module"])
+result = unittest.TextTestRunner(stream=out, verbosity=0).run(suite)
+bad = [(t.id(), text) for kind in (result.failures, result.errors) for t, text in kind]
+bad += [(t.id(), "unexpected success") for t in result.unexpectedSuccesses]
+return {"run": result.testsRun, "skipped": len(result.skipped),
+        "bad": sorted([i, text.strip().splitlines()[-1][:200]] for i, text in bad)}
+`
+
+// conformance runs one module and gives the tests that failed, with the last
+// line of each.
+func conformance(t *testing.T, folder, module string) (run int, bad [][2]string, ended string) {
+	h := &host{input: input(conformanceProgram), links: map[string]string{"packages": folder}, fuel: 300_000}
+	h.input["args"] = map[string]any{"module": module}
+	if err := newGuest(t, h).run(); err != nil {
+		return 0, nil, err.Error()
+	}
+	if h.kind != outcomeValue {
+		return 0, nil, string(h.document)
+	}
+	var result struct {
+		Run, Skipped int
+		Bad          [][2]string
+	}
+	if err := json.Unmarshal(h.document, &result); err != nil {
+		t.Fatal(err)
+	}
+	return result.Run - result.Skipped, result.Bad, ""
+}
+
+// plainID is a test's name without what changes from run to run.
+func plainID(id string) string {
+	head, _, _ := strings.Cut(id, " ")
+	return strings.TrimPrefix(head, "test.")
+}
+
+func TestPythonsOwnTestsPass(t *testing.T) {
+	folder, err := filepath.Abs("../../work/cpython/testsuite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "test", "support")); err != nil {
+		t.Skip("the test suite is not unpacked: wasm-modules/cpython/build.sh fetch unpack testsuite")
+	}
+	known := baseline(conformanceBaseline)
+	modules := slices.Compact(slices.Sorted(slices.Values(conformanceModules)))
+	if os.Getenv("WEXEC_CONFORMANCE") == "" {
+		modules = conformanceModules[:shortConformance]
+		if testing.Short() {
+			modules = modules[:1]
+		}
+	} else if len(modules) < 60 {
+		t.Fatalf("only %d modules", len(modules))
+	}
+	failing := map[string]bool{}
+	total := 0
+	for _, module := range modules {
+		t.Run(module, func(t *testing.T) {
+			run, bad, ended := conformance(t, folder, module)
+			if ended != "" {
+				if known[module] == "" {
+					t.Errorf("BASELINE %s: %.300s", module, ended)
+				}
+				failing[module] = true
+				return
+			}
+			total += run
+			if run == 0 && known[module] == "" {
+				t.Errorf("BASELINE %s: no test ran", module)
+			}
+			seen := map[string]bool{}
+			for _, b := range bad {
+				id := plainID(b[0])
+				failing[id] = true
+				if known[id] == "" && !seen[id] {
+					t.Errorf("BASELINE %s: %s", id, b[1])
+				}
+				seen[id] = true
+			}
+		})
+	}
+	t.Logf("%d tests of %d modules ran; %d are in the baseline", total, len(modules), len(known))
+	if os.Getenv("WEXEC_CONFORMANCE") != "" {
+		for id := range known {
+			if !failing[id] {
+				t.Errorf("%s passes: take it out of the baseline", id)
+			}
+		}
+	}
+}

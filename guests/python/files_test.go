@@ -1,0 +1,66 @@
+package python_test
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestModulesBesideTheProgramAreImported(t *testing.T) {
+	files := map[string]string{
+		"app/helper.py":               "import json\nVALUE = 5\ndef twice(x):\n    return x * 2\n\ndef broken():\n    return {}['k']\n",
+		"app/pack/__init__.py":        "from .inner import name\n",
+		"app/pack/inner.py":           "name = __name__\n",
+		"app/wrong.py":                "x = 1\nif x\n",
+		"app/json.py":                 "raise RuntimeError('hides the library')\n",
+		"packages/pure/__init__.py":   "def f():\n    return 'pure'\n",
+		"packages/native/__init__.py": "from ._speedups import x\n",
+		"packages/native/_speedups.cpython-313-x86_64-linux-gnu.so": "\x7fELF",
+	}
+	change := func(h *host) {
+		h.files = files
+		h.input["root"] = "/app"
+		h.input["packages"] = "/packages"
+	}
+	for code, want := range map[string]string{
+		"import helper\nhelper.twice(helper.VALUE)":                 "10",
+		"from pack import name\nname":                               `"pack.inner"`,
+		"import pure\npure.f()":                                     `"pure"`,
+		"import sys\nsys.path[0], len(sys.path)":                    `["/app",3]`,
+		"import importlib\nimportlib.import_module('helper').VALUE": "5",
+	} {
+		if got := run(t, code, change).value(t); got != want {
+			t.Errorf("%s gave %s, want %s", code, got, want)
+		}
+	}
+	f := run(t, "import helper\n\nhelper.broken()", change).fault(t)
+	if !strings.HasSuffix(f.File, "helper.py") || f.Line != 7 || f.Text != "    return {}['k']" || !strings.Contains(f.Stack, "line 3, in <module>") {
+		t.Errorf("an error in an imported file is %+v", f)
+	}
+	f = run(t, "import wrong", change).fault(t)
+	if f.Code != "guest.syntax" || !strings.HasSuffix(f.File, "wrong.py") || f.Line != 2 {
+		t.Errorf("a syntax error in an imported file is %+v", f)
+	}
+	f = run(t, "import native", change).fault(t)
+	if f.Name != "ModuleNotFoundError" || !strings.Contains(f.Message, "_speedups.cpython") || !strings.Contains(f.Hint, "pure Python") {
+		t.Errorf("a native module is %+v", f)
+	}
+	f = run(t, "import helper").fault(t)
+	if f.Name != "ModuleNotFoundError" {
+		t.Errorf("without a root: %+v", f)
+	}
+}
+
+func TestFilesAreWhereTheyWereGranted(t *testing.T) {
+	for code, want := range map[string]string{
+		"open('/tmp/a', 'w').write('x')\nopen('/tmp/a').read()":                                             `"x"`,
+		"try:\n    open('/tmp/none')\nexcept FileNotFoundError:\n    return 'missing'":                      `"missing"`,
+		"try:\n    open('/etc/passwd')\nexcept PermissionError as e:\n    return [e.code, e.filename]":      `["denied.file","/etc/passwd"]`,
+		"import pathlib\npathlib.Path('/tmp/p').write_text('é')\npathlib.Path('/tmp/p').read_bytes().hex()": `"c3a9"`,
+		"import os\nsorted(os.listdir('/mcp-servers'))":                                                     `["github.pyi"]`,
+	} {
+		got := run(t, code, func(h *host) { h.files = map[string]string{"mcp-servers/github.pyi": ""} }).value(t)
+		if got != want {
+			t.Errorf("%s gave %s, want %s", code, got, want)
+		}
+	}
+}
