@@ -80,13 +80,18 @@ func newTiny(t testing.TB, c Config) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.guests.open = func(string) (*wasmmodules.Module, error) { return m, nil }
+	e.guests.open = opens(m)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return e
+}
+
+// opens gives the same module by every name.
+func opens(m *wasmmodules.Module) func(string) (*wasmmodules.Module, error) {
+	return func(string) (*wasmmodules.Module, error) { return m, nil }
 }
 
 // tiny runs a list of commands.

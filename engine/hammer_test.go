@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/fault"
+)
+
+// hammer runs what users do, all at once and in any order, until the context
+// ends, and reports every answer that is not one of those it may be.
+func hammer(t testing.TB, e *Engine, workers int, until time.Time) (runs int64) {
+	t.Helper()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for w := range workers {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			r := rand.New(rand.NewPCG(uint64(w), 7))
+			n := int64(0)
+			for time.Now().Before(until) {
+				if err := blow(e, r); err != nil {
+					t.Error(err)
+					return
+				}
+				n++
+			}
+			mu.Lock()
+			runs += n
+			mu.Unlock()
+		}()
+	}
+	all.Wait()
+	return runs
+}
+
+// blow is one of them.
+func blow(e *Engine, r *rand.Rand) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	req := Request{Language: JavaScript, Actor: Actor{ID: strconv.Itoa(r.IntN(3))}}
+	may := []fault.Code{""}
+	want := ""
+	switch r.IntN(8) {
+	case 0:
+		n := r.IntN(1e6)
+		req.Code, want = fmt.Sprintf("l 5000\nv %d", n), strconv.Itoa(n)
+	case 1:
+		req.Code, req.Limits.Fuel, may = "l 0", 2_000_000, []fault.Code{fault.LimitFuel}
+	case 2:
+		req.Code, req.Limits.Time, may = "l 0", 3*time.Millisecond, []fault.Code{fault.LimitTime}
+	case 3:
+		req.Code, may = "s 1000", []fault.Code{fault.Cancelled}
+		time.AfterFunc(time.Duration(r.IntN(3000))*time.Microsecond, cancel)
+	case 4:
+		req.Code, req.Session = "a 1", "s"+strconv.Itoa(r.IntN(4))
+		may = append(may, fault.UsageSession)
+	case 5:
+		req.Code, want = `p 3 math.add {"a":1,"b":2}`, "3"
+	case 6:
+		req.Code, req.Limits.Memory, may = "m 4000", 16<<20, []fault.Code{fault.LimitMemory}
+	case 7:
+		req.Code, req.Deterministic = "l 1000\nr", true
+	}
+	res, err := e.Run(ctx, req)
+	code := fault.Code("")
+	if err != nil {
+		code = fault.CodeOf(err)
+	}
+	for _, c := range may {
+		if c == code {
+			if want != "" && err == nil && string(res.Value) != want {
+				return fmt.Errorf("%q gave %s", req.Code, res.Value)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("%q ended with %s: %v", req.Code, code, err)
+}
+
+func TestHammerOverRunsSessionsCancelAndClose(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	for range 3 {
+		e, err := New(context.Background(), Config{Table: newTable(t, audit.None(), add()), Queue: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := tinyGuest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.guests.open = opens(m)
+		hammer(t, e, 12, time.Now().Add(300*time.Millisecond))
+		// Close in the middle of runs.
+		var all sync.WaitGroup
+		for range 20 {
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				_, err := e.Run(context.Background(), Request{Language: JavaScript, Code: "l 0"})
+				if fault.CodeOf(err) != fault.Cancelled {
+					t.Errorf("a run that Close ended: %v", err)
+				}
+			}()
+		}
+		time.Sleep(5 * time.Millisecond)
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		all.Wait()
+		if n := e.ledger.bytes.Load(); n != 0 {
+			t.Fatalf("%d bytes of memory are still counted", n)
+		}
+		if live := len(e.sessions.byKey); live != 0 {
+			t.Fatalf("%d sessions are left", live)
+		}
+	}
+}
+
+func TestAThousandRunsInFlightLoseNone(t *testing.T) {
+	e := newTiny(t, Config{})
+	var all sync.WaitGroup
+	for i := range 1000 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			res, err := tiny(t, e, fmt.Sprintf("s 1\nv %d", i), func(r *Request) { r.Actor.ID = strconv.Itoa(i % 7) })
+			if err != nil || string(res.Value) != strconv.Itoa(i) {
+				t.Errorf("run %d: %s %v", i, res.Value, err)
+			}
+		}()
+	}
+	all.Wait()
+}
+
+func TestTheQueueIsBoundedAndSaysSoAtOnce(t *testing.T) {
+	e := newTiny(t, Config{Running: 1, Queue: 2})
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	for range 3 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			_, _ = e.Run(ctx, Request{Language: "js", Code: "l 0"})
+		}()
+	}
+	for until := time.Now().Add(5 * time.Second); e.cores.waiting() < 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("nobody waits")
+		}
+	}
+	_, err := tiny(t, e, "v 1")
+	wantCode(t, err, fault.LimitBusy)
+	cancel()
+	all.Wait()
+	res, err := tiny(t, e, "v 1")
+	wantValue(t, res, err, "1")
+}
+
+func TestActorsWaitInTurn(t *testing.T) {
+	a := newAdmission(1, 100, func() bool { return true })
+	if err := a.enter(context.Background(), "x", nil); err != nil {
+		t.Fatal(err)
+	}
+	order := make(chan string, 10)
+	for k, actor := range []string{"greedy", "greedy", "greedy", "greedy", "modest"} {
+		go func() {
+			if err := a.enter(context.Background(), actor, nil); err == nil {
+				order <- actor
+				a.leave()
+			}
+		}()
+		for a.waiting() != k+1 {
+			runtime.Gosched()
+		}
+	}
+	a.leave()
+	got := []string{<-order, <-order}
+	if strings.Join(got, " ") != "greedy modest" {
+		t.Errorf("the first two were %v", got)
+	}
+}
+
+// TestSoak hammers for as long as WEXEC_SOAK says (make soak: an hour), and
+// then memory, goroutines, descriptors and mappings must be where they were.
+func TestSoak(t *testing.T) {
+	span, err := time.ParseDuration(os.Getenv("WEXEC_SOAK"))
+	if err != nil {
+		t.Skip("WEXEC_SOAK says how long: 2m")
+	}
+	e := newTiny(t, Config{Table: newTable(t, audit.None(), add())})
+	hammer(t, e, 16, time.Now().Add(span/10))
+	before := take(t)
+	runs := hammer(t, e, 16, time.Now().Add(span))
+	after := take(t)
+	t.Logf("%d runs; before %+v, after %+v", runs, before, after)
+	if after.goroutines > before.goroutines+20 || after.descriptors > before.descriptors+5 ||
+		after.mappings > before.mappings+100 || after.resident > before.resident+before.resident/4+32<<10 {
+		t.Errorf("not level: before %+v, after %+v", before, after)
+	}
+}
+
+type levels struct{ goroutines, descriptors, mappings, resident int }
+
+func take(t *testing.T) levels {
+	t.Helper()
+	time.Sleep(500 * time.Millisecond)
+	runtime.GC()
+	l := levels{goroutines: runtime.NumGoroutine()}
+	if list, err := os.ReadDir("/proc/self/fd"); err == nil {
+		l.descriptors = len(list)
+	}
+	if data, err := os.ReadFile("/proc/self/maps"); err == nil {
+		l.mappings = strings.Count(string(data), "\n")
+	}
+	if data, err := os.ReadFile("/proc/self/statm"); err == nil {
+		f := strings.Fields(string(data))
+		pages, _ := strconv.Atoi(f[1])
+		l.resident = pages * os.Getpagesize() >> 10
+	}
+	return l
+}
