@@ -55,6 +55,19 @@ func Layer(layers ...Layered) *Policy {
 	if len(all) == 0 {
 		return nil
 	}
+	// Calls are counted by what a rule is called. Where two files have one name,
+	// the origin tells their rules apart.
+	for i, l := range all {
+		if !slices.ContainsFunc(all[:i], func(o *layer) bool { return o.file == l.file }) {
+			continue
+		}
+		l.rules = slices.Clone(l.rules)
+		for j := range l.rules {
+			if !l.rules[j].limitless {
+				l.rules[j].limits.Rule = fmt.Sprintf("%s %d %s", l.origin, i, l.rules[j].limits.Rule)
+			}
+		}
+	}
 	return newPolicy(all)
 }
 

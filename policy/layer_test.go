@@ -234,6 +234,21 @@ tools:
 	}
 }
 
+// Calls are counted by the name of a rule, so that no two rules may share one.
+func TestNoTwoRulesHaveOneName(t *testing.T) {
+	p := parse(t, "version: 1\ntools: {allow: [{tool: a.b, limits: {calls: 1}}, {tool: a.c, limits: {calls: 2}}]}\n")
+	b, c := p.Decide(call("a.b", nil)), p.Decide(call("a.c", nil))
+	if b.Limits[0].Rule != "policy.yaml:2:17" || c.Limits[0].Rule != "policy.yaml:2:50" || b.Rule != "policy.yaml:2" {
+		t.Errorf("%+v %+v", b, c)
+	}
+	user := parse(t, "version: 1\ntools: {allow: [{tool: a.b, limits: {calls: 3}}]}\n")
+	project := parse(t, "version: 1\ntools: {allow: [{tool: a.b, limits: {calls: 4}}]}\n")
+	both := Layer(Layered{user, User}, Layered{project, Project}).Decide(call("a.b", nil))
+	if len(both.Limits) != 2 || both.Limits[0].Rule == both.Limits[1].Rule {
+		t.Errorf("%+v", both.Limits)
+	}
+}
+
 func TestLimitsAreReadAndWrittenAsBytesAndMilliseconds(t *testing.T) {
 	var l Limits
 	if err := l.UnmarshalJSON([]byte(`{"fuel": 5e9, "memory": "64MiB", "time": 1500, "output": 10, "tool_calls": 3}`)); err != nil {

@@ -185,9 +185,21 @@ func (r *reporter) rules(l *layer, doc *document) {
 		r.add(position{}, "", "there are more than %d rules", maxRules)
 		return
 	}
+	onLine := map[int]int{}
 	for _, b := range blocks {
 		for i := range b.list {
-			l.rules = append(l.rules, r.rule(l, b.effect, &b.list[i]))
+			onLine[b.list[i].Pos.line]++
+		}
+	}
+	for _, b := range blocks {
+		for i := range b.list {
+			one := r.rule(l, b.effect, &b.list[i])
+			// Calls are counted by what a rule is called: of several on one line
+			// each has its column.
+			if onLine[one.pos.line] > 1 {
+				one.limits.Rule = fmt.Sprintf("%s:%d", one.where, one.pos.column)
+			}
+			l.rules = append(l.rules, one)
 		}
 	}
 	l.index = newIndex(l.rules)

@@ -42,7 +42,7 @@ type RuleLimits []RuleLimit
 
 // RuleLimit is the limits of one rule. A zero field limits nothing.
 type RuleLimit struct {
-	Rule    string        // file:line, the key under which calls are counted
+	Rule    string        // the key under which calls are counted: file:line, with the column or the origin where need be
 	Calls   int           // calls within the run or session
 	Rate    Rate          // calls within the table
 	Result  int64         // bytes of an answer

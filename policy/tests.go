@@ -108,8 +108,8 @@ func (p *Policy) Test(o TestOptions, cases ...Test) TestReport {
 				}
 			})
 		}
-		for i := range rep.Coverage {
-			if rep.Coverage[i].Rule == d.Rule {
+		for r, i := range at {
+			if r.where == d.Rule && r.effect == d.Effect && r.tool.Match(req.Tool.ID()) {
 				rep.Coverage[i].Decided++
 			}
 		}
