@@ -26,8 +26,9 @@ type hotPages struct {
 const (
 	hotSkip    = 1         // instances before learning starts: a process with one run pays nothing
 	hotSamples = 3         // instances to learn from
-	hotMax     = 768 << 10 // bytes: a prefaulted page is memory that an idle instance holds
-	hotGap     = 2         // cold pages between two hot ones that are cheaper taken than left out
+	hotMax     = 512 << 10 // bytes: a prefaulted page is memory that an idle instance holds
+	hotPart    = 48        // and no more than this part of the image
+	hotGap     = 1         // cold pages between two hot ones that are cheaper taken than left out
 )
 
 func (h *hotPages) spans() []span {
@@ -81,9 +82,10 @@ func (h *hotPages) learn(image []byte) {
 	}
 }
 
-// hotSpans joins pages to ranges, up to hotMax bytes.
+// hotSpans joins pages to ranges, as many as one instance may hold for nothing.
 func hotSpans(pages map[uint64]bool, size, page uint64) []span {
 	spans := []span{}
+	most := max(min(hotMax, size/hotPart), 4*page)
 	total := uint64(0)
 	for at := uint64(0); at < size; at += page {
 		if !pages[at/page] {
@@ -97,7 +99,7 @@ func hotSpans(pages map[uint64]bool, size, page uint64) []span {
 			total += page
 			spans = append(spans, span{at, at + page})
 		}
-		if total >= hotMax {
+		if total >= most {
 			break
 		}
 	}
