@@ -15,6 +15,8 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/approvals"
+	"github.com/wexec/wexec/hostfns/fetch"
+	"github.com/wexec/wexec/hostfns/files"
 	"github.com/wexec/wexec/hostfns/upstream"
 )
 
@@ -46,7 +48,13 @@ type Host struct {
 func (s *Settings) Open(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{}
 	var err error
-	if h.Upstream, err = upstream.New(s.Servers, upstream.Options{Environ: o.Env.Vars, Logger: o.Logger, Version: o.Version}); err != nil {
+	h.Upstream, err = upstream.New(s.Servers, upstream.Options{
+		Environ: o.Env.Vars, Logger: o.Logger, Version: o.Version,
+		Secrets: func(ctx context.Context, server string) ([]hostfns.Secret, error) {
+			return h.Table.ServerSecrets(ctx, server)
+		},
+	})
+	if err != nil {
 		return nil, err
 	}
 	var sink audit.Sink = audit.None()
@@ -56,7 +64,7 @@ func (s *Settings) Open(ctx context.Context, o Options) (*Host, error) {
 		}
 		sink = h.log
 	}
-	providers := append([]hostfns.Provider{h.Upstream}, o.More...)
+	providers := append([]hostfns.Provider{h.Upstream, fetch.New(fetch.Options{}), files.New()}, o.More...)
 	h.Table, err = hostfns.NewTable(s.Policy(), sink, providers...)
 	if err != nil {
 		return nil, errors.Join(err, h.closeLog())

@@ -108,7 +108,7 @@ func (g *gate) HostSecrets(ctx context.Context, host string) ([]Secret, error) {
 	return g.run.table.hostSecrets(ctx, host)
 }
 
-// Secrets gives the secrets for a server, for the one who starts it: as
+// ServerSecrets gives the secrets for a server, for the one who starts it: as
 // "env:NAME" they belong into its environment, as "header:NAME: TEXT" into the
 // headers of its requests.
 func (t *Table) ServerSecrets(ctx context.Context, server string) ([]Secret, error) {

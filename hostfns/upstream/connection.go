@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -146,7 +147,7 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 			c.options.log().Debug("server says", "server", c.server.Name, "level", string(r.Params.Level), "data", cleanText(fmt.Sprint(r.Params.Data), 2000))
 		},
 	})
-	transport, err := c.transport(l)
+	transport, err := c.transport(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -173,24 +174,59 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 	return nil, why.WithHint("check how it is configured in %s", orHere(c.server.Origin))
 }
 
-func (c *connection) transport(l *live) (mcp.Transport, error) {
-	if c.server.URL != "" {
-		client := &http.Client{Transport: &headers{set: c.server.Headers, next: http.DefaultTransport}}
-		if c.server.Transport == SSE {
-			return &mcp.SSEClientTransport{Endpoint: c.server.URL, HTTPClient: client}, nil
+func (c *connection) transport(ctx context.Context, l *live) (mcp.Transport, error) {
+	server, err := c.withSecrets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if server.URL != "" {
+		client := &http.Client{Transport: &headers{set: server.Headers, next: http.DefaultTransport}}
+		if server.Transport == SSE {
+			return &mcp.SSEClientTransport{Endpoint: server.URL, HTTPClient: client}, nil
 		}
-		t := &mcp.StreamableClientTransport{Endpoint: c.server.URL, HTTPClient: client, MaxEventSize: maxMessage}
+		t := &mcp.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: maxMessage}
 		if c.options.Authorize != nil {
 			t.OAuthHandler = c.options.Authorize(c.server)
 		}
 		return t, nil
 	}
-	p, err := start(c.server, c.options.Environ)
+	p, err := start(server, c.options.Environ)
 	if err != nil {
 		return nil, err
 	}
 	l.process = p
 	return &lineTransport{p: p, answers: &l.answers}, nil
+}
+
+// withSecrets is the server with what the policy puts in for it.
+func (c *connection) withSecrets(ctx context.Context) (Server, error) {
+	s := c.server
+	if c.options.Secrets == nil {
+		return s, nil
+	}
+	list, err := c.options.Secrets(ctx, s.Name)
+	if err != nil || len(list) == 0 {
+		return s, err
+	}
+	s.Env, s.Headers = maps.Clone(s.Env), maps.Clone(s.Headers)
+	if s.Env == nil {
+		s.Env = map[string]string{}
+	}
+	if s.Headers == nil {
+		s.Headers = map[string]string{}
+	}
+	for _, secret := range list {
+		if name, ok := strings.CutPrefix(secret.As, "env:"); ok {
+			s.Env[name] = secret.Value
+		} else if header, ok := strings.CutPrefix(secret.As, "header:"); ok {
+			name, text, ok := strings.Cut(header, ":")
+			if !ok {
+				text = "{}"
+			}
+			s.Headers[strings.TrimSpace(name)] = strings.ReplaceAll(strings.TrimSpace(text), "{}", secret.Value)
+		}
+	}
+	return s, nil
 }
 
 // headers adds a server's configured headers to each request to it.

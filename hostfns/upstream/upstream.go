@@ -25,6 +25,10 @@ type Options struct {
 	Logger *slog.Logger
 	// Version is what wexec calls itself.
 	Version string
+	// Secrets gives what the policy puts into a server's environment
+	// ("env:NAME") or the headers of requests to it ("header:NAME: TEXT {}"),
+	// whenever the server is started. Nil: nothing.
+	Secrets func(ctx context.Context, server string) ([]hostfns.Secret, error)
 	// Authorize gives the handler that logs in at an HTTP server; nil: none.
 	Authorize func(Server) auth.OAuthHandler
 }
