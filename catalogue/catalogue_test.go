@@ -138,7 +138,8 @@ func TestWordsSplitsAsPeopleRead(t *testing.T) {
 	for in, want := range map[string][]string{
 		"listPullRequests": {"list", "pull", "requests"},
 		"HTTPServerError":  {"http", "server", "error"},
-		"list_v2-items":    {"list", "v", "2", "items"},
+		"list_v2-items":    {"list", "v2", "items"},
+		"openPRs in s3":    {"open", "prs", "in", "s3"},
 		"":                 nil,
 	} {
 		if got := Words(in); !slices.Equal(got, want) {

@@ -52,7 +52,8 @@ type index struct {
 	postings map[string][]posting
 	mean     [fields]float64
 	lengths  [][fields]int
-	terms    []string // sorted, for misspelt words
+	terms    []string        // sorted, for misspelt words
+	servers  map[string]bool // words of servers' names
 }
 
 type posting struct {
@@ -63,7 +64,7 @@ type posting struct {
 
 // newIndex reads every tool once.
 func newIndex(tools []Tool) *index {
-	x := &index{postings: map[string][]posting{}, lengths: make([][fields]int, len(tools))}
+	x := &index{postings: map[string][]posting{}, servers: map[string]bool{}, lengths: make([][fields]int, len(tools))}
 	for i, t := range tools {
 		texts := [fields][]string{
 			inName:        Words(t.Name),
@@ -81,6 +82,9 @@ func newIndex(tools []Tool) *index {
 				}
 				n++
 				counts[stem(w)]++
+				if f == inServer {
+					x.servers[stem(w)] = true
+				}
 			}
 			x.lengths[i][f] = n
 			x.mean[f] += float64(n) / float64(len(tools))
@@ -104,71 +108,109 @@ type term struct {
 	weight float64
 }
 
+// question is one word or phrase that was asked for, with everything that may
+// stand for it.
+type question struct {
+	terms  []term
+	weight float64 // against a word that was asked
+}
+
 // score gives each tool that matches its BM25F score. Of the spellings and
-// synonyms of one asked word only the best counts, and a tool that answers
-// more of the asked words comes before one that answers one of them often.
-func (x *index) score(asked [][]term) map[int32]float64 {
+// synonyms of one asked word only the best counts, and the word is as rare as
+// all of them together: a rare synonym of a common word proves little. A tool
+// that answers more of the asked words comes before one that answers one of
+// them often.
+func (x *index) score(asked []question) map[int32]float64 {
 	total := map[int32]float64{}
-	hits := map[int32]int{}
+	hits := map[int32]float64{}
+	all := 0.0
 	n := float64(len(x.lengths))
-	for _, group := range asked {
+	for _, q := range asked {
 		best := map[int32]float64{}
-		for _, t := range group {
-			list := x.postings[t.word]
-			if len(list) == 0 {
-				continue
-			}
+		exact := map[int32]bool{}
+		for i, t := range q.terms {
 			weighted := map[int32]float64{}
-			for _, p := range list {
+			for _, p := range x.postings[t.word] {
 				length := 1.0
 				if mean := x.mean[p.field]; mean > 0 {
 					length = 0.5 + 0.5*float64(x.lengths[p.tool][p.field])/mean
 				}
 				weighted[p.tool] += fieldWeight[p.field] * float64(p.count) / length
+				if i == 0 {
+					exact[p.tool] = true
+				}
 			}
-			df := float64(len(weighted))
-			idf := math.Log(1 + (n-df+0.5)/(df+0.5))
 			for tool, tf := range weighted {
-				best[tool] = max(best[tool], t.weight*idf*tf/(tf+1.5))
+				best[tool] = max(best[tool], t.weight*tf/(tf+1.5))
 			}
 		}
+		df := float64(len(best))
+		if e := float64(len(exact)); e > 0 {
+			df = math.Sqrt(df * e) // the asked word itself is rarer than its synonyms
+		}
+		idf := math.Log(1 + (n-df+0.5)/(df+0.5))
+		all += q.weight * idf
 		for tool, s := range best {
-			total[tool] += s
-			hits[tool]++
+			total[tool] += q.weight * idf * s
+			hits[tool] += q.weight * idf
 		}
 	}
 	for tool, s := range total {
-		share := float64(hits[tool]) / float64(len(asked))
-		total[tool] = s * (0.4 + 0.6*share)
+		total[tool] = s * (0.3 + 0.7*hits[tool]/all)
 	}
 	return total
 }
 
-// expand turns a question into groups of terms, a group an asked word.
-func (x *index) expand(text string) [][]term {
-	var asked [][]term
+// expand turns a question into the words to look for. A question without a
+// verb asks to see things.
+func (x *index) expand(text string) []question {
+	var asked []question
 	words := Words(text)
-	for i, w := range words {
+	verb := false
+	if len(words) > 1 && orders[words[0]] {
+		verb = true
+		asked = append(asked, question{weight: 0.9, terms: []term{{"send", 1}, {"post", 0.8}}})
+	}
+	for i := 0; i < len(words) && len(asked) < 16; i++ {
+		if n, means := phrase(words[i:]); n > 0 {
+			q := question{weight: 1}
+			for _, m := range means {
+				q.terms = append(q.terms, term{m, 1})
+			}
+			for _, m := range means {
+				for _, other := range synonyms(m) {
+					q.terms = append(q.terms, term{other, 0.6})
+				}
+			}
+			asked = append(asked, q)
+			verb = true
+			i += n - 1
+			continue
+		}
+		w := words[i]
 		if stop[w] {
 			continue
 		}
-		if i > 16 {
-			break // a question, not a document
-		}
 		s := stem(w)
-		group := []term{{s, 1}}
+		does := verbs[s] && !strings.HasSuffix(w, "ed") // "assigned to me" is no order
+		verb = verb || does
+		q := question{terms: []term{{s, 1}}, weight: 1}
+		switch {
+		case x.servers[s]:
+			q.weight = 1.4 // a server that is named is meant
+		case does:
+			q.weight = 0.7 // what is done says less than what it is done to
+		}
 		for _, other := range synonyms(s) {
-			group = append(group, term{other, 0.7})
+			q.terms = append(q.terms, term{other, 0.7})
 		}
-		if i+1 < len(words) {
-			for _, other := range synonyms(s + " " + stem(words[i+1])) {
-				group = append(group, term{other, 0.8})
-			}
+		if len(x.postings[s]) == 0 && len(q.terms) == 1 {
+			q.terms = append(q.terms, x.misspelt(s)...)
 		}
-		if len(x.postings[s]) == 0 {
-			group = append(group, x.misspelt(s)...)
-		}
-		asked = append(asked, group)
+		asked = append(asked, q)
+	}
+	if !verb && len(asked) > 0 {
+		asked = append(asked, question{weight: 0.4, terms: []term{{"list", 1}, {"search", 1}, {"get", 0.9}, {"find", 0.9}, {"read", 0.8}}})
 	}
 	return asked
 }
@@ -184,7 +226,7 @@ func (x *index) misspelt(w string) []term {
 		if len(t)-len(w) > allowed || len(w)-len(t) > allowed {
 			continue
 		}
-		if d := Distance(w, t); d <= allowed {
+		if d := Distance(w, t); d <= allowed && t[0] == w[0] {
 			out = append(out, term{t, 0.6 / float64(d)})
 		}
 	}

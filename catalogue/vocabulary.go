@@ -20,78 +20,202 @@ var stop = map[string]bool{
 }
 
 // alike holds groups of words, stemmed, that people use for one another when
-// they speak of tools. A pair of words stands for an abbreviation.
-var alike = [][]string{
-	{"creat", "add", "new", "make", "insert", "open", "register", "generat"},
-	{"list", "fetch", "get", "show", "enumerat", "retriev", "read", "view", "display", "load", "brows"},
-	{"search", "find", "query", "lookup", "locat", "grep", "match", "filter"},
-	{"delet", "remov", "drop", "destroy", "eras", "purg", "trash"},
-	{"updat", "edit", "modify", "chang", "patch", "set", "alter", "revis", "renam"},
-	{"send", "post", "deliver", "publish", "submit", "dispatch", "notify", "messag"},
-	{"write", "sav", "stor", "put", "upload"},
-	{"download", "export", "pull", "fetch"},
-	{"upload", "import", "push", "attach"},
-	{"run", "execut", "start", "launch", "invok", "trigger", "call"},
-	{"stop", "cancel", "abort", "kill", "terminat", "halt", "shutdown"},
-	{"clos", "resolv", "finish", "complet", "done"},
-	{"pr", "pull request", "merge request", "mr"},
-	{"repo", "repository", "project"},
-	{"directory", "folder", "dir"},
-	{"file", "document", "doc"},
-	{"mail", "email", "e mail", "message"},
-	{"chat", "messag", "slack", "dm", "conversation"},
-	{"channel", "room"},
-	{"issu", "ticket", "bug", "task", "story"},
-	{"user", "person", "people", "member", "account", "contact", "customer"},
-	{"customer", "client", "contact", "crm", "lead"},
-	{"db", "databas", "sql", "tabl"},
-	{"row", "record", "entry"},
-	{"calendar", "meet", "event", "appointment", "schedul"},
-	{"time", "clock", "hour", "date"},
-	{"memory", "knowledg", "remember", "recall", "graph"},
-	{"picture", "imag", "photo", "screenshot", "thumbnail"},
-	{"url", "link", "web", "page", "site", "website", "http"},
-	{"invoic", "bill", "receipt"},
-	{"pay", "charg", "payment", "refund"},
-	{"commit", "chang", "revision", "history", "log"},
-	{"author", "contributor", "committer"},
-	{"deploy", "release", "rollout", "ship"},
-	{"log", "trac", "event"},
-	{"metric", "stat", "statistic", "measur", "usag"},
-	{"mov", "renam", "transfer", "relocat"},
-	{"copy", "duplicat", "clon"},
-	{"comment", "reply", "respond", "answer", "note"},
-	{"assign", "owner", "respons"},
-	{"label", "tag", "category"},
-	{"translat", "language", "locale"},
-	{"summar", "summary", "digest", "abstract"},
-	{"subscrib", "watch", "follow"},
-	{"weather", "forecast", "temperatur"},
-	{"map", "rout", "direction", "geocod", "locat", "place", "addres"},
-	{"number", "count", "amount", "total", "sum"},
-	{"branch", "ref"},
-	{"environment", "env", "variabl"},
-	{"secret", "password", "credential", "key"},
-	{"pod", "container", "kubernet", "cluster"},
-	{"think", "reason", "thought", "plan"},
-	{"echo", "repeat", "ping"},
+// they speak of tools.
+var alike = groupsOf(`
+	creat add new make insert open register generat put append book
+	list fetch get show enumerat retriev read view display load brows see look
+	search find query lookup locat grep match filter
+	delet remov drop destroy eras purg trash clear
+	updat edit modify chang patch set alter revis
+	send post deliver publish submit dispatch notify tell announc
+	write sav stor put
+	download export fetch get
+	upload import push attach put
+	run execut start launch invok trigger call
+	stop cancel abort kill terminat halt shutdown
+	clos resolv finish complet done
+	pr pull merg mr
+	repo repository project
+	directory folder dir
+	file document doc object readm
+	mail email gmail
+	messag chat slack dm
+	channel room
+	issu ticket bug task story card
+	user person people member account contact customer
+	customer client contact crm lead
+	crm hubspot salesforc contact
+	db databas sql
+	row record entry line
+	column field schema
+	calendar meet event appointment schedul invit
+	time clock hour zone
+	memory knowledg remember recall graph
+	picture imag photo screenshot
+	url link web page site websit
+	invoic bill receipt
+	pay charg payment
+	commit revision
+	author contributor
+	deploy releas rollout ship
+	log trac output
+	exception error crash
+	metric stat statistic measur usag
+	mov renam transfer relocat transition drag
+	copy duplicat clon
+	comment reply respond answer not
+	assign owner
+	access permission shar
+	label tag category
+	attach attachment
+	translat languag
+	summar summary digest
+	subscrib watch follow audienc
+	newsletter subscrib audienc campaign
+	weather forecast temperatur rain snow sun
+	direction rout way
+	coordinat geocod latitud longitud
+	amount total sum
+	money currency dollar euro pound usd eur
+	price quot cost
+	stock shar symbol
+	stock inventory
+	spend spent cost
+	environment env variabl stag
+	secret password credential key
+	pod container kubernet
+	vm instanc machin server
+	s3 bucket object aw
+	lambda function
+	warehous bigquery
+	sms text phon twilio
+	voic speech audio
+	light lamp devic switch
+	holiday leav vacation away absent
+	employ staff people
+	think reason thought
+	echo repeat ping
+	wiki confluenc page
+	sheet spreadsheet cell excel row
+	graph chart plot draw
+	history past
+	pipelin build ci job
+	test check
+	googl search web
+	alert monitor alarm
+	silenc mut
+	call recording transcript
+	todo task
+	member team
+	small resiz
+	vulnerability security
+	diff uncommit
+	column describ schema
+	rat review
+`)
+
+// verbs are the words that say what is done, stemmed.
+var verbs = setOf(`creat add make insert open register generat file list fetch get show retriev read view display load
+	brows search find query lookup locat filter delet remov drop eras clear updat edit modify chang patch set send post publish
+	submit notify write sav stor put download export pull upload import push attach run execut start launch invok trigger stop
+	cancel kill clos resolv finish complet mov renam copy comment reply answer assign shar translat convert build deploy scal
+	approv merg look turn switch give take build book plan draw mark tell`)
+
+// orders are nouns that, as the first word, ask to send what they name.
+var orders = map[string]bool{"email": true, "mail": true, "text": true, "message": true, "tweet": true}
+
+// phrases are words that mean something else together, with what they mean.
+var phrases = map[string][]string{
+	"get rid of":      {"delet"},
+	"rid of":          {"delet"},
+	"kick off":        {"run", "trigger", "rerun"},
+	"tick off":        {"complet"},
+	"look up":         {"search", "find"},
+	"roll back":       {"undo", "rollback", "revert"},
+	"turn off":        {"stop", "off"},
+	"turn on":         {"on", "start"},
+	"switch on":       {"on"},
+	"switch off":      {"off"},
+	"write down":      {"log", "not"},
+	"thumbs up":       {"reaction", "react"},
+	"take off":        {"remov"},
+	"off the list":    {"unsubscrib"},
+	"take her off":    {"unsubscrib", "remov"},
+	"take him off":    {"unsubscrib", "remov"},
+	"take them off":   {"unsubscrib", "remov"},
+	"sign up":         {"register", "subscrib"},
+	"put aside":       {"stash"},
+	"pull request":    {"pull"},
+	"merge request":   {"merg"},
+	"on call":         {"call", "oncall"},
+	"on holiday":      {"leav", "away"},
+	"day off":         {"leav"},
+	"days off":        {"leav"},
+	"who edited":      {"history", "version"},
+	"who changed":     {"blam", "history"},
+	"what was said":   {"history", "messag"},
+	"how do i get":    {"direction"},
+	"how to get":      {"direction"},
+	"how much did":    {"cost", "spent"},
+	"text my":         {"sms"},
+	"text me":         {"sms"},
+	"give access":     {"shar", "permission"},
+	"what do we know": {"open", "search", "read"},
+	"find out":        {"get"},
+	"set up":          {"creat"},
+	"clean up":        {"prun", "delet"},
+	"log in":          {"login"},
+	"shut down":       {"stop"},
+	"spin up":         {"start", "creat"},
+	"check out":       {"checkout"},
+	"web page":        {"page", "web"},
+	"voice memo":      {"audio", "speech"},
 }
 
-// synonyms lists the words that may stand for a stemmed word or pair of words.
-func synonyms(w string) []string {
-	var out []string
-	for _, group := range alike {
-		if !slices.Contains(group, w) {
-			continue
+// phrase finds the longest phrase at the beginning of some words, and how many
+// of them it takes.
+func phrase(words []string) (int, []string) {
+	for n := min(4, len(words)); n > 1; n-- {
+		if means, ok := phrases[strings.Join(words[:n], " ")]; ok {
+			stems := make([]string, len(means))
+			for i, m := range means {
+				stems[i] = stem(m)
+			}
+			return n, stems
 		}
-		for _, other := range group {
-			if other != w && !strings.Contains(other, " ") {
-				out = append(out, other)
+	}
+	return 0, nil
+}
+
+// groupsOf reads a group of words a line.
+func groupsOf(text string) map[string][]string {
+	out := map[string][]string{}
+	for _, line := range strings.Split(text, "\n") {
+		group := strings.Fields(line)
+		for i, w := range group {
+			group[i] = stem(w)
+		}
+		for _, w := range group {
+			for _, other := range group {
+				if other != w && !slices.Contains(out[w], other) {
+					out[w] = append(out[w], other)
+				}
 			}
 		}
 	}
 	return out
 }
+
+func setOf(text string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(text) {
+		out[stem(w)] = true
+	}
+	return out
+}
+
+// synonyms lists the words that may stand for a stemmed word.
+func synonyms(w string) []string { return alike[w] }
 
 // suffixes that English puts on a word, longest first, with what is left.
 var suffixes = []struct{ from, to string }{
@@ -104,6 +228,9 @@ var suffixes = []struct{ from, to string }{
 // and only has to agree with itself.
 func stem(w string) string {
 	if len(w) < 4 {
+		if len(w) == 3 && w[2] == 's' && w[1] != 's' {
+			return w[:2] // prs
+		}
 		return w
 	}
 	if strings.HasSuffix(w, "ss") || strings.HasSuffix(w, "us") {

@@ -23,7 +23,7 @@ func Words(s string) []string {
 			flush(i)
 			continue
 		}
-		if start >= 0 && boundary(rs, i) {
+		if start >= 0 && boundary(rs, start, i) {
 			flush(i)
 		}
 		if start < 0 {
@@ -34,16 +34,21 @@ func Words(s string) []string {
 	return out
 }
 
-// boundary reports whether a new word begins at i, within letters and digits.
-func boundary(rs []rune, i int) bool {
+// boundary reports whether a new word begins at i, where the last began at
+// start. Short names with a digit (s3, ec2, v2) and plurals of abbreviations
+// (PRs) stay whole.
+func boundary(rs []rune, start, i int) bool {
 	a, b := rs[i-1], rs[i]
 	switch {
 	case unicode.IsLower(a) && unicode.IsUpper(b):
 		return true
-	case unicode.IsDigit(a) != unicode.IsDigit(b):
+	case unicode.IsDigit(b) && !unicode.IsDigit(a):
+		return i-start > 2
+	case unicode.IsDigit(a) && !unicode.IsDigit(b):
 		return true
 	case unicode.IsUpper(a) && unicode.IsUpper(b) && i+1 < len(rs) && unicode.IsLower(rs[i+1]):
-		return true
+		plural := rs[i+1] == 's' && (i+2 == len(rs) || !unicode.IsLetter(rs[i+2]))
+		return !plural
 	}
 	return false
 }
