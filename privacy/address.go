@@ -424,7 +424,7 @@ func (s *scanner) germanTown(i int) int {
 		return i
 	}
 	a, b := s.nextWord(k + n)
-	if b-a < 3 || !isUpper(t[a]) && t[a] < 0x80 || a != k+n+1 {
+	if b-a < 3 || !isUpper(t[a]) && !upperRune(t[a:]) || a != k+n+1 || !townWord(t[a:b]) {
 		return i
 	}
 	// Second words of towns: Bad Homburg, Frankfurt am Main, New York.
@@ -446,6 +446,18 @@ func (s *scanner) germanTown(i int) int {
 		break
 	}
 	return b
+}
+
+// townWord reports letters that are not all capitals.
+func townWord(w []byte) bool {
+	small := false
+	for _, c := range w {
+		if isDigit(c) || c == '_' {
+			return false
+		}
+		small = small || isLower(c) || c >= 0x80
+	}
+	return small
 }
 
 // britishCode reads SW1A 2AA; 0 where there is none.
@@ -492,7 +504,7 @@ func judgeAddress(v []byte, weak, whole bool) (int, uint8, string) {
 	}
 	switch {
 	case digits > 0 && spaces > 0 && (letters > digits || spaces > 1) && !bytes.HasSuffix(v, []byte(":")):
-		if !whole && weak && (digits > letters || spaces < 2 || !capitalWord(v)) {
+		if !whole && weak && (digits > letters || spaces < 2 || !capitalWord(v) || !numberWord(v)) {
 			return 0, 0, ""
 		}
 		return len(v), 88, "named an address, with a number in it"
@@ -500,6 +512,16 @@ func judgeAddress(v []byte, weak, whole bool) (int, uint8, string) {
 		return len(v), 70, "named a street"
 	}
 	return 0, 0, ""
+}
+
+// numberWord reports a word that begins with a digit.
+func numberWord(v []byte) bool {
+	for i := range v {
+		if isDigit(v[i]) && (i == 0 || !isWord(v[i-1]) && v[i-1] != '-') {
+			return true
+		}
+	}
+	return false
 }
 
 // capitalWord reports a word with a capital in it, of two letters or more.

@@ -85,6 +85,8 @@ func (s *scanner) card(n *numeral, b int, digits []byte) (uint8, string) {
 			return 95, "named a card, with the check digit and range of " + name
 		case context&(saysOrder|saysVersion|saysNational|saysIBAN|saysAccount) != 0:
 			return 45, "valid as a card of " + name + ", but named something else"
+		case len(digits) > 16:
+			return 45, "valid as a card of " + name + ", but of a length that few have, without a word for cards"
 		case name == "Maestro" || len(digits) == 13 || len(digits) == 14:
 			return 45, "valid as a card of " + name + ", but a rare form without a word for cards"
 		}

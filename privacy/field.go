@@ -11,6 +11,7 @@ type field struct {
 	person  bool // it belongs to the record of a person
 	asked   bool // whether it holds such records was looked at:
 	holds   bool
+	column  bool // of a table in a text, which may be none
 	never   bool
 	always  bool
 	mode    Mode // "": the run's

@@ -50,14 +50,14 @@ var contextWords = []struct {
 	bit   uint32
 	words []string
 }{
-	{saysPhone, []string{"call", "calls", "called", "dial", "ring", "text", "sms", "reach", "phoned", "calling", "appel", "appelez", "appeler", "joindre", "llame", "llamar", "llámame", "llama", "chiama", "chiamare", "chiamami", "anrufen", "anruf", "erreichbar", "ruf", "rufen", "ext", "hotline", "telefonisch", "faxen", "voicemail", "mob", "ph"}},
+	{saysPhone, []string{"call", "calls", "called", "dial", "ring", "text", "sms", "reach", "phoned", "calling", "appel", "appelez", "appeler", "joindre", "llame", "llamar", "llámame", "llama", "chiama", "chiamare", "chiamami", "anrufen", "anruf", "erreichbar", "ruf", "rufen", "hotline", "telefonisch", "faxen", "voicemail", "mob", "ph"}},
 	{saysSSN, []string{"ssn", "social"}},
 	{saysCard, []string{"credit", "debit", "visa", "mastercard", "amex", "discover", "maestro", "jcb", "cc", "pan", "karte", "carte", "carta", "cards"}},
 	{saysAccount, []string{"account", "acct", "konto", "compte", "cuenta", "conto", "bank"}},
 	{saysRouting, []string{"routing", "aba", "sort", "blz", "bankleitzahl", "sortcode", "sortingcode"}},
 	{saysPassport, []string{"passport", "passports", "reisepass", "passeport", "pasaporte", "passaporto", "pass"}},
 	{saysLicence, []string{"licence", "license", "driver", "drivers", "driving", "dl", "führerschein", "fuehrerschein", "permis", "permiso", "carnet", "patente", "lic"}},
-	{saysNational, []string{"national", "insurance", "nino", "nhs", "steuer", "steuerid", "idnr", "tax", "sécurité", "securite", "sociale", "insee", "dni", "nie", "nif", "fiscale", "ausweis", "personalausweis", "identity", "identification", "identité", "utr", "itin"}},
+	{saysNational, []string{"insurance", "nino", "nhs", "steuer", "steuerid", "idnr", "tax", "sécurité", "securite", "sociale", "insee", "dni", "nie", "nif", "fiscale", "ausweis", "personalausweis", "identity", "identification", "identité", "utr", "itin"}},
 	{saysVAT, []string{"vat", "ust", "ustid", "ustidnr", "tva", "iva", "btw", "moms", "mwst"}},
 	{saysBirth, []string{"born", "birth", "birthday", "dob", "geboren", "geb", "naissance", "né", "née", "nacido", "nacida", "nacimiento", "nato", "nata", "nascita", "geburtsdatum", "geburtstag"}},
 	{saysMAC, []string{"mac", "ether", "lladdr", "hwaddr", "bssid"}},

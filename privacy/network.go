@@ -35,6 +35,8 @@ func (s *scanner) address4(a netip.Addr, n *numeral, from, to int) {
 	}
 	context := s.context(n)
 	switch {
+	case b[3] == 0 && s.prefixed(to):
+		s.hit(IP, from, to, 35, "a network, not a machine in it")
 	case context&saysIP != 0:
 		s.hit(IP, from, to, 97, "named an address, and valid")
 	case from > 0 && (s.t[from-1] == 'v' || s.t[from-1] == '/' && from > 1 && isWord(s.t[from-2])) || context&saysVersion != 0 && b[0] < 30 && n.looksVersion():
@@ -44,6 +46,11 @@ func (s *scanner) address4(a netip.Addr, n *numeral, from, to int) {
 	default:
 		s.hit(IP, from, to, 90, "a valid address")
 	}
+}
+
+// prefixed reports that the length of a prefix follows: 10.0.0.0/8.
+func (s *scanner) prefixed(i int) bool {
+	return i+1 < len(s.t) && s.t[i] == '/' && isDigit(s.t[i+1])
 }
 
 // looksVersion reports small numbers, as versions have them.
@@ -159,6 +166,8 @@ func (s *scanner) colon(i int) int {
 	}
 	context := s.before(start)
 	switch {
+	case t[end-1] == ':' && s.prefixed(end):
+		s.hit(IP, start, end, 35, "a network, not a machine in it")
 	case a.IsLoopback() || a.IsUnspecified() || a.IsMulticast():
 		s.hit(IP, start, end, 20, "an address of no machine in particular")
 	case colons >= 7 && groups == 8 && longest < 3 && context&saysIP == 0:

@@ -126,10 +126,11 @@ func (s *scanner) read(n *numeral, i, j int) int {
 		// What follows: the next group, or the end.
 		k := j
 		joint = 0
+		closes := false
 		for k < len(t) && k < j+3 && numberSign(t[k]) {
 			switch c := t[k]; {
 			case c == '(' || c == ')':
-				n.parens = n.parens || c == ')'
+				closes = closes || c == ')'
 				if joint == 0 {
 					joint = ' '
 				}
@@ -139,6 +140,7 @@ func (s *scanner) read(n *numeral, i, j int) int {
 			k++
 		}
 		more := k > j && k < len(t) && isDigit(t[k]) && len(n.groups) < maxGroups && len(n.digits) < maxDigits
+		n.parens = n.parens || closes && more
 		last := &n.groups[len(n.groups)-1]
 		if !more {
 			last.unit = !(j < len(t) && (isWord(t[j]) && !(t[j]|0x20 == 'x' && j+1 < len(t) && isDigit(t[j+1])) || (t[j] == '-' || t[j] == '.' || t[j] == '/') && j+1 < len(t) && isWord(t[j+1])))

@@ -116,6 +116,9 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 	switch {
 	case n.plus:
 		if phoneCountry(digits) != 0 {
+			if len(g) == 2 && n.joints[1] == '.' && g[1].to-g[1].from < 3 {
+				return 40, "valid, but more like a decimal with a sign"
+			}
 			return 95, "a valid international number"
 		}
 		if c, _ := dropTrunk(digits); c != 0 && (n.parens || len(g) > 1) {
@@ -141,7 +144,7 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 	says := context&saysPhone != 0
 	if country == 0 {
 		if says && context&saysOrder == 0 && len(digits) >= 7 && n.phoneLike(b) {
-			if c := phoneCountry(digits); c != 0 {
+			if c := phoneCountry(digits); c != 0 && len(digits) >= 10 {
 				return 70, "named a phone number, valid with a plus"
 			}
 			if n.sizes(b, 3, 4) || digits[0] == '0' && len(g) > 1 {
@@ -150,7 +153,7 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 		}
 		return 0, ""
 	}
-	if says {
+	if says && n.lonely(b) < 3 {
 		return 90, "named a phone number and valid"
 	}
 	if context&(saysOrder|saysVersion) != 0 && !n.parens {
@@ -160,7 +163,10 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 		return 35, "digits that could be a phone number"
 	}
 	trunk := len(national) < len(digits)
+	first := g[0].to - g[0].from
 	switch {
+	case n.pairs(b) && b != 5, first < 2 && !n.parens && !s.d.american(country), n.sizes(b, 5, 4) && n.joints[1] == '-', n.sizes(b, 4, 4) && n.joints[1] == '-':
+		return 40, "valid, but not in the groups of a phone number"
 	case s.d.american(country) && n.american(b):
 		if n.crowded && !n.parens {
 			return 45, "valid, but in a row of numbers"
@@ -217,6 +223,16 @@ func (n *numeral) thousands(b int) bool {
 		}
 	}
 	return three == b-1 || three+more == 0
+}
+
+// pairs reports that all groups have two digits.
+func (n *numeral) pairs(b int) bool {
+	for _, g := range n.groups[:b] {
+		if g.to-g.from != 2 {
+			return false
+		}
+	}
+	return true
 }
 
 // lonely counts the groups of one digit.

@@ -347,12 +347,15 @@ func secretValue(v []byte, weak, quoted, own bool) (uint8, string) {
 	if bytes.ContainsAny(v, "()") && !own || bytes.HasPrefix(v, []byte("http")) {
 		return 0, ""
 	}
+	if v[0] == '/' && bytes.IndexByte(v[1:], '/') > 0 {
+		return 0, "" // a path, as in PWD
+	}
 	h := entropy(v)
 	if weak {
 		if spaces > 0 || len(v) < 16 || digits < 2 || letters < 4 || h < 3 || signs > len(v)/4 {
 			return 0, ""
 		}
-		if dashedID(v) || bytes.IndexByte(v, ',') >= 0 {
+		if dashedID(v) || codeLike(v) || bytes.IndexByte(v, ',') >= 0 {
 			return 0, ""
 		}
 		return 75, "a name for keys in front of random characters"
@@ -382,7 +385,7 @@ func secretValue(v []byte, weak, quoted, own bool) (uint8, string) {
 // codeLike reports values that are code: os.Getenv, config.password, len-1.
 func codeLike(v []byte) bool {
 	for i, c := range v {
-		if (c == '.' || c == '[') && i > 0 && i+1 < len(v) && isLetter(v[i-1]) && isLetter(v[i+1]) && !bytes.ContainsAny(v, "!@#$%^*+?") && len(v) < 40 {
+		if (c == '.' || c == '[') && i > 0 && i+1 < len(v) && isLetter(v[i-1]) && (isLetter(v[i+1]) || c == '[') && !bytes.ContainsAny(v, "!@#$%^*+?") && len(v) < 40 {
 			return true
 		}
 		if c == ';' && i == len(v)-1 && i < 20 {

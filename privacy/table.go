@@ -90,6 +90,7 @@ func (s *scanner) table(from, to int, fresh bool) int {
 			continue
 		}
 		f := s.d.child(s.f, name, false)
+		f.column = true
 		fields[c] = f
 		if f.says.kind != "" || f.never || f.always || f.context != 0 || f.mode != "" {
 			useful = true

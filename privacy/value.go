@@ -84,7 +84,7 @@ func (s *scanner) whole() bool {
 		return false
 	}
 	if e.kind == Secret {
-		if sure, why := secretValue(v, e.weak, true, !e.weak); sure > 0 {
+		if sure, why := secretValue(v, e.weak, true, !e.weak && !s.f.column); sure > 0 {
 			for _, scheme := range []string{"Bearer ", "Basic ", "Token ", "bearer ", "basic ", "token "} {
 				if bytes.HasPrefix(v, []byte(scheme)) {
 					from += len(scheme)
