@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 	"github.com/tetratelabs/wazero/sys"
 )
@@ -56,6 +58,8 @@ type host struct {
 	files  map[string]string // below "/", for this run
 	stdin  string
 	seed   byte
+	memory uint32        // most pages, 0: no limit but wazero's
+	limit  time.Duration // where not 0: the run is stopped after it
 
 	outcome     int
 	document    []byte
@@ -93,20 +97,28 @@ func (h *host) fault(t testing.TB) failure {
 	return e
 }
 
-var shared struct {
+// compiled is the raw module, compiled for runs that end by themselves, or for
+// runs that may have to be stopped, which are slower.
+type compiled struct {
 	once    sync.Once
 	err     error
 	runtime wazero.Runtime
 	module  wazero.CompiledModule
 }
 
+var plain, stoppable compiled
+
 func modulePath() string {
 	return filepath.Join("..", "..", "work", "quickjs", "quickjs.wasm")
 }
 
 // guestModule compiles the raw module of the recipe's work folder once.
-func guestModule(t testing.TB) (wazero.Runtime, wazero.CompiledModule) {
+func guestModule(t testing.TB, stops bool) (wazero.Runtime, wazero.CompiledModule) {
 	t.Helper()
+	shared := &plain
+	if stops {
+		shared = &stoppable
+	}
 	shared.once.Do(func() {
 		wasm, err := os.ReadFile(modulePath())
 		if err != nil {
@@ -114,7 +126,7 @@ func guestModule(t testing.TB) (wazero.Runtime, wazero.CompiledModule) {
 			return
 		}
 		ctx := context.Background()
-		config := wazero.NewRuntimeConfigCompiler()
+		config := wazero.NewRuntimeConfigCompiler().WithCloseOnContextDone(stops)
 		if dir := os.Getenv("WEXEC_TEST_CACHE"); dir != "" {
 			cache, err := wazero.NewCompilationCacheWithDir(dir)
 			if err != nil {
@@ -310,17 +322,57 @@ func withHost(h *host) context.Context { return context.WithValue(context.Backgr
 
 func instantiate(t testing.TB, h *host, dir string, start ...string) api.Module {
 	t.Helper()
-	r, compiled := guestModule(t)
+	r, compiled := guestModule(t, h.limit > 0)
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions(start...).
 		WithStdin(strings.NewReader(h.stdin)).WithStdout(&h.stdout).WithStderr(&h.stderr).
 		WithFSConfig(wazero.NewFSConfig().WithDirMount(dir, "/")).
 		WithSysWalltime().WithSysNanotime().WithSysNanosleep().WithRandSource(seeded(h.seed))
-	module, err := r.InstantiateModule(withHost(h), compiled, config)
+	ctx := withHost(h)
+	if h.memory > 0 {
+		ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(func(_, most uint64) experimental.LinearMemory {
+			return &bounded{most: min(most, uint64(h.memory)*65536)}
+		}))
+	}
+	module, err := r.InstantiateModule(ctx, compiled, config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { module.Close(withHost(h)) })
 	return module
+}
+
+// bounded is a memory that ends the run where it may not grow, as the engine's
+// does.
+type bounded struct {
+	data []byte
+	most uint64
+}
+
+type refusal struct{}
+
+func (refusal) Error() string { return "memory refused" }
+
+func (b *bounded) Reallocate(size uint64) []byte {
+	if size > b.most {
+		panic(refusal{})
+	}
+	if size > uint64(cap(b.data)) {
+		grown := make([]byte, size, min(size*2, b.most))
+		copy(grown, b.data)
+		b.data = grown
+	}
+	b.data = b.data[:size]
+	return b.data
+}
+
+func (b *bounded) Free() {}
+
+// limited tells whether a run was ended by its memory or its time, which an
+// engine would name as a limit.
+func limited(err error) bool {
+	var exit *sys.ExitError
+	return errors.As(err, new(refusal)) ||
+		errors.As(err, &exit) && exit.ExitCode() == sys.ExitCodeDeadlineExceeded
 }
 
 // newGuest restores an interpreter from the image.
@@ -353,9 +405,21 @@ func newGuest(t testing.TB, h *host) *guest {
 // run runs what h.input says once; a second run is the next of a session.
 func (g *guest) run(t testing.TB) error {
 	t.Helper()
+	g.h.raw = nil
+	return g.again(t)
+}
+
+// again runs with the input document as it is in h.raw.
+func (g *guest) again(t testing.TB) error {
+	t.Helper()
 	h := g.h
-	h.raw, h.finished, h.outcome, h.document = nil, 0, -1, nil
+	h.finished, h.outcome, h.document = 0, -1, nil
 	ctx := withHost(h)
+	if h.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, h.limit)
+		defer cancel()
+	}
 	result, err := g.module.ExportedFunction("guest_run").Call(ctx)
 	if err != nil {
 		if exit, ok := err.(*sys.ExitError); ok && exit.ExitCode() == 0 {

@@ -148,9 +148,8 @@ static JSValue take_answer(JSContext *ctx, int64_t id) {
         break;
     case ANSWER_BYTES: {
         JSValue buffer = JS_NewArrayBufferCopy(ctx, data, size);
-        value = JS_IsException(buffer)
-                    ? buffer
-                    : JS_NewTypedArray(ctx, 1, (JSValueConst *)&buffer, JS_TYPED_ARRAY_UINT8);
+        JSValueConst whole[3] = {buffer, JS_UNDEFINED, JS_UNDEFINED};
+        value = JS_IsException(buffer) ? buffer : JS_NewTypedArray(ctx, 3, whole, JS_TYPED_ARRAY_UINT8);
         JS_FreeValue(ctx, buffer);
         break;
     }
