@@ -121,44 +121,56 @@ type question struct {
 // that answers more of the asked words comes before one that answers one of
 // them often.
 func (x *index) score(asked []question) map[int32]float64 {
-	total := map[int32]float64{}
-	hits := map[int32]float64{}
+	n := len(x.lengths)
+	total, hits := make([]float64, n), make([]float64, n)
+	best, tf := make([]float64, n), make([]float64, n)
+	var matched, found []int32
 	all := 0.0
-	n := float64(len(x.lengths))
 	for _, q := range asked {
-		best := map[int32]float64{}
-		exact := map[int32]bool{}
+		matched = matched[:0]
+		exact := 0
 		for i, t := range q.terms {
-			weighted := map[int32]float64{}
+			found = found[:0]
 			for _, p := range x.postings[t.word] {
 				length := 1.0
 				if mean := x.mean[p.field]; mean > 0 {
 					length = 0.5 + 0.5*float64(x.lengths[p.tool][p.field])/mean
 				}
-				weighted[p.tool] += fieldWeight[p.field] * float64(p.count) / length
-				if i == 0 {
-					exact[p.tool] = true
+				if tf[p.tool] == 0 {
+					found = append(found, p.tool)
 				}
+				tf[p.tool] += fieldWeight[p.field] * float64(p.count) / length
 			}
-			for tool, tf := range weighted {
-				best[tool] = max(best[tool], t.weight*tf/(tf+1.5))
+			if i == 0 {
+				exact = len(found)
+			}
+			for _, tool := range found {
+				if best[tool] == 0 {
+					matched = append(matched, tool)
+				}
+				best[tool] = max(best[tool], t.weight*tf[tool]/(tf[tool]+1.5))
+				tf[tool] = 0
 			}
 		}
-		df := float64(len(best))
-		if e := float64(len(exact)); e > 0 {
-			df = math.Sqrt(df * e) // the asked word itself is rarer than its synonyms
+		df := float64(len(matched))
+		if exact > 0 {
+			df = math.Sqrt(df * float64(exact)) // the asked word itself is rarer than its synonyms
 		}
-		idf := math.Log(1 + (n-df+0.5)/(df+0.5))
+		idf := math.Log(1 + (float64(n)-df+0.5)/(df+0.5))
 		all += q.weight * idf
-		for tool, s := range best {
-			total[tool] += q.weight * idf * s
+		for _, tool := range matched {
+			total[tool] += q.weight * idf * best[tool]
 			hits[tool] += q.weight * idf
+			best[tool] = 0
 		}
 	}
+	scores := map[int32]float64{}
 	for tool, s := range total {
-		total[tool] = s * (0.3 + 0.7*hits[tool]/all)
+		if s > 0 {
+			scores[int32(tool)] = s * (0.3 + 0.7*hits[tool]/all)
+		}
 	}
-	return total
+	return scores
 }
 
 // expand turns a question into the words to look for. A question without a
