@@ -35,7 +35,7 @@ func (s *scanner) address4(a netip.Addr, n *numeral, from, to int) {
 	}
 	context := s.context(n)
 	switch {
-	case b[3] == 0 && s.prefixed(to):
+	case s.network(a, to):
 		s.hit(IP, from, to, 35, "a network, not a machine in it")
 	case context&saysIP != 0:
 		s.hit(IP, from, to, 97, "named an address, and valid")
@@ -48,9 +48,18 @@ func (s *scanner) address4(a netip.Addr, n *numeral, from, to int) {
 	}
 }
 
-// prefixed reports that the length of a prefix follows: 10.0.0.0/8.
-func (s *scanner) prefixed(i int) bool {
-	return i+1 < len(s.t) && s.t[i] == '/' && isDigit(s.t[i+1])
+// network reports that the length of a prefix follows an address that has
+// nothing behind that prefix: 10.0.0.0/8 is a network, 10.0.0.7/8 a machine.
+func (s *scanner) network(a netip.Addr, i int) bool {
+	if i >= len(s.t) || s.t[i] != '/' {
+		return false
+	}
+	bits, n := digitsAt(s.t, i+1)
+	if n == 0 || bits > a.BitLen() {
+		return false
+	}
+	p, err := a.Prefix(bits)
+	return err == nil && p.Addr() == a && bits < a.BitLen()
 }
 
 // looksVersion reports small numbers, as versions have them.
@@ -166,7 +175,7 @@ func (s *scanner) colon(i int) int {
 	}
 	context := s.before(start)
 	switch {
-	case t[end-1] == ':' && s.prefixed(end):
+	case s.network(a, end):
 		s.hit(IP, start, end, 35, "a network, not a machine in it")
 	case a.IsLoopback() || a.IsUnspecified() || a.IsMulticast():
 		s.hit(IP, start, end, 20, "an address of no machine in particular")
