@@ -38,6 +38,9 @@ type CallsOptions struct {
 	// people is waited for from now on, and with false when that ends: the
 	// run's clock stands still in between. Nil does nothing.
 	People func(only bool)
+	// Compile makes JavaScript of a TypeScript file that a program imports. It
+	// is called from goroutines of calls. Nil: there is no such call.
+	Compile func(ctx context.Context, file, code string) (string, error)
 }
 
 // maxFlying bounds the calls of which the guest has not read the answer.
@@ -125,7 +128,7 @@ func (c *Calls) Start(mem Memory, name, nameLen, args, argsLen uint32) (int64, e
 	call := &inFlight{cancel: cancel}
 	c.calls[id] = call
 	c.flying++
-	f := &flight{number: uint64(id), asking: func(on bool) { c.setAsking(call, on) }}
+	f := &flight{number: uint64(id), asking: func(on bool) { c.setAsking(call, on) }, compile: c.opts.Compile}
 	if c.opts.Ordered {
 		f.turn = newTurn(c.tail)
 		c.tail = f.turn
@@ -423,6 +426,8 @@ type flight struct {
 	number uint64
 	turn   *turn
 	asking func(on bool)
+	// compile is CallsOptions.Compile.
+	compile func(ctx context.Context, file, code string) (string, error)
 }
 
 // turn keeps the calls of an ordered run in line: a call is decided after the

@@ -40,6 +40,8 @@ func (r *Run) ownCall(ctx context.Context, name string, args []byte, f *flight) 
 		a, err = r.tellProgress(args)
 	case "wexec:pii":
 		a, err = r.pii(args)
+	case "wexec:compile":
+		a, err = compileOwn(ctx, args, f)
 	default:
 		return r.provided(ctx, name, args, f)
 	}
@@ -53,6 +55,27 @@ func (r *Run) ownCall(ctx context.Context, name string, args []byte, f *flight) 
 		return Answer{}, err
 	}
 	return a, nil
+}
+
+// compileOwn answers with a TypeScript file made JavaScript. The program has
+// read the file already; what the compiler may use is its own.
+func compileOwn(ctx context.Context, args []byte, f *flight) (Answer, error) {
+	if f.compile == nil {
+		return Answer{}, &Failure{Code: fault.ToolUnknown, Tool: "wexec:compile", Message: "there is no call wexec:compile"}
+	}
+	var in struct{ File, Code string }
+	if bad := readOwn(args, &in); bad != nil {
+		return Answer{}, bad
+	}
+	text, err := f.compile(ctx, in.File, in.Code)
+	if err == nil {
+		return Answer{Kind: Text, Data: []byte(text)}, nil
+	}
+	var known *fault.Error
+	if errors.As(err, &known) && known.Code == fault.GuestSyntax {
+		return Answer{}, &Failure{Code: known.Code, Message: known.Message, Hint: known.Hint}
+	}
+	return Answer{}, err
 }
 
 // recordOwn keeps the answer of a look-up where everything of a run is kept: a

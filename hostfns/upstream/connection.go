@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -180,7 +181,7 @@ func (c *connection) transport(ctx context.Context, l *live) (mcp.Transport, err
 		return nil, err
 	}
 	if server.URL != "" {
-		client := &http.Client{Transport: &headers{set: server.Headers, next: http.DefaultTransport}}
+		client := &http.Client{Transport: &headers{set: server.Headers, host: hostOf(server.URL), next: http.DefaultTransport}}
 		if server.Transport == SSE {
 			return &mcp.SSEClientTransport{Endpoint: server.URL, HTTPClient: client}, nil
 		}
@@ -229,15 +230,25 @@ func (c *connection) withSecrets(ctx context.Context) (Server, error) {
 	return s, nil
 }
 
-// headers adds a server's configured headers to each request to it.
+// headers adds a server's configured headers to each request to it, and to no
+// other host that it may redirect to.
 type headers struct {
 	set  map[string]string
+	host string
 	next http.RoundTripper
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 // RoundTrip implements http.RoundTripper.
 func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
-	if len(h.set) > 0 {
+	if len(h.set) > 0 && req.URL.Host == h.host {
 		req = req.Clone(req.Context())
 		for k, v := range h.set {
 			req.Header.Set(k, v)
