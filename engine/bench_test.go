@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"testing"
+
+	"github.com/wexec/wexec/audit"
 )
 
 // one is a run of a one-liner in a fresh sandbox, close included.
@@ -28,4 +30,16 @@ func BenchmarkFresh(b *testing.B) {
 func BenchmarkReady(b *testing.B) {
 	b.Run("javascript", func(b *testing.B) { one(b, newReal(b, Config{}), JavaScript) })
 	b.Run("python", func(b *testing.B) { one(b, newReal(b, Config{}), Python) })
+}
+
+func BenchmarkToolCall(b *testing.B) {
+	e := newReal(b, Config{Table: newTable(b, audit.None(), add())})
+	const n = 190
+	req := Request{Language: JavaScript, Code: "for (let i = 0; i < 190; i++) await tools.math.add({a:1,b:2})"}
+	for b.Loop() {
+		if _, err := e.Run(context.Background(), req); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/n, "µs/call")
 }

@@ -151,7 +151,10 @@ func (c *Cache) catalogue(t *hostfns.Table) string {
 
 // knowCatalogue notes the digest of the tools of a table.
 func (c *Cache) knowCatalogue(t *hostfns.Table) {
-	if d := t.Digest(); c.dir != "" && len(d) == 64 && len(t.Servers()) > 0 && c.catalogue(t) != d {
+	if c.dir == "" || len(t.Servers()) == 0 {
+		return
+	}
+	if d := t.Digest(); len(d) == 64 && c.catalogue(t) != d {
 		_ = writeFile(c.cataloguePath(t), []byte(d))
 	}
 }

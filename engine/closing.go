@@ -39,6 +39,9 @@ func (j *job) close(ctx context.Context) {
 	if j.land != nil {
 		j.land()
 	}
+	if j.table == j.e.table {
+		j.e.cache.knowCatalogue(j.table)
+	}
 	j.leaveSession()
 }
 

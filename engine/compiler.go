@@ -206,6 +206,26 @@ func (j *job) program(r *run) (guests.Program, error) {
 	return p, err
 }
 
+// module compiles a file that the program imports. It is called beside the
+// program, which waits for it and has given its core away.
+func (j *job) module(ctx context.Context, r *run, file, code string) (string, error) {
+	if err := r.cores.comeBack(ctx); err != nil {
+		return "", err
+	}
+	defer r.cores.leave()
+	p, err := guests.Prepare(ctx, guests.Source{Language: TypeScript, Code: code, File: file}, compilerOf{j.e.outputs, j, r})
+	if err != nil {
+		return "", err
+	}
+	j.modulesMu.Lock()
+	defer j.modulesMu.Unlock()
+	if j.modules == nil {
+		j.modules = map[string]guests.Program{}
+	}
+	j.modules[p.File] = p
+	return p.Code, nil
+}
+
 // place puts an error where the author wrote the code: what the guest ran may
 // be what a compiler made of it.
 func (g *guestError) place(p guests.Program) {
@@ -221,5 +241,4 @@ func (g *guestError) place(p guests.Program) {
 		return
 	}
 	g.Line, g.Column, g.Text = at.Line, at.Column, at.Text
-	g.Stack = p.Stack(g.Stack)
 }

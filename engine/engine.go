@@ -11,6 +11,7 @@ import (
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/snapshot"
 )
 
 // Config says how an [Engine] works. The zero value is usable: it keeps no
@@ -91,6 +92,14 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 		return nil, err
 	}
 	c = c.orDefaults()
+	// Every instance takes address space and mappings; a machine that has too
+	// little of them is told so now, and not by a run in the middle.
+	room, bound := snapshot.Room(readyMemory)
+	if room < c.Running {
+		return nil, fault.New(fault.UsageConfig, "this machine has room for %d instances and %d are to run at once: %s", room, c.Running, bound).
+			WithOp("make an engine").WithHint("raise that bound, or set Running to less")
+	}
+	c.Ready = min(c.Ready, room/4)
 	e := &Engine{config: c, log: c.Logger, table: c.Table}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)

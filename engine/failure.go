@@ -71,6 +71,11 @@ func (j *job) failure() *Error {
 	}
 	g := j.guestErr
 	g.place(j.source)
+	g.Stack = j.source.Stack(g.Stack)
+	for _, p := range j.modules {
+		g.place(p)
+		g.Stack = p.Stack(g.Stack)
+	}
 	shown := func(s string) string { return j.tools.Egress("error", s) }
 	e := &Error{
 		Code: g.Code, Class: g.Code.Class(), Message: shown(g.Message), Hint: shown(g.Hint), Name: shown(g.Name),

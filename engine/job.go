@@ -35,7 +35,10 @@ type job struct {
 	inTools  int64        // estimated tokens of tool answers
 	session  *session
 	source   guests.Program // as the guest takes it
-	seen     seen           // what it looked at of its folder
+
+	modulesMu sync.Mutex
+	modules   map[string]guests.Program // files that it imported and that were compiled
+	seen      seen                      // what it looked at of its folder
 
 	cacheKey resultKey
 	land     func() // lets the twins of this run go on

@@ -1,7 +1,11 @@
 package engine
 
 import (
+	"errors"
+	"strings"
+
 	"context"
+	"github.com/wexec/wexec/fault"
 	"os"
 	"path/filepath"
 	"testing"
@@ -40,4 +44,78 @@ func TestOneAndOneIsTwoInEveryLanguage(t *testing.T) {
 		res, err := e.Run(context.Background(), Request{Language: language, Code: "1+1"})
 		wantValue(t, res, err, "2")
 	}
+}
+
+func TestErrorsPointIntoTheProgramOfEveryLanguage(t *testing.T) {
+	e := newReal(t, Config{})
+	for language, code := range map[string]string{
+		JavaScript: "const a = 1;\n\nnull.name",
+		TypeScript: "interface A { b: number }\n\nconst a: A = null as any; a.b",
+		Python:     "a = 1\n\nNone.name",
+	} {
+		_, err := e.Run(context.Background(), Request{Language: language, Code: code})
+		var x *Error
+		if !errors.As(err, &x) || x.Code != fault.GuestException || x.Line != 3 || x.Column == 0 || !strings.Contains(x.Excerpt, "^") {
+			t.Errorf("%s: %+v", language, x)
+		}
+		_, err = e.Run(context.Background(), Request{Language: language, Code: "let x = = 1 ]\n"})
+		if !errors.As(err, &x) || x.Code != fault.GuestSyntax || x.Line != 1 {
+			t.Errorf("%s: %+v", language, x)
+		}
+	}
+}
+
+func TestTheInterpreterGivesTheSameAnswerForTheSameFuel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the interpreter is slow")
+	}
+	native, slow := newReal(t, Config{}), newReal(t, Config{Interpreter: true})
+	off := false
+	for language, code := range map[string]string{
+		JavaScript: "let s = 0; for (let i = 0; i < 3000; i++) s += Math.random(); [s, Date.now(), [3,1,2].sort(), JSON.stringify({a: s})]",
+		Python:     "import random, time\n[random.random() for i in range(50)] + [time.time(), sorted({3, 1, 2}), hash('x')]",
+	} {
+		req := Request{Language: language, Code: code, Deterministic: true, Seed: 3, Cache: &off}
+		a, err := native.Run(context.Background(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := slow.Run(context.Background(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := native.Run(context.Background(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(a.Value) != string(b.Value) || a.Usage.Fuel != b.Usage.Fuel || string(a.Value) != string(c.Value) || a.Usage.Fuel != c.Usage.Fuel {
+			t.Errorf("%s: %s for %d, interpreted %s for %d, again %s for %d", language,
+				a.Value, a.Usage.Fuel, b.Value, b.Usage.Fuel, c.Value, c.Usage.Fuel)
+		}
+	}
+}
+
+func TestExtismsOwnOutputIsRefused(t *testing.T) {
+	e := newTiny(t, Config{})
+	t.Setenv(wasiOutput, "1")
+	_, err := tiny(t, e, "v 1")
+	wantCode(t, err, fault.UsageConfig)
+}
+
+func TestHostileTypeScriptEndsInTheSandbox(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a while")
+	}
+	e := newReal(t, Config{})
+	for name, code := range map[string]string{
+		"parentheses": strings.Repeat("(", 200_000),
+		"negations":   strings.Repeat("!", 200_000),
+	} {
+		res, err := e.Run(context.Background(), Request{Language: TypeScript, Code: code})
+		if class := fault.CodeOf(err).Class(); class != fault.ClassGuest && class != fault.ClassLimit {
+			t.Errorf("%s: %v (%s) %s", name, err, fault.CodeOf(err), res.Value)
+		}
+	}
+	res, err := e.Run(context.Background(), Request{Language: TypeScript, Code: "const a: number = 2; a"})
+	wantValue(t, res, err, "2")
 }

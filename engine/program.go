@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"slices"
 	"time"
@@ -155,6 +156,7 @@ func (j *job) bind(r *run, g *guest, i *instance) error {
 				r.time.resume()
 			}
 		},
+		Compile: func(ctx context.Context, file, code string) (string, error) { return j.module(ctx, r, file, code) },
 	})
 	r.memory = i.main.Memory()
 	i.fuel.Set(0)
