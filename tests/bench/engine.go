@@ -77,7 +77,7 @@ func fresh(b *bench) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, figure{Name: "fresh " + language + " sandbox, 1+1", Unit: "µs", Budget: budget, Measured: micros(d)})
+		all = append(all, d.of("fresh "+language+" sandbox, 1+1", "µs", time.Microsecond, 1, budget))
 	}
 	return all, nil
 }
@@ -98,7 +98,7 @@ func ready(b *bench) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, figure{Name: "the same from a warm pool, " + language, Unit: "µs", Budget: budget, Measured: micros(d)})
+		all = append(all, d.of("the same from a warm pool, "+language, "µs", time.Microsecond, 1, budget))
 	}
 	return all, nil
 }
@@ -133,7 +133,7 @@ var calls = map[string]string{
 
 // both runs a program of each language with a tool that gives doc, and takes
 // the median.
-func (b *bench) both(doc any, n int, programs map[string]string) (map[string]time.Duration, error) {
+func (b *bench) both(doc any, n int, programs map[string]string) (map[string]took, error) {
 	t, closeAll, err := b.table(answers(doc))
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (b *bench) both(doc any, n int, programs map[string]string) (map[string]tim
 		return nil, err
 	}
 	defer e.Close()
-	out := map[string]time.Duration{}
+	out := map[string]took{}
 	for language, code := range programs {
 		if language == engine.Python {
 			code = "from tools import bench\n" + code
@@ -176,7 +176,7 @@ func toolCall(b *bench) ([]figure, error) {
 	}
 	var all []figure
 	for language := range many {
-		all = append(all, figure{Name: "tool call round trip, " + language, Unit: "µs", Budget: 25, Measured: micros(many[language]-none[language]) / n})
+		all = append(all, many[language].less(none[language]).of("tool call round trip, "+language, "µs", time.Microsecond, n, 25))
 	}
 	return all, nil
 }
@@ -191,8 +191,8 @@ func largeAnswer(b *bench) ([]figure, error) {
 		return nil, err
 	}
 	return []figure{
-		{Name: "1 MiB answer into an object, javascript", Unit: "ms", Budget: 6, Measured: millis(with[engine.JavaScript])},
-		{Name: "1 MiB answer into an object, python", Unit: "ms", Budget: 9, Measured: millis(with[engine.Python])},
+		with[engine.JavaScript].of("1 MiB answer into an object, javascript", "ms", time.Millisecond, 1, 6),
+		with[engine.Python].of("1 MiB answer into an object, python", "ms", time.Millisecond, 1, 9),
 	}, nil
 }
 
@@ -213,8 +213,8 @@ func stringify(b *bench) ([]figure, error) {
 		return nil, err
 	}
 	return []figure{
-		{Name: "JSON.stringify of 2 MB", Unit: "ms", Budget: 8, Measured: millis(with[engine.JavaScript] - without[engine.JavaScript])},
-		{Name: "json.dumps of 2 MB", Unit: "ms", Budget: 12, Measured: millis(with[engine.Python] - without[engine.Python])},
+		with[engine.JavaScript].less(without[engine.JavaScript]).of("JSON.stringify of 2 MB", "ms", time.Millisecond, 1, 8),
+		with[engine.Python].less(without[engine.Python]).of("json.dumps of 2 MB", "ms", time.Millisecond, 1, 12),
 	}, nil
 }
 
@@ -264,8 +264,8 @@ sorted(by.items(), key=lambda p: -p[1])[:10]`,
 		return nil, err
 	}
 	return []figure{
-		{Name: "commits job, 2 MB, javascript", Unit: "ms", Budget: 11, Measured: millis(got[engine.JavaScript])},
-		{Name: "commits job, 2 MB, python", Unit: "ms", Budget: 15, Measured: millis(got[engine.Python])},
+		got[engine.JavaScript].of("commits job, 2 MB, javascript", "ms", time.Millisecond, 1, 11),
+		got[engine.Python].of("commits job, 2 MB, python", "ms", time.Millisecond, 1, 15),
 	}, nil
 }
 
@@ -359,7 +359,7 @@ func collector(b *bench) ([]figure, error) {
 		worst = max(worst, time.Since(started)-limit)
 	}
 	return []figure{
-		{Name: "runtime.GC beside a busy guest", Unit: "ms", Budget: 15, Measured: millis(gc)},
+		{Name: "runtime.GC beside a busy guest", Unit: "ms", Budget: 15, Measured: millis(gc.wall)},
 		{Name: "worst overshoot of a deadline", Unit: "ms", Budget: 15, Measured: millis(worst)},
 	}, nil
 }
@@ -409,5 +409,5 @@ func resultHit(b *bench) ([]figure, error) {
 	if hits < b.runs-1 {
 		return nil, fmt.Errorf("%d of %d runs were hits", hits, b.runs)
 	}
-	return []figure{{Name: "result-cache hit", Unit: "ms", Budget: 1, Measured: millis(d)}}, nil
+	return []figure{d.of("result-cache hit", "ms", time.Millisecond, 1, 1)}, nil
 }

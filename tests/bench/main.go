@@ -5,7 +5,8 @@
 //	go run ./tests/bench [-json FILE] [-only WORD] [-runs N] [-wexec FILE]
 //
 // Times are medians on the machine it runs on; whatever else runs there counts
-// too.
+// too. The column cpu is the processor time of the same work, all goroutines
+// and processes of it, which others on the machine change less.
 package main
 
 import (
@@ -27,7 +28,8 @@ type figure struct {
 	Unit     string  `json:"unit"`
 	Budget   float64 `json:"budget"`
 	Measured float64 `json:"measured"`
-	Ratio    float64 `json:"ratio"` // measured over budget: above 1 it does not hold
+	Ratio    float64 `json:"ratio"`         // measured over budget: above 1 it does not hold
+	CPU      float64 `json:"cpu,omitempty"` // processor time of the same, where it says more on a busy machine
 	Note     string  `json:"note,omitempty"`
 }
 
@@ -97,13 +99,17 @@ func command() error {
 
 func show(all []figure) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "what\tbudget\tmeasured\tratio\t")
+	fmt.Fprintln(w, "what\tbudget\tmeasured\tcpu\tratio\t")
 	for _, f := range all {
 		mark := ""
 		if f.Ratio > 1 {
 			mark = "over"
 		}
-		fmt.Fprintf(w, "%s\t%s %s\t%s %s\t%.2f\t%s\n", f.Name, number(f.Budget), f.Unit, number(f.Measured), f.Unit, f.Ratio, mark)
+		cpu := ""
+		if f.CPU > 0 {
+			cpu = number(f.CPU)
+		}
+		fmt.Fprintf(w, "%s\t%s %s\t%s %s\t%s\t%.2f\t%s\n", f.Name, number(f.Budget), f.Unit, number(f.Measured), f.Unit, cpu, f.Ratio, mark)
 	}
 	w.Flush()
 }
@@ -115,19 +121,32 @@ func number(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// median is the middle of what f takes, over n repeats.
-func median(n int, f func() error) (time.Duration, error) {
+// took is how long something took: on the wall, and of the processors.
+type took struct{ wall, cpu time.Duration }
+
+func (t took) less(o took) took { return took{t.wall - o.wall, t.cpu - o.cpu} }
+
+// of is the figure of what took so long, in the unit of per, each of n parts.
+func (t took) of(name, unit string, per time.Duration, n, budget float64) figure {
+	return figure{Name: name, Unit: unit, Budget: budget,
+		Measured: float64(t.wall) / float64(per) / n, CPU: float64(t.cpu) / float64(per) / n}
+}
+
+// median is the middle of what f takes over n repeats, and the mean of its
+// processor time.
+func median(n int, f func() error) (took, error) {
 	times := make([]time.Duration, 0, n)
+	before := processorTime()
 	for range n {
 		begun := time.Now()
 		if err := f(); err != nil {
-			return 0, err
+			return took{}, err
 		}
 		times = append(times, time.Since(begun))
 	}
+	cpu := (processorTime() - before) / time.Duration(n)
 	slices.Sort(times)
-	return times[n/2], nil
+	return took{times[n/2], cpu}, nil
 }
 
-func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

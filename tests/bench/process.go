@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // build makes the command where none was given.
@@ -66,7 +67,7 @@ func commands(b *bench) ([]figure, error) {
 		if err != nil {
 			return all, err
 		}
-		all = append(all, figure{Name: c.name, Unit: "ms", Budget: c.budget, Measured: millis(d)})
+		all = append(all, d.of(c.name, "ms", time.Millisecond, 1, c.budget))
 	}
 	n := 0
 	d, err := median(11, func() error {
@@ -80,7 +81,7 @@ func commands(b *bench) ([]figure, error) {
 	if err != nil {
 		return all, err
 	}
-	return append(all, figure{Name: "wexec run, typescript", Unit: "ms", Budget: 100, Measured: millis(d)}), nil
+	return append(all, d.of("wexec run, typescript", "ms", time.Millisecond, 1, 100)), nil
 }
 
 var initClock = regexp.MustCompile(`(?m)^init .*, ([0-9.]+) ms clock`)
