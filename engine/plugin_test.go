@@ -52,9 +52,7 @@ func TestAForeignPluginIsCapped(t *testing.T) {
 	}
 	_, err := plugin(t, e, "upper", strings.Repeat("x", 101), limited(Limits{Output: 100}))
 	wantCode(t, err, fault.LimitOutput)
-	if n := e.ledger.bytes.Load(); n != 0 {
-		t.Errorf("%d bytes are still counted", n)
-	}
+	wantLedger(t, e, 0)
 }
 
 func TestAForeignPluginIsCheckedBeforeItRuns(t *testing.T) {
