@@ -69,6 +69,7 @@ func (g *gate) File(ctx context.Context, req FileRequest) error {
 	if err := r.Err(); err != nil {
 		return err
 	}
+	r.cacheable(0) // what stands in a file now may not stand there later
 	if rec := r.table.recording; rec != nil {
 		if !req.Write && (req.Look || slices.Contains(readBefore(rec), clean(req.Path, 4096))) {
 			return nil

@@ -130,8 +130,10 @@ func (r *Run) provided(ctx context.Context, name string, args []byte, f *flight)
 			r.cacheable(0)
 			return null(), nil
 		}
-		a, err := q.make(ctx)
+		// The gate's decisions count nothing, so the next call need not wait for
+		// them.
 		f.turn.hasDecided()
+		a, err := q.make(ctx)
 		f.turn.toDeliver(ctx)
 		if err != nil {
 			return Answer{}, err
@@ -195,13 +197,18 @@ func (r *Run) visible(ctx context.Context) *catalogue.Catalogue {
 	for _, err := range errs {
 		r.warn(clean(err.Error(), 500))
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.viewOf != whole {
-		r.viewOf = whole
-		r.view = whole.Keep(func(t catalogue.Tool) bool { return r.table.outlook(t) != policy.Deny })
+	return r.table.visible(whole)
+}
+
+// visible keeps the view of a catalogue, which is the same for every run.
+func (t *Table) visible(whole *catalogue.Catalogue) *catalogue.Catalogue {
+	t.viewing.Lock()
+	defer t.viewing.Unlock()
+	if t.viewOf != whole {
+		t.view = whole.Keep(func(tool catalogue.Tool) bool { return t.outlook(tool) != policy.Deny })
+		t.viewOf = whole
 	}
-	return r.view
+	return t.view
 }
 
 func (r *Run) names(ctx context.Context, args []byte) (Answer, error) {

@@ -14,7 +14,6 @@ import (
 	"github.com/tetratelabs/wazero/experimental/sys"
 
 	"github.com/wexec/wexec/audit"
-	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/privacy"
@@ -110,8 +109,6 @@ type Run struct {
 	files    io.Closer
 	fs       sys.FS
 	asked    map[string]Question
-	view     *catalogue.Catalogue
-	viewOf   *catalogue.Catalogue
 	closed   bool
 }
 

@@ -30,6 +30,12 @@ type Table struct {
 	stops   []func()
 	rates   rates
 
+	viewing  sync.Mutex
+	view     *catalogue.Catalogue // viewOf without what the policy denies outright
+	viewOf   *catalogue.Catalogue
+	digest   string // of digestOf
+	digestOf *catalogue.Catalogue
+
 	recording *audit.Recording // what a replay answers from; nil: the providers
 
 	detecting  sync.Once // the detector is made by the first run that needs it
@@ -218,9 +224,14 @@ func (t *Table) Digest() string {
 		if len(t.names) > 0 {
 			return ""
 		}
-		whole = catalogue.New(nil)
+		whole = t.spelled // of no servers: the empty one
 	}
-	return whole.Digest()
+	t.viewing.Lock()
+	defer t.viewing.Unlock()
+	if t.digestOf != whole {
+		t.digest, t.digestOf = whole.Digest(), whole
+	}
+	return t.digest
 }
 
 // Close ends every provider.
