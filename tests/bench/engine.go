@@ -122,7 +122,7 @@ func (b *bench) table(providers ...hostfns.Provider) (*hostfns.Table, func(), er
 
 // answers is a provider with one tool, bench.get, that gives a document.
 func answers(doc any) hostfns.Provider {
-	return hostfns.Func("bench.get", func(context.Context, struct{}) (any, error) { return doc, nil })
+	return hostfns.Func("bench.get", func(context.Context, struct{}) (any, error) { return doc, nil }, hostfns.ReadOnly())
 }
 
 // call is how each language calls bench.get.
