@@ -214,11 +214,12 @@ func (j *job) module(ctx context.Context, r *run, file, code string) (string, er
 	}
 	defer r.cores.leave()
 	p, err := guests.Prepare(ctx, guests.Source{Language: TypeScript, Code: code, File: file}, compilerOf{j.e.outputs, j, r})
-	if err != nil {
-		return "", err
-	}
 	j.modulesMu.Lock()
 	defer j.modulesMu.Unlock()
+	if err != nil {
+		errors.As(err, &j.refused)
+		return "", err
+	}
 	if j.modules == nil {
 		j.modules = map[string]guests.Program{}
 	}

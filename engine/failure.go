@@ -70,6 +70,10 @@ func (j *job) failure() *Error {
 		return &Error{Code: fault.CodeOf(f), Class: fault.CodeOf(f).Class(), Message: f.Error(), Hint: fault.HintOf(f), cause: f}
 	}
 	g := j.guestErr
+	if s := j.refused; s != nil && g.Line == 0 && g.Message == s.Error() {
+		g.Name, g.Message, g.Hint, g.placed = "SyntaxError", s.Message, s.Hint, true
+		g.File, g.Line, g.Column, g.Text = s.File, s.Line, s.Column, s.Text
+	}
 	g.place(j.source)
 	g.Stack = j.source.Stack(g.Stack)
 	for _, p := range j.modules {

@@ -38,6 +38,7 @@ type job struct {
 
 	modulesMu sync.Mutex
 	modules   map[string]guests.Program // files that it imported and that were compiled
+	refused   *guests.SyntaxError       // what the compiler said of the last that was not
 	seen      seen                      // what it looked at of its folder
 
 	cacheKey resultKey

@@ -209,24 +209,25 @@ func (p Program) Stack(stack string) string {
 	if p.Map == nil || len(stack) > maxStack {
 		return stack
 	}
-	place := regexp.MustCompile(regexp.QuoteMeta(p.File) + `:(\d{1,9})(?::(\d{1,9}))?`)
+	// The file's whole name: another may end in it.
+	place := regexp.MustCompile(`(^|[^\w/.\\-])` + regexp.QuoteMeta(p.File) + `:(\d{1,9})(?::(\d{1,9}))?`)
 	lines := strings.Split(stack, "\n")
 	kept := lines[:0]
 	for _, l := range lines {
 		lost := false
 		l = place.ReplaceAllStringFunc(l, func(s string) string {
 			m := place.FindStringSubmatch(s)
-			line, _ := strconv.Atoi(m[1])
-			column, _ := strconv.Atoi(m[2])
+			line, _ := strconv.Atoi(m[2])
+			column, _ := strconv.Atoi(m[3])
 			pos, ok := p.Origin(line, column)
 			switch {
 			case !ok:
 				lost = true
 				return s
 			case pos.Column > 0:
-				return fmt.Sprintf("%s:%d:%d", p.File, pos.Line, pos.Column)
+				return fmt.Sprintf("%s%s:%d:%d", m[1], p.File, pos.Line, pos.Column)
 			}
-			return fmt.Sprintf("%s:%d", p.File, pos.Line)
+			return fmt.Sprintf("%s%s:%d", m[1], p.File, pos.Line)
 		})
 		if !lost {
 			kept = append(kept, l)

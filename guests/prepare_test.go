@@ -61,7 +61,7 @@ func TestPlacesAreCountedInCharacters(t *testing.T) {
 	if pos, ok := p.Origin(1, 14); !ok || pos.Column != 22 {
 		t.Errorf("%+v, %v", pos, ok)
 	}
-	if got, want := p.Stack("at f (main.ts:1:14)\nat g (other.ts:1:13)\nat h (main.ts:7:1)"), "at f (main.ts:1:22)\nat g (other.ts:1:13)"; got != want {
+	if got, want := p.Stack("at f (main.ts:1:14)\nat g (other.ts:1:13)\nat h (main.ts:7:1)\nat i (/app/main.ts:1:14)"), "at f (main.ts:1:22)\nat g (other.ts:1:13)\nat i (/app/main.ts:1:14)"; got != want {
 		t.Errorf("%q and not %q", got, want)
 	}
 }

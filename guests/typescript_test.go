@@ -8,9 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/files"
 )
 
 // newEngine is an engine with a cache folder that outlives the test: compiling
@@ -91,6 +94,51 @@ func TestTypeScriptErrorsAreWhereTheAuthorWroteThem(t *testing.T) {
 		all := x.Message + "\n" + x.Hint + "\n" + x.Excerpt
 		if string(x.Code) != c.fault || x.Line != c.line || c.column > 0 && x.Column != c.column || !strings.Contains(all, c.in) || x.File != "main.ts" {
 			t.Errorf("%q: %s %s:%d:%d %s", c.code, x.Code, x.File, x.Line, x.Column, all)
+		}
+	}
+}
+
+func TestTypeScriptFilesBesideTheProgramAreImported(t *testing.T) {
+	e := newEngine(t)
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"lib/rows.ts": "import { Kind } from './kind'\nexport interface Row { id: number }\nexport const rows: Row[] = [{ id: Kind.Large }]\n",
+		"lib/kind.ts": "export enum Kind { Small = 1, Large }\n",
+		"fails.ts":    "type T = string\n\nexport function fail(x: T): never {\n  throw new RangeError(x)\n}\n",
+		"broken.ts":   "export const x: number = ;\n",
+	} {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	table, err := hostfns.NewTable(nil, audit.None(), files.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		language, code, want, fault string
+		file                        string
+		line                        int
+	}{
+		{"typescript", "import { rows, type Row } from './lib/rows'\nconst r: Row = rows[0]\nreturn r.id", "2", "", "", 0},
+		{"javascript", "import { rows } from './lib/rows.ts'\nreturn rows", `[{"id":2}]`, "", "", 0},
+		{"typescript", "import { fail } from './fails'\nfail('no')", "", "guest.exception", "fails.ts", 4},
+		{"typescript", "import { x } from './broken'\nreturn x", "", "guest.syntax", "broken.ts", 1},
+	} {
+		res, err := e.Run(context.Background(), engine.Request{Language: c.language, Code: c.code, Table: table, Root: root, File: "main." + c.language[:1] + "s"})
+		if c.fault == "" {
+			got, _ := json.Marshal(res.Value)
+			if err != nil || string(got) != c.want {
+				t.Errorf("%q gives %s and not %s, %v", c.code, got, c.want, err)
+			}
+			continue
+		}
+		if x := res.Error; x == nil || string(x.Code) != c.fault || !strings.HasSuffix(x.File, c.file) || x.Line != c.line {
+			t.Errorf("%q: %+v", c.code, *x)
 		}
 	}
 }
