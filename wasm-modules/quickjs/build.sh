@@ -9,20 +9,20 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 work=${WORK:-$root/work}/quickjs
+export LC_ALL=C TZ=UTC
 
-suite=trixie
-quickjs=2025.04.26-1
-wasi_libc=0.0~git20241209.574b88d-2
-compiler=1:19.1.7
-digests="
-ec81da5b3249ed648dbc7df4a1654988910e66a118d9b71cb63534216efcfbbe  quickjs_2025.04.26.orig.tar.xz
-b7716260051d289248b7667f81fa2792c125d888ff51da3fa09c6272cc0bd11d  wasi-libc_0.0~git20241209.574b88d-2_all.deb
-"
+# what is built, from what and with which flags stands in manifest.json
+show() { (cd "$root" && CGO_ENABLED=0 go run ./wasm-modules/bake -guest quickjs -show "$1"); }
+suite=$(show settings.suite)
+quickjs=$(show settings.quickjs)
+wasi_libc=$(show settings.wasi-libc)
+compiler=$(show settings.compiler)
+digests=$(show sources)
 
 gone() {
   echo "quickjs: $1 is not in the archive any more." >&2
   echo "quickjs: see what $suite has now (apt-cache showsrc quickjs, apt-cache policy wasi-libc), then change" >&2
-  echo "quickjs: the version and its digest at the top of $0 and in wasm-modules/manifest.json." >&2
+  echo "quickjs: the sources with their digests and the settings of quickjs in wasm-modules/manifest.json." >&2
   exit 1
 }
 
@@ -58,15 +58,15 @@ APT::Sandbox::User "root";
 EOF
 
 fetched() {
-  echo "$digests" | sed '/^$/d' | (cd "$work/download" && sha256sum --check --status - 2>/dev/null)
+  echo "$digests" | (cd "$work/download" && sha256sum --check --status - 2>/dev/null)
 }
 if ! fetched; then
   (
     export APT_CONFIG="$work/apt/apt.conf"
     cd "$work/download"
     apt-get update -qq
-    apt-get source -qq --download-only "quickjs=$quickjs" || gone "the source package quickjs $quickjs"
-    apt-get download -qq "wasi-libc=$wasi_libc" || gone "the package wasi-libc $wasi_libc"
+    apt-get source -qq --download-only "$quickjs" || gone "the source package $quickjs"
+    apt-get download -qq "$wasi_libc" || gone "the package $wasi_libc"
   )
   if ! fetched; then
     echo "quickjs: what the archive gave has not the digests this recipe was written for:" >&2
@@ -90,6 +90,16 @@ case $have in
 "$compiler"*) ;;
 *) echo "quickjs: built with clang-19 $have, the committed module with $compiler: the bytes will differ" >&2 ;;
 esac
-"$here/cc.sh" "$work/source" "$work/sysroot/usr" "$work/quickjs.wasm.new"
+
+# Paths are mapped away, so that two builds in two places are equal. The flags
+# are lists of words.
+# shellcheck disable=SC2046
+clang-19 --target=wasm32-wasi --sysroot="$work/sysroot/usr" \
+  $(show flags.features) $(show flags.compile) "-DQUICKJS_VERSION=\"$(cat "$work/source/VERSION")\"" \
+  -ffile-prefix-map="$work/source"=quickjs -ffile-prefix-map="$here"=wexec \
+  -I"$here/shim/stub" -I"$work/source" -I"$here/shim" \
+  "$here/shim/guest.c" "$work/source/dtoa.c" "$work/source/libregexp.c" \
+  "$work/source/libunicode.c" "$work/source/cutils.c" \
+  $(show flags.link) -o "$work/quickjs.wasm.new"
 mv "$work/quickjs.wasm.new" "$work/quickjs.wasm"
 sha256sum "$work/quickjs.wasm"
