@@ -386,7 +386,7 @@ func (k *walk) numeric() error {
 	}
 	k.i = i
 	f := k.key
-	if f == nil || f.never || !f.always && (f.says.kind == "" || i-from < 5) {
+	if k.w.again || f == nil || f.never || !f.always && (f.says.kind == "" || i-from < 5) {
 		return nil
 	}
 	raw := doc[from:i]

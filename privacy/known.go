@@ -63,6 +63,9 @@ func (v *Vault) remember(kind Kind, value string) {
 func (v *Vault) findKnown(s *scanner) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
+	if len(v.firsts) == 0 {
+		return
+	}
 	t := s.t
 	for i := 0; i < len(t); {
 		if !isWord(t[i]) {

@@ -1,5 +1,7 @@
 package privacy
 
+import "bytes"
+
 // literal looks at a text that is written like a token, [EMAIL_1]. It is noted
 // as a span without a kind: in what a tool answers it is escaped, and
 // everywhere nothing is found inside of it.
@@ -10,6 +12,17 @@ func (s *scanner) literal(i int) int {
 	}
 	s.hits = append(s.hits, span{start: i, end: i + n, sure: 100})
 	return i + n
+}
+
+// literals notes the literals of a text and nothing else.
+func (s *scanner) literals() {
+	for i := 0; i < len(s.t); {
+		n := bytes.IndexByte(s.t[i:], '[')
+		if n < 0 {
+			return
+		}
+		i = s.literal(i + n)
+	}
 }
 
 // mark is a token as it is written.

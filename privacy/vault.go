@@ -111,6 +111,12 @@ func (v *Vault) JSON(doc []byte, mode Mode) ([]byte, Counts, error) {
 	if state.idle(v.d) && !mayHoldMark(doc, v.d) {
 		return doc, Counts{}, nil
 	}
+	return v.document(doc, w, state)
+}
+
+// document looks at a JSON document, and where that made values known that may
+// stand in front of the place where they were found, once more for those.
+func (v *Vault) document(doc []byte, w *work, state *state) ([]byte, Counts, error) {
 	spans, err := w.json(doc, nil, 0)
 	if err != nil {
 		return nil, Counts{}, err
@@ -118,7 +124,22 @@ func (v *Vault) JSON(doc []byte, mode Mode) ([]byte, Counts, error) {
 	if state.err != nil {
 		return nil, state.counts, state.err
 	}
-	return edited(doc, spans), state.counts, nil
+	out := edited(doc, spans)
+	if v.learned(state) {
+		w.again, w.escape = true, false
+		if spans, err = w.json(out, nil, 0); err != nil {
+			return nil, state.counts, err
+		}
+		out = edited(out, spans)
+	}
+	return out, state.counts, nil
+}
+
+// learned reports that values became known since a look began.
+func (v *Vault) learned(s *state) bool {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return len(v.phrases) > s.known
 }
 
 // Text is JSON for a text that a tool answered. A text that is a JSON document
@@ -148,14 +169,7 @@ func (v *Vault) EgressJSON(doc []byte, mode Mode) ([]byte, Counts, error) {
 	if state.idle(v.d) {
 		return doc, Counts{}, nil
 	}
-	spans, err := w.json(doc, nil, 0)
-	if err != nil {
-		return nil, Counts{}, err
-	}
-	if state.err != nil {
-		return nil, state.counts, state.err
-	}
-	return edited(doc, spans), state.counts, nil
+	return v.document(doc, w, state)
 }
 
 func (v *Vault) text(s string, w *work, state *state) (string, Counts, error) {
@@ -167,7 +181,12 @@ func (v *Vault) text(s string, w *work, state *state) (string, Counts, error) {
 	if !slices.ContainsFunc(spans, func(x span) bool { return x.changed }) {
 		return s, state.counts, nil
 	}
-	return string(edited(src, spans)), state.counts, nil
+	out := edited(src, spans)
+	if v.learned(state) {
+		w.again, w.escape = true, false
+		out = edited(out, w.document(out))
+	}
+	return string(out), state.counts, nil
 }
 
 // state is what one look gathers.
@@ -175,6 +194,7 @@ type state struct {
 	mode   Mode
 	counts Counts
 	err    error
+	known  int // values that were known when it began
 }
 
 // idle reports that nothing is looked for anywhere.
@@ -225,9 +245,7 @@ func (v *Vault) look(mode Mode, inbound bool) (*work, *state) {
 		}
 	}
 	v.mu.RLock()
-	if len(v.firsts) > 0 && mode != Off {
-		w.known = v.findKnown
-	}
+	w.known, st.known = v.findKnown, len(v.phrases)
 	v.mu.RUnlock()
 	return w, st
 }

@@ -13,6 +13,7 @@ type work struct {
 	escape  bool
 	put     func(s *span, f *field, number bool)
 	known   func(*scanner) // looks for values that are known already
+	again   bool           // looks for them alone, once all of a text are known
 	fields  map[fieldKey]*field
 
 	scanners [maxNested + 1]scanner // one for each encoding within another
@@ -60,7 +61,10 @@ func (w *work) text(src []byte, f *field, nested int) []span {
 	s := &w.scanners[min(nested, maxNested)]
 	s.t, s.d, s.f, s.explain, s.nested, s.work = t, w.d, f, w.explain, nested, w
 	s.hits, s.cells, s.judged, s.coded, s.paired, s.secretEnd, s.secretTries = s.hits[:0], s.cells[:0], s.judged[:0], 0, 0, 0, 0
-	if !s.whole() {
+	if w.again {
+		s.literals()
+		w.known(s)
+	} else if !s.whole() {
 		s.hits = s.hits[:0]
 		s.run()
 		s.tables()
