@@ -78,7 +78,7 @@ func Prompt(family string, servers []string, budget int) (string, bool) {
 Use it when an answer is large, when calls depend on each other, or when there are many. Do not use it for a single call whose short answer you want to read, or for thinking.
 Find tools first (search_tools), read the declarations of those you need (describe_tools), then write the program. When a call fails, read code and hint, mend the program, run it again.
 `
-	for i, e := range Examples() {
+	for _, e := range Examples() {
 		more := "\n" + e.Language + ":\n" + e.Code + "\n"
 		if Estimate(text+more) > budget {
 			break
