@@ -8,11 +8,10 @@ import sys
 
 import _wexec
 
-WRITES = set("wax+")
 GRANTED = ("/tmp", "/mcp-servers", "/app", "/lib")
 
 
-def beyond(path, error):
+def beyond(path):
     """True where a file is missing because its folder was never granted."""
     try:
         path = os.path.abspath(os.fspath(path))
@@ -34,20 +33,11 @@ def denied(path):
     return PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
 
-original_open = io.open
-
-
-def open(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, closefd=True, opener=None):
-    try:
-        return original_open(file, mode, buffering, encoding, errors, newline, closefd, opener)
-    except FileNotFoundError as error:
-        if beyond(file, error):
-            raise denied(file) from None
-        raise
-    except OSError as error:
-        if error.errno == errno.EROFS:
-            raise denied(file) from None
-        raise
+def explain(file, error):
+    """The error of open() that says what is the matter."""
+    if isinstance(error, FileNotFoundError) and beyond(file) or error.errno == errno.EROFS:
+        return denied(file)
+    return error
 
 
 class NativeFinder:
@@ -73,7 +63,5 @@ class NativeFinder:
 
 def install():
     sys.meta_path.append(NativeFinder)
-    open.__doc__ = original_open.__doc__
-    open.__module__ = "io"
-    builtins.open = io.open = open
+    builtins.open = io.open = _wexec.wrap_open(io.open, explain)
     _wexec.type_attribute(PermissionError, "code", "denied.file")

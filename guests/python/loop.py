@@ -217,6 +217,8 @@ asyncio_run = asyncio.run
 
 
 def install():
+    asyncio.DefaultEventLoopPolicy = Policy
+    asyncio.SelectorEventLoop = asyncio.EventLoop = Loop
     asyncio.set_event_loop_policy(Policy())
     asyncio.run = asyncio.runners.run = run
     asyncio.to_thread = asyncio.threads.to_thread = to_thread

@@ -212,6 +212,44 @@ static PyObject *host_type_attribute(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+static PyObject *original_open, *explain_missing;
+
+/* open() as a builtin function, which is what io.open has to be: where a file is
+ * missing, the prelude may have a better error than that. */
+static PyObject *host_open(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    PyObject *file = PyObject_Vectorcall(original_open, args, count, names);
+    if (file || count < 1 || !PyErr_ExceptionMatches(PyExc_OSError))
+        return file;
+    PyObject *error = PyErr_GetRaisedException();
+    PyObject *better = PyObject_CallFunctionObjArgs(explain_missing, args[0], error, NULL);
+    if (!better) {
+        PyErr_Clear();
+        better = Py_NewRef(error);
+    }
+    PyErr_SetRaisedException(better);
+    Py_DECREF(error);
+    return NULL;
+}
+
+static PyMethodDef open_method = {"open", (PyCFunction)(void (*)(void))host_open, METH_FASTCALL | METH_KEYWORDS, NULL};
+
+/* wrap_open(open, explain): the builtin around open; explain(file, error) gives the error to raise. */
+static PyObject *host_wrap_open(PyObject *self, PyObject *args)
+{
+    PyObject *open, *explain;
+    if (!PyArg_ParseTuple(args, "OO", &open, &explain))
+        return NULL;
+    Py_XSETREF(original_open, Py_NewRef(open));
+    Py_XSETREF(explain_missing, Py_NewRef(explain));
+    PyObject *module = PyUnicode_FromString("_io"), *doc = PyObject_GetAttrString(open, "__doc__");
+    open_method.ml_doc = doc ? PyUnicode_AsUTF8(doc) : NULL; /* lives as long as open does */
+    PyObject *made = module ? PyCFunction_NewEx(&open_method, NULL, module) : NULL;
+    Py_XDECREF(doc);
+    Py_XDECREF(module);
+    return made;
+}
+
 #define FAST(f) ((PyCFunction)(void (*)(void))(f))
 static PyMethodDef host_methods[] = {
     {"input", host_input, METH_NOARGS, "the run's input document"},
@@ -222,6 +260,7 @@ static PyMethodDef host_methods[] = {
     {"cancel", host_cancel, METH_O, "gives up a call"},
     {"finish", FAST(host_finish), METH_FASTCALL, "hands over the outcome"},
     {"compile", program_compile, METH_VARARGS, "a program's code"},
+    {"wrap_open", host_wrap_open, METH_VARARGS, "open() with better errors"},
     {"type_attribute", host_type_attribute, METH_VARARGS, "sets an attribute of any type"},
     {"hooks", host_hooks, METH_VARARGS, "what the prelude does for the shim"},
     {0},
