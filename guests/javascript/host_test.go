@@ -3,9 +3,12 @@ package javascript_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,14 +55,14 @@ func jsonAnswer(v any) answer {
 
 // host is a small host of one guest: it implements the ABI and nothing else.
 type host struct {
-	input  map[string]any
-	raw    []byte // where not nil: the input document as it is
-	handle func(name string, args []byte) answer
-	files  map[string]string // below "/", for this run
-	stdin  string
-	seed   byte
-	memory uint32        // most pages, 0: no limit but wazero's
-	limit  time.Duration // where not 0: the run is stopped after it
+	input   map[string]any
+	raw     []byte // where not nil: the input document as it is
+	handle  func(name string, args []byte) answer
+	files   map[string]string // below "/", for this run
+	stdin   string
+	entropy uint64        // what the guest gets as random bytes
+	memory  uint32        // most pages, 0: no limit but wazero's
+	limit   time.Duration // where not 0: the run is stopped after it
 
 	outcome     int
 	document    []byte
@@ -277,13 +280,11 @@ func (h *host) wait(id, timeout int64) int64 {
 	}
 }
 
-type seeded byte
-
-func (s seeded) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = byte(s) + byte(i)
-	}
-	return len(p), nil
+// seeded gives equal bytes for equal seeds.
+func seeded(seed uint64) io.Reader {
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], seed)
+	return rand.NewChaCha8(key)
 }
 
 // guest is one instance of the interpreter with its prelude loaded.
@@ -326,7 +327,7 @@ func instantiate(t testing.TB, h *host, dir string, start ...string) api.Module 
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions(start...).
 		WithStdin(strings.NewReader(h.stdin)).WithStdout(&h.stdout).WithStderr(&h.stderr).
 		WithFSConfig(wazero.NewFSConfig().WithDirMount(dir, "/")).
-		WithSysWalltime().WithSysNanotime().WithSysNanosleep().WithRandSource(seeded(h.seed))
+		WithSysWalltime().WithSysNanotime().WithSysNanosleep().WithRandSource(seeded(h.entropy))
 	ctx := withHost(h)
 	if h.memory > 0 {
 		ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(func(_, most uint64) experimental.LinearMemory {
