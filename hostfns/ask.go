@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/wexec/wexec/audit"
@@ -41,10 +42,10 @@ func (q *request) ask(ctx context.Context) error {
 	now := time.Now()
 	timeout := cmp.Or(q.decision.Timeout, approvals.Timeout, defaultAsking)
 	question := Question{
-		ID: "q_" + rand.Text()[:12], Run: r.info.ID, Tool: q.name, Message: clean(q.decision.Message, 2000), Rule: q.decision.Rule,
+		ID: "q_" + rand.Text()[:12], Run: r.info.ID, Tool: q.name, Message: bound(q.decision.Message, 2000), Rule: q.decision.Rule,
 		Actor: clean(r.actor.ID, 200), Intent: clean(r.facts.Intent, 500), Args: q.revealed,
 		Since: now, Expires: now.Add(timeout), Via: approvals.Via, Remember: approvals.Remember,
-		coveredMessage: r.covered(clean(q.decision.Message, 2000)), coveredArgs: q.args.raw,
+		coveredMessage: Visible(r.covered(bound(q.decision.Message, 2000)), false), coveredArgs: q.args.raw,
 	}
 	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -87,6 +88,15 @@ func (q *request) ask(ctx context.Context) error {
 		r.remember(key, approvals.Remember)
 	}
 	return q.answered(ctx, approval, nil)
+}
+
+// bound shortens text and leaves everything else of it as it is: whoever shows
+// it makes visible what is in it.
+func bound(s string, most int) string {
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return strings.ToValidUTF8(s, "�")
 }
 
 // answered records the answer. No record, no call.

@@ -188,6 +188,23 @@ func TestPeopleSeeValuesAndEverybodyElseTokens(t *testing.T) {
 	}
 }
 
+func TestAQuestionHidesNothing(t *testing.T) {
+	var calls atomic.Int64
+	var q Question
+	table, err := NewTable(mustPolicy(t, askMail), audit.None(), mailer(&calls, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := openRun(t, table, RunInfo{Asker: person(func(_ context.Context, got Question) (Reply, error) { q = got; return Reply{}, nil })})
+	_, _ = r.Call(t.Context(), "mail.send", []byte(`{"to":"all\u001b[2K of them\u202e"}`))
+	if q.Message != "mail to all\x1b[2K of them\u202e" {
+		t.Errorf("a person's prompt gets %q", q.Message)
+	}
+	if got := q.Covered().Message; got != `mail to all\u{1b}[2K of them\u{202e}` {
+		t.Errorf("a client gets %q", got)
+	}
+}
+
 func TestTokensAreRevealedOnlyToToolsThatMayKnow(t *testing.T) {
 	var calls atomic.Int64
 	var sent sync.Map

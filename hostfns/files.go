@@ -17,6 +17,9 @@ type Filer interface {
 	Mount(m Mount) (sys.FS, io.Closer, error)
 }
 
+// maxScratch bounds what /tmp of a run holds in the host's memory.
+const maxScratch = 128 << 20
+
 // Mount is what the file system of a run is made of.
 type Mount struct {
 	Gate  Gate
@@ -50,7 +53,7 @@ func (r *Run) FS() (sys.FS, error) {
 		m := Mount{
 			Gate: &gate{run: r, tool: "wexec:files"}, Root: r.info.Root, Dir: r.info.Dir,
 			Catalogue: func() fs.FS { return r.visible(r.ctx).Tree() },
-			Memory:    min(r.limits.Memory, r.limits.HostBytes),
+			Memory:    min(r.limits.Memory, r.limits.HostBytes, maxScratch),
 		}
 		if r.facts.Deterministic {
 			start := r.info.Start.Clock

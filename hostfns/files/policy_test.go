@@ -1,0 +1,83 @@
+package files
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tetratelabs/wazero/experimental/sys"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/policy"
+)
+
+// TestThePolicyDecidesByWhereAPathLeads runs the whole gate: patterns, denials
+// in any case of letters, links, and the record.
+func TestThePolicyDecidesByWhereAPathLeads(t *testing.T) {
+	w := newWorld(t)
+	put(t, w.data+"/.env", "OUTSIDE")
+	put(t, w.data+"/sub/.ENV.local", "OUTSIDE")
+	put(t, w.data+"/sub/.git/config", "OUTSIDE")
+	put(t, w.data+"/table.csv", "a,b")
+	_ = os.Symlink(".env", w.data+"/fine.csv")
+	_ = os.Symlink("sub/.git", w.data+"/tree")
+	p, err := policy.Parse("policy.yaml", fmt.Appendf(nil, "version: 1\nfiles:\n  read: [%q, %q]\n  write: [%q]\n  deny: ['**/.env*', '**/.git/**']\n",
+		w.data+"/**", w.out+"/**", w.out+"/*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sink audit.Memory
+	table, err := hostfns.NewTable(p, &sink, New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := table.Open(t.Context(), hostfns.RunInfo{ID: "r", Dir: w.top})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.fs, err = r.FS(); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]sys.Errno{
+		"data/table.csv": 0, "data/.env": sys.EACCES, "data/sub/.ENV.local": sys.EACCES, "data/sub/.git/config": sys.EACCES, "data/fine.csv": sys.EACCES,
+		"data/tree/config": sys.EACCES, "data/self/../.env": sys.EACCES, "out/old.txt": 0, "data/none": sys.ENOENT, "app/main.py": sys.EACCES,
+	} {
+		if got, errno := w.slurp(name); errno != want || got == "OUTSIDE" {
+			t.Errorf("%s: %q %v", name, got, errno)
+		}
+	}
+	for name, want := range map[string]sys.Errno{"out/new.txt": 0, "out/new.sh": sys.EACCES, "out/sub/x.txt": sys.ENOENT, "data/table.csv": sys.EACCES, "out/.env.txt": sys.EACCES} {
+		if errno := w.spit(name, "x", create); errno != want {
+			t.Errorf("writing %s: %v", name, errno)
+		}
+	}
+	if errno := w.fs.Rename("out/new.txt", "out/run.sh"); errno != sys.EACCES {
+		t.Error("a file took a name that may not be written:", errno)
+	}
+	if _, errno := w.fs.Stat("data/.env"); errno != sys.EACCES {
+		t.Error("a denied file can be looked at:", errno)
+	}
+	var got []string
+	for _, e := range sink.Events() {
+		if d := e.Decision; d != nil && d.Kind == "file" {
+			got = append(got, d.Effect+" "+strings.ReplaceAll(d.Target, w.top, ""))
+		}
+	}
+	for _, want := range []string{"allow read /data/table.csv", "deny read /data/.env", "allow write /out/new.txt", "deny write /out/new.sh"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q is not among %q", want, got)
+		}
+	}
+	if s := r.Summary(); s.Cacheable != 0 {
+		t.Error("a run that read files may be kept")
+	}
+	if _, err := r.Close(t.Context(), audit.End{Status: "ok"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, errno := w.slurp("data/table.csv"); errno == 0 {
+		t.Error("files outlive their run")
+	}
+}
