@@ -79,6 +79,9 @@ func (w *work) text(src []byte, f *field, nested int) []span {
 	hits := settle(s.hits)
 	out := hits[:0]
 	for _, h := range hits {
+		if h.kind == "" && !w.escape && !h.ready {
+			continue // a token: it stays
+		}
 		if !h.ready {
 			h.value = string(t[h.start:h.end])
 		}
