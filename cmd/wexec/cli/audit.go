@@ -10,6 +10,7 @@ import (
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/config"
+	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/policy"
 )
@@ -32,6 +33,10 @@ func (d *door) auditCommand() *cli.Command {
 				&cli.StringFlag{Name: "since", Usage: "only what is younger than `DURATION`, or since a time (2026-01-31T08:00:00Z)"})},
 			{Name: "verify", Usage: "find any record that was changed, removed, reordered or cut", Action: d.auditVerify, Flags: dir(
 				&cli.StringSliceFlag{Name: "key", Usage: "a `FILE` with a public key that heads must be signed with", TakesFile: true})},
+			{Name: "replay", Usage: "run a recorded program again, its calls answered from the record", ArgsUsage: "RUN", Action: d.auditReplay,
+				Description: "No tool is called and nothing is recorded. Runs recorded in full, under a policy with  audit: {record: full},\n" +
+					"can be replayed; those that ran with --deterministic are repeated bit for bit.",
+				Flags: dir()},
 		},
 	}
 }
@@ -175,3 +180,62 @@ func (d *door) auditVerify(ctx *cli.Context) error {
 	}
 	return nil
 }
+
+// auditReplay runs a recorded program again and compares what comes out.
+func (d *door) auditReplay(ctx *cli.Context) error {
+	run := ctx.Args().First()
+	if run == "" {
+		return fault.New(fault.UsageAudit, "name the run to replay").WithHint("wexec audit show --type start lists runs")
+	}
+	dir, err := d.auditDir(ctx)
+	if err != nil {
+		return err
+	}
+	settings, err := config.Load(d.inv.Env, config.Flags{})
+	if err != nil {
+		return err
+	}
+	rec, err := audit.Record(dir, run)
+	if err != nil {
+		return err
+	}
+	eng, err := engine.New(ctx.Context, engine.Config{Cache: settings.Cache, Logger: d.logger(settings.Log)})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = eng.Close() }()
+	res, err := eng.Replay(ctx.Context, rec)
+	if ctx.Bool("json") {
+		if werr := d.printJSON(res); werr != nil {
+			return werr
+		}
+	}
+	same := res.Provenance.Value == rec.End.ValueSHA256 && string(res.Status) == rec.End.Status
+	switch {
+	case fault.CodeOf(err) == fault.UsageAudit, fault.CodeOf(err) == fault.Cancelled:
+		return err
+	case same && !ctx.Bool("json"):
+		d.voice.note("the same: %s, %d calls, fuel %s", res.Status, len(res.Calls), grouped(res.Usage.Fuel))
+	case !same:
+		d.voice.warn("not the same: the record ended with %s, the replay with %s", recorded(rec.End), replayed(res))
+		if !rec.Start.Deterministic {
+			d.voice.hint("the program did not run with --deterministic, so its clock and its random numbers are others now")
+		}
+		return said(fault.ClassGuest.Exit())
+	}
+	return nil
+}
+
+func recorded(e audit.End) string {
+	return strings.TrimSpace(e.Status + " " + e.Code + " " + shortSum(e.ValueSHA256))
+}
+
+func replayed(r *engine.Result) string {
+	code := ""
+	if r.Error != nil {
+		code = string(r.Error.Code)
+	}
+	return strings.TrimSpace(string(r.Status) + " " + code + " " + shortSum(r.Provenance.Value))
+}
+
+func shortSum(sum string) string { return sum[:min(len(sum), 12)] }

@@ -96,8 +96,9 @@ func (d *door) app() *cli.App {
 		DisableSliceFlagSeparator: true,
 		UseShortOptionHandling:    false,
 		ExitErrHandler:            func(*cli.Context, error) {},
+		CustomAppHelpTemplate:     appHelp,
 		Action:                    d.noCommand,
-		OnUsageError:              usageError,
+		OnUsageError:              d.usageError,
 		Commands: []*cli.Command{
 			d.runCommand(),
 			d.toolsCommand(),
@@ -106,6 +107,7 @@ func (d *door) app() *cli.App {
 			d.auditCommand(),
 			d.approvalsCommand(),
 			d.mcpCommand(),
+			d.pluginCommand(),
 			d.guestsCommand(),
 			d.initCommand(),
 			d.doctorCommand(),
@@ -113,21 +115,36 @@ func (d *door) app() *cli.App {
 			d.promptCommand(),
 			d.completionCommand(),
 			d.completeCommand(),
+			d.manCommand(),
 			d.versionCommand(),
 		},
 	}
 	for _, c := range app.Commands {
-		prepare(c)
+		d.prepare(c)
 	}
 	return app
 }
 
+// appHelp is what wexec says of itself.
+const appHelp = `wexec: {{.Usage}}
+
+  wexec run program.js                        run a program
+  wexec run -l py -e 'return 6 * 7'           run a few words
+  wexec init                                  write a policy for the tools you have
+  wexec run --mcp mcp.json --policy policy.yaml program.ts
+
+Commands:{{range .VisibleCommands}}
+  {{printf "%-11s" .Name}} {{.Usage}}{{end}}
+
+wexec COMMAND --help says more.
+`
+
 // prepare gives a command and those below it the same manners.
-func prepare(c *cli.Command) {
-	c.OnUsageError = usageError
+func (d *door) prepare(c *cli.Command) {
+	c.OnUsageError = d.usageError
 	c.HideHelpCommand = true
 	for _, sub := range c.Subcommands {
-		prepare(sub)
+		d.prepare(sub)
 	}
 	if len(c.Subcommands) > 0 && c.Action == nil {
 		c.Action = func(ctx *cli.Context) error { return unknownCommand(ctx, c.Subcommands, c.Name+" ") }
@@ -136,8 +153,11 @@ func prepare(c *cli.Command) {
 
 // noCommand answers a call without a command, or with one that is unknown.
 func (d *door) noCommand(ctx *cli.Context) error {
-	if ctx.Args().Len() == 0 {
+	if ctx.Args().Len() == 0 || ctx.Args().Len() == 1 && ctx.Args().First() == "help" {
 		return cli.ShowAppHelp(ctx)
+	}
+	if ctx.Args().First() == "help" {
+		return ctx.App.RunContext(ctx.Context, append(append([]string{ctx.App.Name}, ctx.Args().Tail()...), "--help"))
 	}
 	return unknownCommand(ctx, ctx.App.Commands, "")
 }
@@ -164,19 +184,48 @@ func unknownCommand(ctx *cli.Context, commands []*cli.Command, before string) er
 }
 
 // usageError turns what the flag parser says into words, with the flag that
-// may have been meant.
-func usageError(ctx *cli.Context, err error, _ bool) error {
+// may have been meant. A run that was asked for JSON answers in JSON.
+func (d *door) usageError(ctx *cli.Context, err error, _ bool) error {
+	wrong := flagError(ctx, err)
+	if ctx.Command != nil && ctx.Command.Name == "run" && asksJSON(d.inv.Args) {
+		return d.failedJSON(wrong)
+	}
+	return wrong
+}
+
+// asksJSON reports whether the flags of run ask for JSON. Those behind the
+// program are the program's own.
+func asksJSON(args []string) bool {
+	for _, a := range args[min(len(args), 2):] {
+		switch a {
+		case "--":
+			return false
+		case "--json", "-json", "--jsonl", "-jsonl":
+			return true
+		}
+	}
+	return false
+}
+
+func flagError(ctx *cli.Context, err error) error {
 	text := err.Error()
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
 		name = strings.TrimLeft(name, "-")
 		wrong := fault.New(fault.UsageFlag, "there is no flag --%s", name)
 		if near := catalogue.NearestOf(name, flagNames(ctx)); near != "" {
-			return wrong.WithHint("did you mean --%s?", near)
+			return wrong.WithHint("did you mean %s?", dashed(near))
 		}
 		return wrong.WithHint("see wexec %s --help", strings.TrimPrefix(ctx.Command.FullName(), "wexec "))
 	}
-	text = strings.Replace(text, "flag needs an argument: -", "a value is missing after --", 1)
-	return fault.New(fault.UsageFlag, "%s", strings.ReplaceAll(text, "---", "--"))
+	if name, ok := strings.CutPrefix(text, "flag needs an argument: "); ok {
+		return fault.New(fault.UsageFlag, "a value is missing after %s", dashed(strings.TrimLeft(name, "-")))
+	}
+	if rest, ok := strings.CutPrefix(text, "invalid value "); ok {
+		value, rest, _ := strings.Cut(rest, " for flag -")
+		name, _, _ := strings.Cut(rest, ": ")
+		return fault.New(fault.UsageFlag, "%s: %s is no number", dashed(strings.TrimLeft(name, "-")), value)
+	}
+	return fault.New(fault.UsageFlag, "%s", text)
 }
 
 func flagNames(ctx *cli.Context) []string {

@@ -2,9 +2,13 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/wexec/wexec/config"
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/fault"
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
@@ -15,6 +19,7 @@ func (d *door) guestsCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{Name: "list", Usage: "list what is inside this program", Action: d.guestsList, Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}}},
 			{Name: "verify", Usage: "check every part against its digest", Action: d.guestsVerify},
+			{Name: "warm", Usage: "prepare languages now, so that no first run waits", ArgsUsage: "[LANGUAGE…]", Action: d.guestsWarm},
 		},
 	}
 }
@@ -55,4 +60,55 @@ func (d *door) guestsVerify(*cli.Context) error {
 		fmt.Fprintf(d.inv.Stdout, "%s %s: whole\n", m.Name, m.Version)
 	}
 	return nil
+}
+
+// guestsWarm prepares languages for this machine, with a bar on a terminal.
+func (d *door) guestsWarm(ctx *cli.Context) error {
+	settings, err := config.Load(d.inv.Env, config.Flags{})
+	if err != nil {
+		return err
+	}
+	if settings.Cache == "" {
+		return fault.New(fault.UsageConfig, "there is no folder to prepare languages in").WithHint("set XDG_CACHE_HOME or WEXEC_CACHE")
+	}
+	var languages []string
+	for _, name := range ctx.Args().Slice() {
+		l, err := engine.Language(name)
+		if err != nil {
+			return err
+		}
+		languages = append(languages, l)
+	}
+	eng, err := engine.New(ctx.Context, engine.Config{Cache: settings.Cache, Logger: d.logger(settings.Log), Ready: -1})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = eng.Close() }()
+	ready := 0
+	err = eng.Warm(ctx.Context, func(e engine.Event) {
+		what := e.Text
+		if e.Type == engine.EventCompiling {
+			what = "compiling " + what
+		} else {
+			ready = int(e.Done)
+		}
+		if d.voice.terminal {
+			fmt.Fprintf(d.voice.w, "\r\x1b[K%s %s", barText(e.Done, e.Total), what)
+		}
+	}, languages...)
+	if d.voice.terminal {
+		fmt.Fprint(d.voice.w, "\r\x1b[K")
+	}
+	if err != nil {
+		return err
+	}
+	d.voice.note("ready: %d guests in %s", ready, settings.Cache)
+	return nil
+}
+
+// barText is a bar that is done of total full.
+func barText(done, total float64) string {
+	const width = 24
+	full := int(width * min(max(done/max(total, 1), 0), 1))
+	return "[" + strings.Repeat("=", full) + strings.Repeat(" ", width-full) + "]"
 }

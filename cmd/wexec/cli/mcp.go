@@ -28,9 +28,10 @@ func (d *door) mcpCommand() *cli.Command {
 	flags = append(flags, settingFlags()...)
 	flags = append(flags, limitFlags()...)
 	return &cli.Command{
-		Name:  "mcp",
-		Usage: "be an MCP server for agents, over stdio or HTTP",
-		Flags: flags,
+		Name:        "mcp",
+		Usage:       "be an MCP server for agents, over stdio or HTTP",
+		Flags:       flags,
+		Subcommands: []*cli.Command{d.installCommand(), d.importCommand()},
 		Action: func(ctx *cli.Context) error {
 			if ctx.Args().Len() > 0 {
 				return unknownCommand(ctx, ctx.Command.Subcommands, "mcp ")

@@ -68,6 +68,9 @@ func (d *door) run(ctx *cli.Context) error {
 		return d.failed(ctx, err)
 	}
 	defer func() { _ = host.Close() }()
+	if ctx.Bool("check") {
+		return d.checkProgram(ctx, host, settings.Cache, req)
+	}
 	if ctx.Bool("watch") {
 		return d.watch(ctx, host, req)
 	}
@@ -136,7 +139,7 @@ func (d *door) once(ctx *cli.Context, host *config.Host, req engine.Request) err
 		if werr := d.printValue(res.Value); werr != nil {
 			return werr
 		}
-		if err != nil {
+		if err != nil && !quietExit(err) {
 			d.voice.fault(err)
 		}
 	}
@@ -167,6 +170,13 @@ func (d *door) dryRun(res *engine.Result) {
 	}
 }
 
+// quietExit reports whether a program ended itself with a number: it has said
+// what it had to say.
+func quietExit(err error) bool {
+	var e *engine.Error
+	return errors.As(err, &e) && e.Code == fault.GuestExit && strings.HasPrefix(e.Message, "the program ended with exit(")
+}
+
 // exitOf is the exit status of a run. It does not depend on how the result is
 // shown.
 func exitOf(res *engine.Result, err error) error {
@@ -187,6 +197,10 @@ func (d *door) failed(ctx *cli.Context, err error) error {
 	if !ctx.Bool("json") && !ctx.Bool("jsonl") {
 		return err
 	}
+	return d.failedJSON(err)
+}
+
+func (d *door) failedJSON(err error) error {
 	code := fault.CodeOf(err)
 	res := &engine.Result{Status: engine.StatusError, Started: time.Now().UTC(), Cache: "off", Error: &engine.Error{
 		Code: code, Class: code.Class(), Message: err.Error(), Hint: fault.HintOf(err)}}
@@ -236,12 +250,9 @@ func (d *door) readProgram(ctx *cli.Context, req *engine.Request) (bool, error) 
 	case len(rest) == 0:
 		return false, fault.New(fault.UsageFlag, "there is nothing to run").WithHint("wexec run FILE, or wexec run -l js -e 'CODE'")
 	case rest[0] == "-":
-		data, err := io.ReadAll(io.LimitReader(d.inv.Stdin, maxProgram+1))
+		data, err := d.readInput("the program")
 		if err != nil {
-			return true, fault.New(fault.UsageFile, "read the program from standard input: %w", err)
-		}
-		if len(data) > maxProgram {
-			return true, fault.New(fault.UsageFile, "the program on standard input is larger than %d MiB", maxProgram>>20)
+			return true, err
 		}
 		req.Code, req.Argv = string(data), rest[1:]
 	default:
@@ -292,9 +303,9 @@ func (d *door) readArgs(ctx *cli.Context, inputTaken *bool) (json.RawMessage, er
 			return nil, fault.New(fault.UsageFlag, "standard input is the program already, it cannot be --args too")
 		}
 		*inputTaken = true
-		data, err := io.ReadAll(io.LimitReader(d.inv.Stdin, maxProgram+1))
+		data, err := d.readInput("--args")
 		if err != nil {
-			return nil, fault.New(fault.UsageFile, "read --args from standard input: %w", err)
+			return nil, err
 		}
 		doc = data
 	case strings.HasPrefix(text, "@"):
@@ -360,6 +371,18 @@ func (d *door) paths(list []string) []string {
 		out = append(out, d.path(p))
 	}
 	return out
+}
+
+// readInput reads standard input as what it is named for.
+func (d *door) readInput(what string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(d.inv.Stdin, maxProgram+1))
+	if err != nil {
+		return nil, fault.New(fault.UsageFile, "read %s from standard input: %w", what, err)
+	}
+	if len(data) > maxProgram {
+		return nil, fault.New(fault.UsageFile, "%s on standard input is larger than %d MiB", what, maxProgram>>20)
+	}
+	return data, nil
 }
 
 // readBounded reads a file that a person named.

@@ -108,10 +108,8 @@ func (v *voice) runError(e *engine.Error) {
 	if e.Rule != "" {
 		v.say("  %s %s", v.paint("34", "rule"), e.Rule)
 	}
-	if frames := strings.Split(strings.TrimSpace(e.Stack), "\n"); len(frames) > 1 {
-		for _, f := range frames {
-			v.say("  %s", v.paint("2", strings.TrimRight(f, " ")))
-		}
+	for _, f := range frames(e) {
+		v.say("  %s", v.paint("2", f))
 	}
 	v.hint(e.Hint)
 }
@@ -122,4 +120,19 @@ func (v *voice) headline(code fault.Code, text string) {
 	if more {
 		v.say("%s", strings.TrimRight(rest, "\n"))
 	}
+}
+
+// frames are the lines of a stack that say more than headline and place do.
+func frames(e *engine.Error) []string {
+	lines := strings.Split(strings.TrimSpace(e.Stack), "\n")
+	if strings.TrimSpace(lines[0]) == strings.TrimSpace(strings.SplitN(e.Error(), "\n", 2)[0]) {
+		lines = lines[1:]
+	}
+	if len(lines) < 2 {
+		return nil
+	}
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return lines
 }

@@ -1,0 +1,290 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/config"
+	"github.com/wexec/wexec/fault"
+)
+
+// ownName is what wexec is called in the files of clients.
+const ownName = "wexec"
+
+func (d *door) installCommand() *cli.Command {
+	return &cli.Command{
+		Name: "install", Usage: "make wexec a server of an MCP client",
+		Description: "Shows what changes in the client's file, keeps a copy of it, and leaves comments and order alone.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "client", Usage: "the `NAME`: claude-code, claude-desktop, cursor, vscode, codex or gemini"},
+			&cli.StringFlag{Name: "command", Usage: "the `PATH` that the client starts, in place of this program", TakesFile: true},
+			&cli.StringSliceFlag{Name: "policy", Usage: "have the client start it with this policy `FILE`", TakesFile: true},
+			&cli.StringSliceFlag{Name: "mcp", Usage: "have the client start it with this `FILE` of servers", TakesFile: true},
+			&cli.BoolFlag{Name: "dry-run", Usage: "show the difference, write nothing"},
+			&cli.BoolFlag{Name: "remove", Usage: "take wexec out again"},
+		},
+		Action: d.install,
+	}
+}
+
+// client finds a client by its name.
+func (d *door) client(name string) (config.Client, error) {
+	var names []string
+	for _, c := range config.Clients(d.inv.Env) {
+		if c.Name == name {
+			return c, nil
+		}
+		names = append(names, c.Name)
+	}
+	if name == "" {
+		return config.Client{}, fault.New(fault.UsageFlag, "name the client").WithHint("--client %s", strings.Join(names, "|"))
+	}
+	err := fault.New(fault.UsageFlag, "there is no client %q", name)
+	if near := catalogue.NearestOf(name, names); near != "" {
+		return config.Client{}, err.WithHint("did you mean %s?", near)
+	}
+	return config.Client{}, err.WithHint("one of %s", strings.Join(names, ", "))
+}
+
+func (d *door) install(ctx *cli.Context) error {
+	if ctx.Args().Len() > 0 {
+		return fault.New(fault.UsageFlag, "mcp install takes no arguments").WithHint("wexec mcp install --client %s", ctx.Args().First())
+	}
+	c, err := d.client(ctx.String("client"))
+	if err != nil {
+		return err
+	}
+	e := entry{section: c.Key, name: ownName}
+	if !ctx.Bool("remove") {
+		if e.command = ctx.String("command"); e.command == "" {
+			if e.command, err = os.Executable(); err != nil {
+				return fault.New(fault.UsageConfig, "the path of this program cannot be told: %w", err).WithHint("name it with --command PATH")
+			}
+		}
+		e.args = []string{"mcp"}
+		for _, name := range []string{"policy", "mcp"} {
+			for _, path := range d.paths(ctx.StringSlice(name)) {
+				e.args = append(e.args, "--"+name, path)
+			}
+		}
+		server := map[string]any{"command": e.command, "args": e.args}
+		if c.Key == "servers" {
+			server["type"] = "stdio"
+		}
+		e.value = server
+	}
+	return d.change(c, e, ctx.Bool("dry-run"))
+}
+
+// change edits a client's file, and shows how.
+func (d *door) change(c config.Client, e entry, dry bool) error {
+	before, err := os.ReadFile(c.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.New(fault.UsageFile, "read the file of %s: %w", c.Name, err)
+	}
+	after, err := edited(string(before), e, filepath.Ext(c.Path) == ".toml")
+	if err != nil {
+		return fault.New(fault.UsageConfig, "%s cannot be read as JSON: %v", c.Path, err).WithHint("mend it, or add the server by hand")
+	}
+	if after == string(before) {
+		if e.value == nil {
+			d.voice.note("%s has no server %s (%s)", c.Name, e.name, c.Path)
+		} else {
+			d.voice.note("%s has it already (%s)", c.Name, c.Path)
+		}
+		return nil
+	}
+	fmt.Fprintf(d.inv.Stdout, "%s\n", c.Path)
+	for _, line := range difference(string(before), after) {
+		fmt.Fprintln(d.inv.Stdout, d.coloured(line))
+	}
+	if dry {
+		d.voice.note("nothing was written")
+		return nil
+	}
+	if len(before) > 0 {
+		backup, err := keepCopy(c.Path, before)
+		if err != nil {
+			return err
+		}
+		d.voice.note("the file as it was: %s", backup)
+	}
+	if err := replaceFile(c.Path, []byte(after)); err != nil {
+		return err
+	}
+	if e.value != nil {
+		d.voice.say("next: start %s anew, and look at what programs may do with  wexec tools list", c.Name)
+	}
+	return nil
+}
+
+func (d *door) coloured(line string) string {
+	if f, ok := d.inv.Stdout.(*os.File); !ok || f != os.Stdout || !d.voice.colour {
+		return line
+	}
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return d.voice.paint("32", line)
+	case strings.HasPrefix(line, "-"):
+		return d.voice.paint("31", line)
+	}
+	return line
+}
+
+// keepCopy writes a file's content beside it, under a name that is free.
+func keepCopy(path string, data []byte) (string, error) {
+	for i := range 100 {
+		name := path + ".bak"
+		if i > 0 {
+			name = fmt.Sprintf("%s.bak%d", path, i)
+		}
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err == nil {
+			_, err = f.Write(data)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			return "", fault.New(fault.UsageFile, "keep a copy of %s: %w", path, err)
+		}
+		return name, nil
+	}
+	return "", fault.New(fault.UsageFile, "keep a copy of %s: there are too many already", path)
+}
+
+// replaceFile writes a file whole or not at all, with the permissions it had.
+// A link is followed.
+func replaceFile(path string, data []byte) error {
+	mode := fs.FileMode(0o600)
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	var f *os.File
+	if err == nil {
+		f, err = os.CreateTemp(filepath.Dir(path), ".wexec-*")
+	}
+	if err == nil {
+		_, err = f.Write(data)
+		err = errors.Join(err, f.Chmod(mode), f.Close())
+		if err == nil {
+			err = os.Rename(f.Name(), path)
+		}
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}
+	if err != nil {
+		return fault.New(fault.UsageFile, "write %s: %w", path, err)
+	}
+	return nil
+}
+
+func (d *door) importCommand() *cli.Command {
+	return &cli.Command{
+		Name: "import", Usage: "take the servers that an MCP client has behind wexec",
+		Description: "Writes them into a file beside wexec.yaml, as the client has them. The client's own file stays as it is.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "client", Usage: "the `NAME`: claude-code, claude-desktop, cursor, vscode or gemini"},
+			&cli.StringFlag{Name: "out", Usage: "write to `FILE`", Value: "mcp.json", TakesFile: true},
+			&cli.BoolFlag{Name: "dry-run", Usage: "show the servers, write nothing"},
+		},
+		Action: d.importServers,
+	}
+}
+
+func (d *door) importServers(ctx *cli.Context) error {
+	c, err := d.client(ctx.String("client"))
+	if err != nil {
+		return err
+	}
+	if filepath.Ext(c.Path) == ".toml" {
+		return fault.New(fault.UsageFlag, "the servers of %s stand in TOML, which is not read", c.Name).WithHint("write them into a file with mcpServers by hand")
+	}
+	data, err := readBounded(c.Path)
+	if err != nil {
+		return err
+	}
+	text := string(data)
+	servers := map[string]json.RawMessage{}
+	top, err := objectAt(text, 0)
+	if err != nil {
+		return fault.New(fault.UsageConfig, "%s cannot be read as JSON: %v", c.Path, err)
+	}
+	if m, ok := top.member(c.Key); ok {
+		list, err := objectAt(text, m.value)
+		if err != nil {
+			return fault.New(fault.UsageConfig, "%s: %s is no object", c.Path, c.Key)
+		}
+		for _, s := range list.members {
+			if s.name != ownName {
+				servers[s.name] = json.RawMessage(strictJSON(text[s.value:s.end]))
+			}
+		}
+	}
+	if len(servers) == 0 {
+		d.voice.note("%s has no servers but wexec (%s)", c.Name, c.Path)
+		return nil
+	}
+	out, err := json.MarshalIndent(map[string]any{"mcpServers": servers}, "", "  ")
+	if err != nil {
+		return fault.New(fault.UsageConfig, "%s cannot be read as JSON: %v", c.Path, err)
+	}
+	if ctx.Bool("dry-run") {
+		fmt.Fprintf(d.inv.Stdout, "%s\n", out)
+		return nil
+	}
+	name := ctx.String("out")
+	if fileExists(d.path(name)) {
+		return fault.New(fault.UsageFile, "%s is there already", name).WithHint("--out names another file")
+	}
+	if err := replaceFile(d.path(name), append(out, '\n')); err != nil {
+		return err
+	}
+	d.voice.note("wrote %d servers to %s", len(servers), name)
+	d.voice.say("next: wexec init --mcp %s, then wexec mcp install --client %s", name, c.Name)
+	return nil
+}
+
+// strictJSON is a value without comments and without commas at the end.
+func strictJSON(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		if next := blank(text, i); next > i {
+			b.WriteByte(' ')
+			i = next
+			continue
+		}
+		switch text[i] {
+		case '"':
+			end, _ := value(text, i)
+			end = min(end, len(text))
+			b.WriteString(text[i:end])
+			i = end
+		case ',':
+			if next := blank(text, i+1); next < len(text) && (text[next] == '}' || text[next] == ']') {
+				i = next
+				continue
+			}
+			b.WriteByte(',')
+			i++
+		default:
+			b.WriteByte(text[i])
+			i++
+		}
+	}
+	return b.String()
+}
