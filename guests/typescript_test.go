@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/engine"
@@ -150,23 +151,36 @@ func TestHostileTypeScriptLeavesTheHostAlone(t *testing.T) {
 		t.Skip("the compiler is given its whole budget")
 	}
 	e := newEngine(t)
-	for name, code := range map[string]string{
+	programs := map[string]string{
 		"256 KiB of (": strings.Repeat("(", 256<<10),
 		"256 KiB of !": strings.Repeat("!", 256<<10),
-		"256 KiB of [": strings.Repeat("[", 256<<10),
-		"256 KiB of {": strings.Repeat("{", 256<<10),
-		"nested types": "type T = " + strings.Repeat("A<", 100_000),
 		"6 KB of x=>":  strings.Repeat("x=>", 2_000) + "1",
 		"12 KB of x=>": strings.Repeat("x=>", 4_000) + "1",
 		"a megabyte":   "const s = '" + strings.Repeat("a", 1<<20) + "'\nreturn s.length",
+		"a long line":  "return [" + strings.Repeat("1,", 200_000) + "].length",
+		"many names":   "return 1\n" + strings.Repeat("function f<T>(x?: T): void {}\n", 5_000),
+		"NUL bytes":    strings.Repeat("\x00", 10_000),
+		"no UTF-8":     strings.Repeat("\xff\xfe", 10_000),
+	}
+	for _, opens := range []string{
+		"[", "{", "`${", "f(", "a?.[", "if (1) ", "for (;;) ", "while (0) ", "do ", "try {", "switch (1) { case ", "function f() {",
+		"async () => {", "class A { static {", "x = class extends ", "-", "typeof ", "new ", "await ", "yield ", "...", "1 ? ", "a = ", "<T>",
+		"<any>", "type T = A<", "type T = {a: ", "let x: ((", "let x: [", "enum E { A = ", "namespace N {", "@d(", "@", "/(", "// ", "/*", "'\\",
+		"a as ", "a!", "import(", "export default ", "let {a: ", "label: ", "((a, b", "#!", "0x", "1e", "\\u{", "<a>", "</",
 	} {
-		res, err := e.Run(context.Background(), engine.Request{Language: "typescript", Code: code})
-		switch fault.CodeOf(err) {
-		case "", fault.GuestSyntax, fault.LimitFuel, fault.LimitTime, fault.LimitMemory:
+		programs["20,000 times "+opens] = strings.Repeat(opens, 20_000)
+	}
+	for name, code := range programs {
+		start := time.Now()
+		_, err := e.Run(context.Background(), engine.Request{Language: "typescript", Code: code})
+		switch code := fault.CodeOf(err); {
+		case code == "", code.Class() == fault.ClassGuest, code == fault.LimitFuel, code == fault.LimitTime, code == fault.LimitMemory, code == fault.LimitRecursion:
 		default:
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %s %.300v", name, code, err)
 		}
-		t.Logf("%s: %v in %d ms", name, err, res.Usage.WallMS)
+		if took := time.Since(start); took > time.Minute {
+			t.Errorf("%s: it took %v", name, took)
+		}
 	}
 	res, err := e.Run(context.Background(), engine.Request{Language: "typescript", Code: "return 1 as number"})
 	if err != nil || string(res.Value) != "1" {
