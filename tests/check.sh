@@ -32,9 +32,11 @@ race() { CGO_ENABLED=1 go test -short -race -timeout 25m $(go list ./... | grep 
 fuzz() { ./tests/fuzz.sh 10s; }
 benchmarks() { go test -short -run '^$' -bench . -benchtime 1x ./...; }
 
+part "npm packages for tests" ./tests/npm.sh
 part "gofmt" formatted
 part "vet" go vet ./...
 part "test" make test
+part "real servers and type checkers" go test -count=1 ./tests/servers
 part "race" race
 part "platforms" platforms
 part "fuzz" fuzz
