@@ -118,7 +118,7 @@ func (e *entry) byPosition(s *schema.Schema, list []any) (map[string]any, *Failu
 // would drop or ignore it, and nobody would know why.
 func (e *entry) misnamed(s *schema.Schema, values map[string]any) *Failure {
 	names := s.Properties()
-	if len(names) == 0 {
+	if len(names) == 0 || s.Open() {
 		return nil
 	}
 	for _, got := range slices.Sorted(maps.Keys(values)) {

@@ -111,6 +111,16 @@ func TestArgumentsAreCheckedNamedAndFilledIn(t *testing.T) {
 	}
 }
 
+func TestASchemaThatTakesOtherNamesGetsThem(t *testing.T) {
+	p := &rude{tools: []catalogue.Tool{tool("a.x", `{"properties":{"name":{}},"additionalProperties":true}`), tool("a.y", `{"properties":{"name":{}},"patternProperties":{"^n":{}}}`)}, call: echo}
+	r := newRun(t, mustPolicy(t, allowAll), audit.None(), p)
+	for _, name := range []string{"a.x", "a.y"} {
+		if a, err := r.Call(t.Context(), name, []byte(`{"names":1}`)); err != nil || string(a.Data) != `{"names":1}` {
+			t.Errorf("%s: %s %v", name, a.Data, err)
+		}
+	}
+}
+
 func TestARefusedCallNeverReachesTheTool(t *testing.T) {
 	p := &rude{tools: []catalogue.Tool{tool("gh.list", commits), tool("gh.drop", `{}`)}, call: echo}
 	var sink audit.Memory
@@ -542,6 +552,24 @@ type native struct {
 }
 
 func (n *native) OwnCalls() []string { return n.own }
+
+// torn is a provider that fails where nobody expects it.
+type torn struct{ rude }
+
+func (*torn) Close() error { panic("torn") }
+
+func TestAPanicOfAProviderStaysInside(t *testing.T) {
+	table, err := NewTable(nil, audit.None(), &torn{}, Func("math.add", add))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Close(); err == nil {
+		t.Fatal("nothing is said of it")
+	}
+	if _, err := table.Open(t.Context(), RunInfo{ID: "x"}); fault.CodeOf(err) != fault.Cancelled {
+		t.Fatal("a closed table opens runs:", err)
+	}
+}
 
 func TestReservedNamesBelongToNativeProvidersAlone(t *testing.T) {
 	for name, list := range map[string][]Provider{

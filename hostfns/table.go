@@ -250,9 +250,18 @@ func (t *Table) Close() error {
 	}
 	var errs []error
 	for _, p := range t.all {
-		errs = append(errs, p.Close())
+		errs = append(errs, closeProvider(p))
 	}
 	return errors.Join(errs...)
+}
+
+func closeProvider(p Provider) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fault.New(fault.Internal, "a provider failed while it was closed: %v", r)
+		}
+	}()
+	return p.Close()
 }
 
 func firstOf(list []string, n int) []string {

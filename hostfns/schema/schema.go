@@ -159,6 +159,16 @@ func (s *Schema) Closed() bool {
 	return n.additional != nil && n.additional.never && len(n.patterns) == 0
 }
 
+// Open reports whether the schema says that the top object takes properties of
+// other names; saying nothing is not saying so.
+func (s *Schema) Open() bool {
+	if s == nil {
+		return true
+	}
+	n := s.object()
+	return len(n.patterns) > 0 || (n.additional != nil && !n.additional.never)
+}
+
 // object is the schema of the top object, behind references.
 func (s *Schema) object() *node {
 	n := s.root
