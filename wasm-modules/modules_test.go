@@ -106,7 +106,10 @@ func TestNoticeNamesEveryLicenceInside(t *testing.T) {
 	m, _ := Committed()
 	for _, e := range m.Guests {
 		for _, s := range e.Sources {
-			name, _, _ := strings.Cut(s.Name, " (")
+			name, note, _ := strings.Cut(s.Name, " (")
+			if strings.HasPrefix(note, "for the tests") {
+				continue // nothing of it is inside
+			}
 			if !strings.Contains(strings.ToLower(string(notice)), strings.ToLower(name)) {
 				t.Errorf("NOTICE does not name %s, which is in %s", s.Name, e.Name)
 			}
