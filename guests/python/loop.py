@@ -16,8 +16,8 @@ NO_SOCKETS = "there are no sockets here: call a tool, or use requests or urllib.
 class Waiter:
     """Stands where asyncio expects a selector; its events are answers that came."""
 
-    def __init__(self):
-        self.calls = {}
+    def __init__(self, loop):
+        self.loop, self.calls = loop, {}
 
     def select(self, timeout=None):
         if timeout is None:
@@ -26,7 +26,7 @@ class Waiter:
             wait = max(0, round(timeout * 1e9))
         if not self.calls:
             if wait < 0:
-                raise Stalled("the program waits for something that can never come")
+                raise stalled(self.loop)
             if wait:
                 _wexec.wait(0, wait)
             return []
@@ -39,7 +39,7 @@ class Waiter:
                 break
             first = _wexec.wait(0, 0)
         if first < 0 and wait < 0 and not came:
-            raise Stalled("the program waits for something that can never come")
+            raise stalled(self.loop)
         return came
 
     def close(self):
@@ -53,7 +53,7 @@ class Loop(base_events.BaseEventLoop):
 
     def __init__(self):
         super().__init__()
-        self._selector = Waiter()
+        self._selector = Waiter(self)
         self.set_exception_handler(remember)
 
     def _process_events(self, came):
@@ -148,15 +148,20 @@ def drive(awaitable):
     task = tasks.ensure_future(awaitable, loop=loop)
     try:
         return loop.run_until_complete(task)
-    except Stalled as stalled:
-        stalled.place = waiting_at(task)
-        raise
     finally:
         try:
             finish_loop(loop)
         finally:
             sys.setrecursionlimit(limit)
             events.set_event_loop(None)
+
+
+def stalled(loop):
+    """The error of a loop that nothing can wake, at the place where its first task waits."""
+    error = Stalled("the program waits for something that can never come")
+    waiting = sorted(tasks.all_tasks(loop), key=lambda t: (len(t.get_name()), t.get_name()))
+    error.place = next(filter(None, map(waiting_at, waiting)), None)
+    return error
 
 
 def waiting_at(task):

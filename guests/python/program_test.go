@@ -1,6 +1,7 @@
 package python_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -102,6 +103,7 @@ func TestErrorsNameTheProgramsOwnLine(t *testing.T) {
 		{name: "memory", code: "x = []\nwhile True:\n    x.append('a' * 10_000_000)", wantName: "MemoryError", line: 3, message: "out of memory"},
 		{name: "recursion", code: "def f(n):\n    return f(n + 1)\nf(0)", wantName: "RecursionError", line: 2, stack: "Previous line repeated"},
 		{name: "stalled await", code: "async def f():\n    await asyncio.Event().wait()\nawait f()", wantCode: "guest.stalled", line: 2, column: 5, wantName: "Stalled"},
+		{name: "stalled in asyncio.run", code: "import asyncio\nasync def f():\n    await asyncio.Queue().get()\nasyncio.run(f())", wantCode: "guest.stalled", line: 3, column: 5, wantName: "Stalled"},
 		{name: "stalled lock", code: "import threading\nl = threading.Lock()\nl.acquire()\nl.acquire()", wantCode: "guest.stalled", line: 4, wantName: "Stalled"},
 		{name: "stalled queue", code: "import queue\nqueue.Queue().get()", wantCode: "guest.stalled", line: 2, wantName: "Stalled"},
 		{name: "stalled simple queue", code: "import queue\nqueue.SimpleQueue().get()", wantCode: "guest.stalled", line: 2, wantName: "Stalled"},
@@ -240,6 +242,8 @@ func TestEveryRunHasItsOwnRandomNumbers(t *testing.T) {
 	runs := 60
 	if testing.Short() {
 		runs = 20
+	} else if os.Getenv("WEXEC_CONFORMANCE") != "" {
+		runs = 500
 	}
 	for range runs {
 		v := run(t, code).value(t)
