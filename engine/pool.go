@@ -28,7 +28,6 @@ type pool struct {
 	live    int // taken and not discarded
 	target  int
 	filling bool
-	closing int
 	closed  bool
 	idle    *time.Timer
 	work    sync.WaitGroup
@@ -175,31 +174,10 @@ func (g *guest) fresh(ctx context.Context, limit int64) (*instance, error) {
 	return g.compiled.instantiate(ctx, m, limit, g.ledger)
 }
 
-// closers is how many instances are ended at once beside the runs. One more is
-// ended by the run itself, so that ending never falls behind.
-const closers = 8
-
-// discard ends an instance that has served. Giving its memory back takes as
-// long as a short program; the caller need not wait for it.
+// discard ends an instance that has served. It is done by the run itself: two
+// threads that map and unmap at once wait for each other in the kernel, which
+// cost more than it saved.
 func (g *guest) discard(i *instance) {
-	p := &g.pool
-	p.mu.Lock()
-	p.live--
-	aside := p.closing < closers
-	if aside {
-		p.closing++
-		p.work.Add(1)
-	}
-	p.mu.Unlock()
-	if !aside {
-		_ = i.Close(context.Background())
-		return
-	}
-	go func() {
-		defer p.work.Done()
-		_ = i.Close(context.Background())
-		p.mu.Lock()
-		p.closing--
-		p.mu.Unlock()
-	}()
+	_ = i.Close(context.Background())
+	g.pool.gave()
 }
