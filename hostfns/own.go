@@ -1,6 +1,7 @@
 package hostfns
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -190,10 +191,16 @@ func reply(v any) (Answer, error) {
 	return Answer{Kind: JSON, Data: data, Checked: true}, nil
 }
 
+// stragglers is how long a search waits for a server that is starting.
+const stragglers = 10 * time.Second
+
 // visible is the catalogue without what the policy denies outright. Servers
 // that cannot be reached are missing.
 func (r *Run) visible(ctx context.Context) *catalogue.Catalogue {
-	whole, errs := r.table.Catalogue(ctx)
+	waiting, cancel := context.WithTimeoutCause(ctx, cmp.Or(r.table.options.Straggler, stragglers),
+		fault.New(fault.UpstreamUnavailable, "a server takes too long to list its tools"))
+	defer cancel()
+	whole, errs := r.table.Catalogue(waiting)
 	for _, err := range errs {
 		r.warn(clean(err.Error(), 500))
 	}

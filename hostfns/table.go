@@ -63,6 +63,10 @@ type Options struct {
 	// Listing bounds how long a server may take to list its tools; zero is a
 	// minute.
 	Listing time.Duration
+	// Straggler bounds how long a search from inside a program waits for
+	// servers that are starting, before it goes without them; zero is 10
+	// seconds.
+	Straggler time.Duration
 }
 
 // NewTable makes a table. A nil policy denies everything; a nil sink is a
