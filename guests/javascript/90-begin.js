@@ -12,11 +12,12 @@
     const first = input.code.charCodeAt(0);
     if (first === 0x60 || first === 10 || first === 13 || first === 32) input.code = unfenced(input.code);
     $.input = input;
+    $.started = $.now();
+    $.forgetInput();
     globalThis.args = input.args === undefined ? {} : input.args;
     globalThis.env = input.env ?? {};
     const servers = Array.isArray(input.servers) ? input.servers : [];
     $.serverNames = servers;
     for (const name of servers) if (!(name in globalThis)) $.expose(name, $.server(name));
-    if (!input.fetch && $.withoutFetch) $.withoutFetch();
   });
 };

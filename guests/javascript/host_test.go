@@ -21,6 +21,8 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 	"github.com/tetratelabs/wazero/sys"
+
+	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
 // Kinds of answers and outcomes, as wasm-modules/ABI.md numbers them.
@@ -73,8 +75,9 @@ type host struct {
 	started     []string
 	maxInFlight int
 
-	calls map[int64]*flight
-	last  int64
+	calls    map[int64]*flight
+	last     int64
+	deadline time.Time
 }
 
 type flight struct {
@@ -100,57 +103,49 @@ func (h *host) fault(t testing.TB) failure {
 	return e
 }
 
-// compiled is the raw module, compiled for runs that end by themselves, or for
-// runs that may have to be stopped, which are slower.
-type compiled struct {
+// slice is the fuel a guest gets at a time: often enough to stop it in time.
+const slice = 1e6
+
+// built is the committed guest, compiled once.
+var built struct {
 	once    sync.Once
 	err     error
 	runtime wazero.Runtime
 	module  wazero.CompiledModule
+	image   []byte
 }
 
-var plain, stoppable compiled
-
-func modulePath() string {
-	return filepath.Join("..", "..", "work", "quickjs", "quickjs.wasm")
-}
-
-// guestModule compiles the raw module of the recipe's work folder once.
-func guestModule(t testing.TB, stops bool) (wazero.Runtime, wazero.CompiledModule) {
+// committed compiles the committed module, and gives the memory of an
+// interpreter that has loaded its prelude.
+func committed(t testing.TB) (wazero.Runtime, wazero.CompiledModule, []byte) {
 	t.Helper()
-	shared := &plain
-	if stops {
-		shared = &stoppable
+	built.once.Do(func() { built.err = compile() })
+	if built.err != nil {
+		t.Fatal(built.err)
 	}
-	shared.once.Do(func() {
-		wasm, err := os.ReadFile(modulePath())
-		if err != nil {
-			shared.err = err
-			return
-		}
-		ctx := context.Background()
-		config := wazero.NewRuntimeConfigCompiler().WithCloseOnContextDone(stops)
-		if dir := os.Getenv("WEXEC_TEST_CACHE"); dir != "" {
-			cache, err := wazero.NewCompilationCacheWithDir(dir)
-			if err != nil {
-				shared.err = err
-				return
-			}
-			config = config.WithCompilationCache(cache)
-		}
-		shared.runtime = wazero.NewRuntimeWithConfig(ctx, config)
-		wasi_snapshot_preview1.MustInstantiate(ctx, shared.runtime)
-		if shared.err = exportHost(ctx, shared.runtime); shared.err == nil {
-			shared.module, shared.err = shared.runtime.CompileModule(ctx, wasm)
-		}
-	})
-	if os.IsNotExist(shared.err) {
-		t.Skip("the raw module is not built: run wasm-modules/quickjs/build.sh")
+	return built.runtime, built.module, built.image
+}
+
+func compile() error {
+	guest, err := wasmmodules.Open("quickjs")
+	if err != nil {
+		return err
 	}
-	if shared.err != nil {
-		t.Fatal(shared.err)
+	code, err := guest.Code()
+	if err != nil {
+		return err
 	}
-	return shared.runtime, shared.module
+	if built.image, err = guest.Image(); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	built.runtime = wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler())
+	wasi_snapshot_preview1.MustInstantiate(ctx, built.runtime)
+	if err := exportHost(ctx, built.runtime); err != nil {
+		return err
+	}
+	built.module, err = built.runtime.CompileModule(ctx, code)
+	return err
 }
 
 type hostKey struct{}
@@ -168,6 +163,12 @@ func read(m api.Module, ptr, size uint32) []byte {
 func exportHost(ctx context.Context, r wazero.Runtime) error {
 	b := r.NewHostModuleBuilder("wexec")
 	export := func(name string, f any) { b.NewFunctionBuilder().WithFunc(f).Export(name) }
+	export("refill", func(ctx context.Context, fuel int64) int64 {
+		if h := hostOf(ctx); !h.deadline.IsZero() && time.Now().After(h.deadline) {
+			panic(refusal{})
+		}
+		return slice
+	})
 	export("input_size", func(ctx context.Context) int32 { return int32(len(hostOf(ctx).inputDocument())) })
 	export("input_read", func(ctx context.Context, m api.Module, ptr, size uint32) int32 {
 		data := hostOf(ctx).inputDocument()
@@ -293,38 +294,12 @@ type guest struct {
 	h      *host
 }
 
-// image is the memory of an interpreter that has loaded its prelude.
-var image struct {
-	once sync.Once
-	data []byte
-}
-
-// prepare starts one interpreter the way the baker does and keeps its memory.
-func prepare(t testing.TB) []byte {
-	t.Helper()
-	image.once.Do(func() {
-		dir := t.TempDir()
-		if err := os.CopyFS(filepath.Join(dir, "prelude"), os.DirFS(".")); err != nil {
-			t.Fatal(err)
-		}
-		h := &host{calls: map[int64]*flight{}}
-		module := instantiate(t, h, dir, "_initialize")
-		result, err := module.ExportedFunction("guest_init").Call(withHost(h))
-		if err != nil || result[0] != 0 {
-			t.Fatalf("guest_init gave %v, %v\n%s", result, err, h.stderr.String())
-		}
-		all, _ := module.Memory().Read(0, module.Memory().Size())
-		image.data = bytes.Clone(all)
-	})
-	return image.data
-}
-
 func withHost(h *host) context.Context { return context.WithValue(context.Background(), hostKey{}, h) }
 
-func instantiate(t testing.TB, h *host, dir string, start ...string) api.Module {
+func instantiate(t testing.TB, h *host, dir string) api.Module {
 	t.Helper()
-	r, compiled := guestModule(t, h.limit > 0)
-	config := wazero.NewModuleConfig().WithName("").WithStartFunctions(start...).
+	r, compiled, _ := committed(t)
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().
 		WithStdin(strings.NewReader(h.stdin)).WithStdout(&h.stdout).WithStderr(&h.stderr).
 		WithFSConfig(wazero.NewFSConfig().WithDirMount(dir, "/")).
 		WithSysWalltime().WithSysNanotime().WithSysNanosleep().WithRandSource(seeded(h.entropy))
@@ -351,7 +326,7 @@ type bounded struct {
 
 type refusal struct{}
 
-func (refusal) Error() string { return "memory refused" }
+func (refusal) Error() string { return "the run is over its limits" }
 
 func (b *bounded) Reallocate(size uint64) []byte {
 	if size > b.most {
@@ -370,16 +345,12 @@ func (b *bounded) Free() {}
 
 // limited tells whether a run was ended by its memory or its time, which an
 // engine would name as a limit.
-func limited(err error) bool {
-	var exit *sys.ExitError
-	return errors.As(err, new(refusal)) ||
-		errors.As(err, &exit) && exit.ExitCode() == sys.ExitCodeDeadlineExceeded
-}
+func limited(err error) bool { return errors.As(err, new(refusal)) }
 
 // newGuest restores an interpreter from the image.
 func newGuest(t testing.TB, h *host) *guest {
 	t.Helper()
-	data := prepare(t)
+	_, _, data := committed(t)
 	h.calls = map[int64]*flight{}
 	dir := t.TempDir()
 	for name, text := range h.files {
@@ -396,9 +367,6 @@ func newGuest(t testing.TB, h *host) *guest {
 	}
 	module := instantiate(t, h, dir)
 	memory := module.Memory()
-	if grow := uint32(len(data)) - memory.Size(); grow > 0 {
-		memory.Grow(grow / 65536)
-	}
 	memory.Write(0, data)
 	return &guest{module, h}
 }
@@ -416,10 +384,9 @@ func (g *guest) again(t testing.TB) error {
 	h := g.h
 	h.finished, h.outcome, h.document = 0, -1, nil
 	ctx := withHost(h)
+	h.deadline = time.Time{}
 	if h.limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, h.limit)
-		defer cancel()
+		h.deadline = time.Now().Add(h.limit)
 	}
 	result, err := g.module.ExportedFunction("guest_run").Call(ctx)
 	if err != nil {
