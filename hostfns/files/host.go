@@ -225,20 +225,20 @@ func (h *host) decide(n *node, p place, write, look bool) sys.Errno {
 	if strings.HasPrefix(n.name, tempPrefix) {
 		return sys.EACCES
 	}
-	if h.app && write {
-		return sys.EROFS
-	}
-	if h.app && h.imports(n) {
+	if h.app && !write && h.imports(n) {
 		return 0
 	}
 	if _, ok := below(h.grant, n.path); !ok && !(n.info != nil && n.info.IsDir() && look) {
 		return sys.EACCES // a link led out of what is granted
 	}
 	err := h.gate.File(h.gate.Lifetime(), hostfns.FileRequest{Path: filepath.FromSlash(n.path), Guest: p.guest, Write: write, Look: look})
-	if err != nil {
-		return sys.EACCES
+	switch {
+	case err == nil:
+		return 0
+	case h.app && write:
+		return sys.EROFS
 	}
-	return 0
+	return sys.EACCES
 }
 
 // imports reports whether a node of the program's folder is one of its sources

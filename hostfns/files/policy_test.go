@@ -61,6 +61,9 @@ func TestThePolicyDecidesByWhereAPathLeads(t *testing.T) {
 		t.Error("a denied file can be looked at:", errno)
 	}
 	var got []string
+	if errno := w.fs.Unlink("out/new.txt"); errno != 0 {
+		t.Error(errno)
+	}
 	for _, e := range sink.Events() {
 		if d := e.Decision; d != nil && d.Kind == "file" {
 			got = append(got, d.Effect+" "+strings.ReplaceAll(d.Target, w.top, ""))
@@ -79,5 +82,38 @@ func TestThePolicyDecidesByWhereAPathLeads(t *testing.T) {
 	}
 	if _, errno := w.slurp("data/table.csv"); errno == 0 {
 		t.Error("files outlive their run")
+	}
+}
+
+// TestTheProgramsFolderFollowsThePolicyBeyondItsSources has a program in the
+// folder that the policy grants parts of.
+func TestTheProgramsFolderFollowsThePolicyBeyondItsSources(t *testing.T) {
+	w := newWorld(t)
+	put(t, w.top+"/main.js", "x")
+	p, err := policy.Parse("policy.yaml", fmt.Appendf(nil, "version: 1\nfiles:\n  read: [%q]\n  write: [%q]\n", w.data+"/**", w.out+"/**"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := hostfns.NewTable(p, audit.None(), New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := table.Open(t.Context(), hostfns.RunInfo{ID: "r", Root: w.top})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = r.Close(t.Context(), audit.End{Status: "ok"}) }()
+	if w.fs, err = r.FS(); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]sys.Errno{"app/main.js": 0, "app/data/a.txt": 0, "app/outside.txt": sys.EACCES, "app/data/.secret": 0, "app/out/old.txt": sys.EACCES} {
+		if got, errno := w.slurp(name); errno != want || (want == 0 && got == "") {
+			t.Errorf("%s: %q %v", name, got, errno)
+		}
+	}
+	for name, want := range map[string]sys.Errno{"app/out/new.txt": 0, "app/main.js": sys.EROFS, "app/outside.txt": sys.EROFS, "app/data/a.txt": sys.EROFS} {
+		if errno := w.spit(name, "x", create); errno != want {
+			t.Errorf("writing %s: %v", name, errno)
+		}
 	}
 }
