@@ -173,7 +173,7 @@ func (d *door) auditVerify(ctx *cli.Context) error {
 		for _, p := range rep.Problems {
 			fmt.Fprintln(d.inv.Stdout, p.String())
 		}
-		fmt.Fprintf(d.inv.Stdout, "%d records in %d segments, %d problems\n", rep.Records, len(rep.Segments), len(rep.Problems))
+		fmt.Fprintf(d.inv.Stdout, "%s in %s, %s\n", counted(int(rep.Records), "record"), counted(len(rep.Segments), "segment"), counted(len(rep.Problems), "problem"))
 	}
 	if !rep.OK() {
 		return said(fault.ClassGuest.Exit())
@@ -215,7 +215,7 @@ func (d *door) auditReplay(ctx *cli.Context) error {
 	case fault.CodeOf(err) == fault.UsageAudit, fault.CodeOf(err) == fault.Cancelled:
 		return err
 	case same && !ctx.Bool("json"):
-		d.voice.note("the same: %s, %d calls, fuel %s", res.Status, len(res.Calls), grouped(res.Usage.Fuel))
+		d.voice.note("the same: %s, %s, fuel %s", res.Status, counted(len(res.Calls), "call"), grouped(res.Usage.Fuel))
 	case !same:
 		d.voice.warn("not the same: the record ended with %s, the replay with %s", recorded(rec.End), replayed(res))
 		if !rec.Start.Deterministic {

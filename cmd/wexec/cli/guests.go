@@ -102,7 +102,7 @@ func (d *door) guestsWarm(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	d.voice.note("ready: %d guests in %s", ready, settings.Cache)
+	d.voice.note("ready: %s in %s", counted(ready, "guest"), settings.Cache)
 	return nil
 }
 

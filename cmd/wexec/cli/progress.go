@@ -46,7 +46,7 @@ func (p *progress) event(e engine.Event) {
 	defer p.mu.Unlock()
 	switch e.Type {
 	case engine.EventQueued:
-		p.what = fmt.Sprintf("waiting behind %d runs", e.Count)
+		p.what = "waiting behind " + counted(e.Count, "run")
 	case engine.EventCompiling:
 		p.what = "preparing " + e.Text + " for the first time on this machine"
 	case engine.EventStarted:
@@ -83,7 +83,7 @@ func (p *progress) draw() {
 			if time.Since(p.begun) > moment && p.what != "waiting for a person" {
 				line := fmt.Sprintf("%s  %.1f s", visibleText(p.what), time.Since(p.begun).Seconds())
 				if p.calls > 0 {
-					line += fmt.Sprintf("  %d calls, %s", p.calls, bytesText(p.bytes))
+					line += fmt.Sprintf("  %s, %s", counted(p.calls, "call"), bytesText(p.bytes))
 				}
 				fmt.Fprintf(p.v.w, "\r\x1b[K%s", p.v.paint("2", cut(line, 78)))
 				p.shown = true

@@ -17,7 +17,7 @@ func (d *door) stats(res *engine.Result) {
 		{"memory", bytesText(u.MemoryPeak)},
 	}
 	if u.ToolCalls > 0 {
-		rows = append(rows, [2]string{"tools", fmt.Sprintf("%d calls, %s", u.ToolCalls, bytesText(u.ToolBytes))})
+		rows = append(rows, [2]string{"tools", fmt.Sprintf("%s, %s", counted(u.ToolCalls, "call"), bytesText(u.ToolBytes))})
 	}
 	rows = append(rows, [2]string{"result", bytesText(u.ResultSize)})
 	if u.ContextSavings != nil {
@@ -44,6 +44,14 @@ func grouped(n int64) string {
 		s = s[:len(s)-3]
 	}
 	return strings.Join(append([]string{s}, parts...), ",")
+}
+
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 func bytesText(n int64) string {
