@@ -70,7 +70,7 @@ func (j *job) prepare(r *run) error {
 		Servers: j.servers(), Session: j.req.Session != "", Deterministic: j.req.Deterministic,
 		Recursion: j.limits.Recursion, Fetch: j.fetches(), PII: j.veiled(),
 	}
-	if d.Args == nil {
+	if len(d.Args) == 0 {
 		d.Args = json.RawMessage("null")
 	}
 	if d.Argv == nil {
