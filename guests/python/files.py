@@ -1,5 +1,6 @@
 """Files: what is denied says so, and modules beside the program are found."""
 
+import _io
 import builtins
 import errno
 import io
@@ -63,5 +64,5 @@ class NativeFinder:
 
 def install():
     sys.meta_path.append(NativeFinder)
-    builtins.open = io.open = _wexec.wrap_open(io.open, explain)
+    builtins.open = io.open = _io.open = _wexec.wrap_open(io.open, explain)
     _wexec.type_attribute(PermissionError, "code", "denied.file")

@@ -214,7 +214,9 @@ testsuite() {
   mv "$work/testsuite.new/deb/usr/lib/python3.13/test" "$work/testsuite.new/test"
   rm -rf "$work/testsuite.new/deb"
   # what Debian keeps in another package
-  cp -r "$work/source/python3.13/Lib/test/support" "$work/source/python3.13/Lib/test/__init__.py" "$work/testsuite.new/test/"
+  for name in support typinganndata __init__.py; do
+    cp -r "$work/source/python3.13/Lib/test/$name" "$work/testsuite.new/test/"
+  done
   mv "$work/testsuite.new" "$work/testsuite"
 }
 

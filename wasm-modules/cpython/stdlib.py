@@ -16,7 +16,7 @@ import zipfile
 # tests, and what other systems need.
 LEFT_OUT = set("""
     __phello__ _aix_support.py _android_support.py _apple_support.py _ios_support.py _osx_support.py
-    antigravity.py cgi.py concurrent/futures/process.py ctypes curses dbm ensurepip ftplib.py idlelib
+    antigravity.py cgi.py concurrent/futures/process.py ctypes curses ensurepip ftplib.py idlelib
     imaplib.py lib2to3 msilib multiprocessing nturl2path.py poplib.py pty.py pydoc_data readline.py
     site-packages smtplib.py socketserver.py ssl.py test this.py tkinter tty.py turtle.py
     turtledemo venv webbrowser.py wsgiref xmlrpc
