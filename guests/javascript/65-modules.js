@@ -174,7 +174,8 @@
     if (Object.hasOwn(builtins, plain)) return `wexec:${plain}`;
     if (name.startsWith('wexec:')) return name;
     const root = ($.input && $.input.root) || '';
-    const from = base.startsWith('/') ? base : `${root}/${base}`;
+    // the program itself lies in its root, by whatever path the caller named it
+    const from = base.startsWith('/') ? base : `${root}/${$.path.basename(base)}`;
     if (/^\/mcp-servers(?:\/|$)/.test(name)) return `wexec:${$.path.normalize(name).replace(/\/$/, '')}`;
     if (name.startsWith('./') || name.startsWith('../') || name.startsWith('/') || name === '.' || name === '..') {
       if (!root) {

@@ -173,6 +173,7 @@ func TestFilesAndImports(t *testing.T) {
 	setup := func(h *host) {
 		h.files = files
 		h.input["root"] = "/app"
+		h.input["file"] = "app/main.js" // as a caller outside would name it
 		h.stdin = "{\"a\": 1}\nline 2\n"
 	}
 	for _, test := range tests {
@@ -184,11 +185,11 @@ func TestFilesAndImports(t *testing.T) {
 	faults := []struct{ code, wantCode, file, part string }{
 		{"import './broken.js'", "guest.syntax", "/app/broken.js", ""},
 		{"import { f } from './fails.js'\nf()", "guest.exception", "/app/fails.js", "inside"},
-		{"import '../secret.txt'", "guest.exception", "main.js", "secret"},
-		{"import './nothing.js'", "guest.exception", "main.js", "nothing"},
-		{"import 'addon'", "guest.exception", "main.js", "native addon"},
-		{"import 'http://x/y.js'", "guest.exception", "main.js", "http"},
-		{"import { readFile } from 'fs/promises'\nawait readFile('/none')", "guest.exception", "main.js", "ENOENT"},
+		{"import '../secret.txt'", "guest.exception", "app/main.js", "secret"},
+		{"import './nothing.js'", "guest.exception", "app/main.js", "nothing"},
+		{"import 'addon'", "guest.exception", "app/main.js", "native addon"},
+		{"import 'http://x/y.js'", "guest.exception", "app/main.js", "http"},
+		{"import { readFile } from 'fs/promises'\nawait readFile('/none')", "guest.exception", "app/main.js", "ENOENT"},
 	}
 	for _, test := range faults {
 		e := run(t, test.code, setup).fault(t)
