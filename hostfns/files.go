@@ -30,6 +30,10 @@ type Mount struct {
 	// Catalogue gives the tree seen as /mcp-servers. It may start servers, and
 	// is called on first use.
 	Catalogue func() fs.FS
+	// Repeat says that a recorded run is repeated: which paths it read is
+	// known, and the folder it ran in is not, so that a relative path means the
+	// recorded one that ends with it.
+	Repeat bool
 	// Memory bounds what /tmp holds, in bytes.
 	Memory int64
 	// Now is the time that files of /tmp get; nil is the real one.
@@ -63,7 +67,7 @@ func (r *Run) FS() (sys.FS, error) {
 			m.Now = func() time.Time { return start }
 		}
 		if rec := r.table.recording; rec != nil {
-			m.Read = readBefore(rec)
+			m.Read, m.Repeat = readBefore(rec), true
 		}
 		granted := r.table.policy.Files()
 		for _, root := range granted.Read {
