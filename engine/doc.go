@@ -11,7 +11,9 @@
 // An engine without a table lets programs compute and nothing else. What they
 // may reach is a [hostfns.Table]: a policy, a place for records, and providers
 // of tools, such as Go functions ([hostfns.Func]) or MCP servers. Each
-// [Request] may bring a table of its own, one for each tenant.
+// [Request] may bring a table of its own, one for each tenant. Files, the scratch
+// folder /tmp among them, come from the provider of package hostfns/files, and
+// the network from that of hostfns/fetch.
 //
 // # What a run is
 //

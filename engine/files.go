@@ -39,7 +39,17 @@ func (r *rooted) at(path string) (experimentalsys.FS, string) {
 
 // noFiles is what a run without files sees: an empty folder. The root must be
 // there, for WASI opens it.
-var noFiles experimentalsys.FS = &sysfs.ReadFS{FS: &sysfs.AdaptFS{FS: emptyFolder{}}}
+var noFiles experimentalsys.FS = nothing{&sysfs.ReadFS{FS: &sysfs.AdaptFS{FS: emptyFolder{}}}}
+
+// nothing is a file system that says it is read-only to who wants to write.
+type nothing struct{ experimentalsys.FS }
+
+func (n nothing) OpenFile(path string, flag experimentalsys.Oflag, perm fs.FileMode) (experimentalsys.File, experimentalsys.Errno) {
+	if flag&(experimentalsys.O_WRONLY|experimentalsys.O_RDWR|experimentalsys.O_CREAT|experimentalsys.O_TRUNC|experimentalsys.O_APPEND) != 0 {
+		return nil, experimentalsys.EROFS
+	}
+	return n.FS.OpenFile(path, flag, perm)
+}
 
 // emptyFolder is a folder with nothing in it.
 type emptyFolder struct{}

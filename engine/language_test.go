@@ -119,3 +119,49 @@ func TestHostileTypeScriptEndsInTheSandbox(t *testing.T) {
 	res, err := e.Run(context.Background(), Request{Language: TypeScript, Code: "const a: number = 2; a"})
 	wantValue(t, res, err, "2")
 }
+
+func TestJavaScriptAndTypeScriptShareASession(t *testing.T) {
+	e := newReal(t, Config{})
+	for _, step := range []struct{ language, code, want string }{
+		{JavaScript, "globalThis.n = 40; function twice(x) { return 2 * x }", "40"},
+		{TypeScript, "const m: number = twice(n) + 2; m", "82"},
+		{JavaScript, "n + 1", "41"},
+	} {
+		res, err := e.Run(context.Background(), Request{Language: step.language, Code: step.code, Session: "s"})
+		wantValue(t, res, err, step.want)
+	}
+	_, err := e.Run(context.Background(), Request{Language: Python, Code: "1", Session: "s"})
+	wantCode(t, err, fault.UsageSession)
+}
+
+func TestARunWithoutFilesSeesAReadOnlyRoot(t *testing.T) {
+	e := newReal(t, Config{})
+	res, err := e.Run(context.Background(), Request{Language: Python, Code: "import os, errno\ntry:\n    open('/tmp/x', 'w')\n    r = 'written'\nexcept OSError as e:\n    r = errno.errorcode[e.errno]\nr"})
+	if err != nil || string(res.Value) == `"written"` || string(res.Value) == `"ENOSYS"` {
+		t.Fatalf("%s %v", res.Value, err)
+	}
+}
+
+func TestConfigurationProblemsAreReportedTogether(t *testing.T) {
+	_, err := New(context.Background(), Config{Running: -1, Memory: -1, SessionRuns: -1})
+	wantCode(t, err, fault.UsageConfig)
+	for _, word := range []string{"Running", "Memory", "sessions"} {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("%s is missing in %v", word, err)
+		}
+	}
+	e, err := New(context.Background(), Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	res, err := e.Run(context.Background(), Request{Language: "js", Code: "1"})
+	wantCode(t, err, fault.Cancelled)
+	if res == nil || res.Error == nil {
+		t.Error("no result")
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
 )
 
@@ -69,7 +70,7 @@ func (s *sessions) enter(key sessionKey, language string) (*session, error) {
 	case one.busy:
 		return nil, fault.New(fault.UsageSession, "the session %q is in the middle of a run", key.name).
 			WithHint("wait for that run, or use another session")
-	case one.language != language:
+	case !sameGuest(one.language, language):
 		return nil, fault.New(fault.UsageSession, "the session %q runs %s, not %s", key.name, one.language, language).
 			WithHint("use another session for another language")
 	case one.runs >= s.e.config.SessionRuns:
@@ -85,6 +86,14 @@ func (s *sessions) enter(key sessionKey, language string) (*session, error) {
 		one.timer.Stop()
 	}
 	return one, nil
+}
+
+// sameGuest reports whether two languages run in the same guest, as JavaScript
+// and TypeScript do.
+func sameGuest(a, b string) bool {
+	g, errG := guests.Lookup(a)
+	h, errH := guests.Lookup(b)
+	return errG == nil && errH == nil && g.Module == h.Module
 }
 
 // leave ends a run in a session. Where why is not nil, the session ends too.
