@@ -37,6 +37,11 @@ guests:
 bench:
 	$(GO) run ./tests/bench
 
+# SPAN says how long: make soak SPAN=2m
+.PHONY: soak
+soak:
+	WEXEC_SOAK=$(or $(SPAN),1h) $(GO) test -count=1 -timeout 0 -run 'TestSoak$$' -v ./engine
+
 .PHONY: fuzz
 fuzz:
 	@./tests/fuzz.sh 10s

@@ -151,7 +151,7 @@ func (j *job) bind(r *run, g *guest, i *instance) error {
 		People: func(only bool) {
 			if only {
 				r.time.pause()
-				j.event(Event{Type: EventWaiting})
+				j.event(Event{Type: EventWaiting, Text: "a person is asked"})
 			} else {
 				r.time.resume()
 			}
