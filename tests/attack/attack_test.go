@@ -1,0 +1,248 @@
+// Package attack holds attempts to get out of the sandbox, past the policy or
+// at another's things. Each file of testdata is one attempt: what it tries and
+// what must happen stand in its head, its programs below. Those before the last
+// prepare the ground, the last one is judged.
+package attack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/guests"
+)
+
+func TestMain(m *testing.M) {
+	if err := os.Setenv("WEXEC_CANARY", canary); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// attempt is one file.
+type attempt struct {
+	name     string
+	head     map[string]string
+	policy   string
+	programs []program
+}
+
+type program struct{ name, language, code string }
+
+// keys of a head:
+//
+//	status   the status of the last run
+//	code     its code; empty with ok
+//	value    its value as JSON
+//	says     a text in the error's message or hint
+//	hides    a text that may stand nowhere in the Result or the record
+//	touched  the calls that reach the tools over all programs: "shop.echo {}; …",
+//	         nothing where it is absent, "*" for any
+//	asked    a text that the person was shown; "answer" is yes, no or always
+//	limits   as in a Request; "args", "session" and "deterministic" too
+var keys = []string{"status", "code", "value", "says", "hides", "touched", "asked", "answer", "limits", "args", "session", "deterministic"}
+
+func readAttempt(t *testing.T, file string) attempt {
+	t.Helper()
+	ar, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := attempt{name: strings.TrimSuffix(filepath.Base(file), ".txt"), head: map[string]string{}, policy: usual}
+	what := false
+	for line := range strings.Lines(string(ar.Comment)) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "#") {
+			what = true
+			continue
+		}
+		key, value, ok := strings.Cut(line, ":")
+		if line == "" {
+			continue
+		}
+		known := false
+		for _, k := range keys {
+			known = known || k == key
+		}
+		if !ok || !known {
+			t.Fatalf("%s: %q is no line of a head", file, line)
+		}
+		a.head[key] = strings.TrimSpace(value)
+	}
+	if !what || a.head["status"] == "" {
+		t.Fatalf("%s does not say what it tries and what must happen", file)
+	}
+	for _, f := range ar.Files {
+		if f.Name == "policy.yaml" {
+			a.policy = string(f.Data)
+			continue
+		}
+		if f.Name == "policy none" {
+			a.policy = "none"
+			continue
+		}
+		language, ok := guests.LanguageOfFile(f.Name)
+		if !ok {
+			t.Fatalf("%s: %s is no program", file, f.Name)
+		}
+		a.programs = append(a.programs, program{f.Name, language, string(f.Data)})
+	}
+	if len(a.programs) == 0 {
+		t.Fatalf("%s has no program", file)
+	}
+	return a
+}
+
+func cacheFolder(t *testing.T) string {
+	t.Helper()
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return t.TempDir()
+	}
+	return filepath.Join(base, "wexec-tests")
+}
+
+// TestNoAttemptSucceeds runs every attempt on one engine.
+func TestNoAttemptSucceeds(t *testing.T) {
+	found, err := filepath.Glob("testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) < 80 {
+		t.Errorf("only %d attempts", len(found))
+	}
+	eng, err := engine.New(t.Context(), engine.Config{Cache: cacheFolder(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	t.Run("all", func(t *testing.T) {
+		for _, file := range found {
+			a := readAttempt(t, file)
+			t.Run(a.name, func(t *testing.T) {
+				t.Parallel()
+				a.try(t, eng, w)
+			})
+		}
+	})
+	w.untouched(t)
+	res, err := eng.Run(t.Context(), engine.Request{Language: "javascript", Code: "1 + 1"})
+	if err != nil || string(res.Value) != "2" {
+		t.Errorf("after all attempts a run gives %s: %v", res.Value, err)
+	}
+	if err := eng.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func (a attempt) try(t *testing.T, eng *engine.Engine, w *world) {
+	var ask *asker
+	if answer := a.head["answer"]; answer != "" {
+		ask = &asker{answer: answer}
+	}
+	table, v, sink := w.table(t, a.policy, ask)
+	var limits engine.Limits
+	if text := a.head["limits"]; text != "" {
+		if err := json.Unmarshal([]byte(text), &limits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deterministic, _ := strconv.ParseBool(a.head["deterministic"])
+	session := a.head["session"]
+	if session != "" {
+		session += a.name
+	}
+	var res *engine.Result
+	for i, p := range a.programs {
+		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+		req := engine.Request{Language: p.language, Code: w.fill(p.code), File: p.name, Args: json.RawMessage(a.head["args"]),
+			Limits: limits, Table: table, Deterministic: deterministic, Session: session,
+			Env: map[string]string{"WEXEC_CANARY": canary}}
+		var err error
+		res, err = eng.Run(ctx, req)
+		cancel()
+		if i < len(a.programs)-1 && err != nil && !strings.HasPrefix(p.name, "fails") {
+			t.Fatalf("%s, which prepares the ground: %v", p.name, err)
+		}
+		a.leaks(t, p.name, res)
+	}
+	a.judge(t, res)
+	v.mu.Lock()
+	touched := strings.Join(v.touched, "; ")
+	v.mu.Unlock()
+	if want := a.head["touched"]; want != "*" && touched != want {
+		t.Errorf("reached the tools: %q, want %q", touched, want)
+	}
+	for _, e := range sink.Events() {
+		a.clean(t, "the record", fmt.Sprintf("%+v", e))
+	}
+	if want := a.head["asked"]; want != "" {
+		if ask == nil || !strings.Contains(strings.Join(ask.shown, "\n"), want) {
+			t.Errorf("the person was shown %q, want %q", ask.shown, want)
+		}
+	} else if ask != nil && len(ask.shown) > 0 && a.head["touched"] == "" {
+		t.Logf("shown: %q", ask.shown)
+	}
+}
+
+// judge holds the last Result against the head.
+func (a attempt) judge(t *testing.T, res *engine.Result) {
+	t.Helper()
+	code, words := "", ""
+	if res.Error != nil {
+		code, words = string(res.Error.Code), res.Error.Message+"\n"+res.Error.Hint
+	}
+	if string(res.Status) != a.head["status"] || code != a.head["code"] {
+		t.Errorf("status %s code %q, want %s %q\nvalue %.500s\n%.800s\nstdout %.300s", res.Status, code, a.head["status"], a.head["code"], res.Value, words, res.Stdout)
+		return
+	}
+	if want := a.head["says"]; want != "" && !strings.Contains(words, want) {
+		t.Errorf("the error says %q, want %q", words, want)
+	}
+	if want := a.head["value"]; want != "" {
+		var x, y any
+		if err := json.Unmarshal([]byte(want), &x); err != nil {
+			t.Fatalf("the expected value: %v", err)
+		}
+		if err := json.Unmarshal(res.Value, &y); err != nil {
+			t.Errorf("value %.500s: %v", res.Value, err)
+		} else if diff := cmp.Diff(x, y); diff != "" {
+			t.Errorf("value (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// leaks looks for what may stand nowhere.
+func (a attempt) leaks(t *testing.T, name string, res *engine.Result) {
+	t.Helper()
+	data, err := json.Marshal(res)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.clean(t, "the Result of "+name, string(data))
+	a.clean(t, "the output of "+name, res.Stdout+res.Stderr)
+}
+
+func (a attempt) clean(t *testing.T, where, text string) {
+	t.Helper()
+	host, _ := os.Hostname()
+	home, _ := os.UserHomeDir()
+	for _, secret := range []string{canary, a.head["hides"], ".go:", "/wexec-tests", "goroutine "} {
+		if secret != "" && strings.Contains(text, secret) {
+			t.Errorf("%q stands in %s: %.600s", secret, where, text)
+		}
+	}
+	if len(host) > 4 && host != "localhost" && strings.Contains(text, host) || len(home) > 6 && strings.Contains(text, home) {
+		t.Errorf("facts of the machine stand in %s: %.600s", where, text)
+	}
+}
