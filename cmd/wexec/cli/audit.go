@@ -12,6 +12,7 @@ import (
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/files"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -34,7 +35,7 @@ func (d *door) auditCommand() *cli.Command {
 			{Name: "verify", Usage: "find any record that was changed, removed, reordered or cut", Action: d.auditVerify, Flags: dir(
 				&cli.StringSliceFlag{Name: "key", Usage: "a `FILE` with a public key that heads must be signed with", TakesFile: true})},
 			{Name: "replay", Usage: "run a recorded program again, its calls answered from the record", ArgsUsage: "RUN", Action: d.auditReplay,
-				Description: "No tool is called and nothing is recorded. Runs recorded in full, under a policy with  audit: {record: full},\n" +
+				Description: "No tool is called and nothing is recorded. Runs recorded in full, under a policy with  audit: {code: full, inputs: full, outputs: full},\n" +
 					"can be replayed; those that ran with --deterministic are repeated bit for bit.",
 				Flags: dir()},
 		},
@@ -204,7 +205,7 @@ func (d *door) auditReplay(ctx *cli.Context) error {
 		return err
 	}
 	defer func() { _ = eng.Close() }()
-	res, err := eng.Replay(ctx.Context, rec)
+	res, err := eng.Replay(ctx.Context, rec, files.New())
 	if ctx.Bool("json") {
 		if werr := d.printJSON(res); werr != nil {
 			return werr

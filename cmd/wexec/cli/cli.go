@@ -241,7 +241,7 @@ func flagNames(ctx *cli.Context) []string {
 // permuted moves flags before positionals for every command but run, whose
 // positionals belong to the program.
 func permuted(app *cli.App, args []string) []string {
-	if len(args) < 2 || args[1] == "run" {
+	if len(args) < 2 || args[1] == "run" || args[1] == "complete" {
 		return args
 	}
 	commands, flags := app.Commands, []cli.Flag(nil)

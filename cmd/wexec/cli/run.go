@@ -142,6 +142,9 @@ func (d *door) once(ctx *cli.Context, host *config.Host, req engine.Request) err
 		if err != nil && !quietExit(err) {
 			d.voice.fault(err)
 		}
+		if fault.CodeOf(err) == fault.Cancelled {
+			d.done(res)
+		}
 	}
 	if ctx.Bool("stats") {
 		d.stats(res)
@@ -155,6 +158,18 @@ func (d *door) once(ctx *cli.Context, host *config.Host, req engine.Request) err
 		d.dryRun(res)
 	}
 	return exitOf(res, err)
+}
+
+// done says what an interrupted program had done until then.
+func (d *door) done(res *engine.Result) {
+	d.voice.note("until then: %d ms, %s", res.Usage.WallMS, counted(len(res.Calls), "call"))
+	for i, c := range res.Calls {
+		how := "done"
+		if !c.OK {
+			how = "not done"
+		}
+		d.voice.say("%3d  %-8s %s", i+1, how, c.Tool)
+	}
 }
 
 // dryRun lists the calls a program would make, as far as it could go on.
@@ -283,6 +298,11 @@ func (d *door) language(ctx *cli.Context, req *engine.Request) error {
 		req.Language = name
 		return nil
 	}
+	if l := hashbangLanguage(req.Code); l != "" {
+		name, err := engine.Language(l)
+		req.Language = name
+		return err
+	}
 	name, why, ok := guests.GuessLanguage(req.Code)
 	if !ok {
 		return fault.New(fault.UsageLanguage, "the language of the program cannot be told").WithHint("say it with -l js, -l ts or -l py")
@@ -292,6 +312,22 @@ func (d *door) language(ctx *cli.Context, req *engine.Request) error {
 	}
 	req.Language = name
 	return nil
+}
+
+// hashbangLanguage is what a first line like #!/usr/bin/env -S wexec run -l py
+// says of the language.
+func hashbangLanguage(code string) string {
+	line, _, _ := strings.Cut(code, "\n")
+	if !strings.HasPrefix(line, "#!") || !strings.Contains(line, "wexec") {
+		return ""
+	}
+	words := strings.Fields(line)
+	for i, w := range words[:len(words)-1] {
+		if w == "-l" || w == "--language" {
+			return words[i+1]
+		}
+	}
+	return ""
 }
 
 // readArgs puts --args and --arg together.

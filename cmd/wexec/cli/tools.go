@@ -31,7 +31,7 @@ func (d *door) toolsCommand() *cli.Command {
 					&cli.StringFlag{Name: "detail", Usage: "name, summary or full", Value: "summary"}), Action: d.toolsSearch},
 			{Name: "show", Usage: "show one tool with its types", ArgsUsage: "TOOL", Flags: flags(lang), Action: d.toolsShow},
 			{Name: "types", Usage: "write declarations that an editor completes from", Flags: flags(lang,
-				&cli.StringFlag{Name: "out", Usage: "the `DIR` to write to", Required: true, TakesFile: true}), Action: d.toolsTypes},
+				&cli.StringFlag{Name: "out", Usage: "the `DIR` to write to", TakesFile: true}), Action: d.toolsTypes},
 		},
 	}
 }
@@ -194,6 +194,9 @@ func unknownTool(cat *catalogue.Catalogue, name string) error {
 }
 
 func (d *door) toolsTypes(ctx *cli.Context) error {
+	if ctx.String("out") == "" {
+		return fault.New(fault.UsageFlag, "name the folder to write to").WithHint("wexec tools types --out types")
+	}
 	lang, err := language(ctx)
 	if err != nil {
 		return err

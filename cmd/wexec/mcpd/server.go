@@ -81,14 +81,24 @@ func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
 	return err
 }
 
-// parting is how long runs may still end after a client has closed its side:
-// requests that came through a pipe are answered.
-const parting = time.Second
+// A client that has closed its side gets what it asked for before, as far as
+// it is ready soon: requests may come through a pipe.
+const (
+	settling = 100 * time.Millisecond // for answers that need no run
+	parting  = 2 * time.Second        // for runs
+)
 
-// left ends the runs of a client that has closed its side.
-func (s *Server) left() { time.AfterFunc(parting, s.runs.close) }
+// left waits for what is still to be answered, and ends the rest.
+func (s *Server) left() {
+	time.Sleep(settling)
+	for end := time.Now().Add(parting); s.runs.going() && time.Now().Before(end); {
+		time.Sleep(settling / 4)
+	}
+	s.runs.close()
+	time.Sleep(settling / 4)
+}
 
-// watchedInput tells when its reader has come to its end.
+// watchedInput is a reader whose end is told before it is seen.
 type watchedInput struct {
 	io.Reader
 	ended func()
@@ -97,7 +107,7 @@ type watchedInput struct {
 // Read implements io.Reader.
 func (w *watchedInput) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
-	if err != nil {
+	if n == 0 && err != nil {
 		w.ended()
 	}
 	return n, err

@@ -94,6 +94,13 @@ func (w *waitingRuns) find(owner, id string) (*waitingRun, bool) {
 	return r, true
 }
 
+// going reports whether any run has not been answered.
+func (w *waitingRuns) going() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.runs) > 0
+}
+
 func (w *waitingRuns) forget(r *waitingRun) {
 	r.timer.Stop()
 	w.mu.Lock()

@@ -1,0 +1,169 @@
+//go:build unix
+
+package doors
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// terminal is a process at a pseudo-terminal.
+type terminal struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	tty  *os.File
+	seen lockedBuffer
+	done chan struct{}
+}
+
+func atTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
+	t.Helper()
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 30, Cols: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &terminal{t: t, cmd: cmd, tty: tty, done: make(chan struct{})}
+	go func() {
+		defer close(x.done)
+		_, _ = io.Copy(&x.seen, tty) // ends with EIO when the process does
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = tty.Close()
+	})
+	return x
+}
+
+// waits until the screen has had a text.
+func (x *terminal) sees(text string) {
+	x.t.Helper()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if strings.Contains(x.seen.String(), text) {
+			return
+		}
+	}
+	x.t.Fatalf("%q was not seen in %q", text, x.seen.String())
+}
+
+func (x *terminal) types(keys string) {
+	x.t.Helper()
+	if _, err := io.WriteString(x.tty, keys); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// ends waits for the process and gives its exit status.
+func (x *terminal) ends() int {
+	x.t.Helper()
+	waited := make(chan error, 1)
+	go func() { waited <- x.cmd.Wait() }()
+	select {
+	case <-waited:
+	case <-time.After(30 * time.Second):
+		x.t.Fatalf("the process does not end: %q", x.seen.String())
+	}
+	<-x.done
+	return x.cmd.ProcessState.ExitCode()
+}
+
+func TestApprovalsAtATerminal(t *testing.T) {
+	for _, c := range []struct {
+		keys   string
+		status int
+		want   string
+	}{
+		{"maybe\ny\n", 0, "done"},
+		{"n\n", 3, "denied.approval"},
+	} {
+		dir, env := house(t, askingPolicy)
+		x := atTerminal(t, command(t.Context(), dir, env, "run", "--mcp", "mcp.json", "--policy", "policy.yaml", "-l", "js", "-e",
+			`await tools.github.create_issue({title: "x\u001b[2Jall is well\u202etxt"}); return "done"`))
+		x.sees("[y]es, [n]o, [a]lways for this run: ")
+		shown := x.seen.String()
+		if !strings.Contains(shown, "approve?") || !strings.Contains(shown, "github.create_issue") {
+			t.Errorf("the question is %q", shown)
+		}
+		if strings.Contains(shown, "\x1b[2J") || strings.Contains(shown, "\u202e") || !strings.Contains(shown, `all is well`) {
+			t.Errorf("control characters reach the terminal: %q", shown)
+		}
+		x.types(c.keys)
+		if got := x.ends(); got != c.status || !strings.Contains(x.seen.String(), c.want) {
+			t.Errorf("%q: status %d, %q", c.keys, got, x.seen.String())
+		}
+	}
+}
+
+func TestAlwaysHoldsForTheRun(t *testing.T) {
+	dir, env := house(t, askingPolicy)
+	x := atTerminal(t, command(t.Context(), dir, env, "run", "--mcp", "mcp.json", "--policy", "policy.yaml", "-l", "js", "-e",
+		`for (let i = 0; i < 3; i++) await tools.github.create_issue({title: "n" + i}); return "three"`))
+	x.sees("[a]lways")
+	x.types("a\n")
+	if got := x.ends(); got != 0 || strings.Count(x.seen.String(), "approve?") != 1 || !strings.Contains(x.seen.String(), "three") {
+		t.Errorf("status %d, %q", got, x.seen.String())
+	}
+}
+
+func TestProgressIsOneLineThatDisappears(t *testing.T) {
+	dir, env := house(t, askingPolicy)
+	x := atTerminal(t, command(t.Context(), dir, env, "run", "-l", "js", "-e", `await new Promise(r => setTimeout(r, 1500)); return "slept"`))
+	if got := x.ends(); got != 0 {
+		t.Fatalf("status %d", got)
+	}
+	seen := x.seen.String()
+	if !regexp.MustCompile(`\r\x1b\[K[^\n]*\d\.\d s`).MatchString(seen) {
+		t.Errorf("no progress was shown: %q", seen)
+	}
+	last := seen[strings.LastIndex(seen, "\r\x1b[K")+len("\r\x1b[K"):]
+	if strings.TrimSpace(last) != "slept" {
+		t.Errorf("%q is left behind", last)
+	}
+}
+
+func TestCtrlCOnceStopsTheRunAndSaysWhatWasDone(t *testing.T) {
+	dir, env := house(t, askingPolicy)
+	x := atTerminal(t, command(t.Context(), dir, env, "run", "--mcp", "mcp.json", "--policy", "policy.yaml", "-l", "js", "-e",
+		`await tools.github.list_commits({limit: 3}); console.log("listed"); for (;;);`))
+	x.sees("listed")
+	time.Sleep(200 * time.Millisecond)
+	begun := time.Now()
+	x.types("\x03")
+	if got := x.ends(); got != 130 {
+		t.Errorf("status %d", got)
+	}
+	if took := time.Since(begun); took > 3*time.Second {
+		t.Errorf("it took %v to stop", took)
+	}
+	seen := x.seen.String()
+	if !strings.Contains(seen, "interrupted") || !strings.Contains(seen, "github.list_commits") {
+		t.Errorf("it does not say what was done: %q", seen)
+	}
+}
+
+func TestCtrlCTwiceEndsTheProcess(t *testing.T) {
+	dir, env := house(t, askingPolicy)
+	// A watch lives on after a run; an interrupt ends it.
+	x := atTerminal(t, command(t.Context(), dir, env, "run", "-l", "js", "-e", `console.log("on"); for (;;);`))
+	x.sees("on")
+	x.types("\x03\x03")
+	if got := x.ends(); got != 130 {
+		t.Errorf("status %d: %q", got, x.seen.String())
+	}
+}
+
+func TestNoPromptWithoutATerminal(t *testing.T) {
+	dir, env := house(t, askingPolicy)
+	cmd := command(t.Context(), dir, env, "run", "--mcp", "mcp.json", "--policy", "policy.yaml", "-l", "js", "-e", `await tools.github.create_issue({title: "x"})`)
+	cmd.Stdin = strings.NewReader("y\ny\n")
+	out, err := cmd.CombinedOutput()
+	if err == nil || cmd.ProcessState.ExitCode() != 3 || strings.Contains(string(out), "approve?") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
