@@ -202,7 +202,7 @@ stdlib() {
   cd "$work"
   rm -rf zoneinfo
   (cd source/tzdata && zic -b slim -d "$work/zoneinfo" africa antarctica asia australasia europe northamerica southamerica etcetera backward factory)
-  host/python "$here/stdlib.py" source/python3.13/Lib zoneinfo "wasm/$(cat wasm/pybuilddir.txt)" python313.zip.new
+  PYTHONHASHSEED=0 host/python "$here/stdlib.py" source/python3.13/Lib zoneinfo "wasm/$(cat wasm/pybuilddir.txt)" python313.zip.new
   mv python313.zip.new python313.zip
 }
 

@@ -39,7 +39,8 @@ def sources(top):
 
 def compiled(name, source):
     code = compile(source, MOUNT + name, "exec", dont_inherit=True, optimize=0)
-    return HEADER + marshal.dumps(code)
+    # Later formats write references where the process happens to share objects.
+    return HEADER + marshal.dumps(code, 2)
 
 
 def build_settings(folder):
