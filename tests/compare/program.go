@@ -1,0 +1,236 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/cmd/wexec/mcpd"
+	"github.com/wexec/wexec/config"
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/hostfns"
+)
+
+// program does a job through wexec's own MCP server, as an agent would, and
+// gives the program's value.
+func (c *compare) program(j job, o *outcome) (json.RawMessage, error) {
+	dir, err := os.MkdirTemp(c.work, "job-")
+	if err != nil {
+		return nil, err
+	}
+	host, settings, env, err := c.open(j, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer host.Close()
+	server := mcpd.New(mcpd.Options{Engine: host.Engine, Table: host.Table, Limits: settings.Limits, Env: env.Map(), Dir: dir, Version: "compare"})
+	near, far := mcp.NewInMemoryTransports()
+	go func() { _ = server.Serve(c.ctx, far) }()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(c.ctx, near, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+
+	s := &o.program
+	if s.definitions, err = c.definitions(session, ""); err != nil {
+		return nil, err
+	}
+	// The servers are connected and the guest is compiled before the clock
+	// runs, as in the plain case.
+	if _, faults := host.Table.Catalogue(c.ctx); len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	if _, err := host.Engine.Run(c.ctx, engine.Request{Language: engine.JavaScript, Code: "1"}); err != nil {
+		return nil, err
+	}
+	if len(j.find) > 0 {
+		if err := c.find(session, j, s); err != nil {
+			return nil, err
+		}
+	}
+	code, err := j.code()
+	if err != nil {
+		return nil, err
+	}
+	args := map[string]any{"language": engine.JavaScript, "code": code}
+	begun := time.Now()
+	res, err := session.CallTool(c.ctx, &mcp.CallToolParams{Name: "execute_code", Arguments: args})
+	if err != nil {
+		return nil, err
+	}
+	s.tools += time.Since(begun)
+	text, err := resultText(res)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.note(s, "execute_code", args, text); err != nil {
+		return nil, err
+	}
+	s.turns += 2 // the one that writes the program, and the closing message
+	s.wall = s.tools + time.Duration(s.turns)*c.trip
+	result, err := resultOf(res)
+	if err != nil {
+		return nil, err
+	}
+	if err := host.Close(); err != nil {
+		return nil, err
+	}
+	if o.estimate, err = c.exact(settings.Audit.Dir, result); err != nil {
+		return nil, err
+	}
+	return result.Value, nil
+}
+
+// open wires wexec with the job's servers and a policy that allows its tools.
+func (c *compare) open(j job, dir string) (*config.Host, *config.Settings, *config.Environment, error) {
+	type started struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	servers := map[string]started{}
+	for _, name := range j.servers {
+		path, args, err := c.launch(name)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		servers[name] = started{path, args}
+	}
+	list, err := json.Marshal(map[string]any{"mcpServers": servers})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	mcpFile, policyFile := filepath.Join(dir, "mcp.json"), filepath.Join(dir, "policy.yaml")
+	if err := os.WriteFile(mcpFile, list, 0o600); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := os.WriteFile(policyFile, []byte(policyText), 0o600); err != nil {
+		return nil, nil, nil, err
+	}
+	cache := filepath.Join(c.work, "cache")
+	if base, err := os.UserCacheDir(); err == nil {
+		cache = filepath.Join(base, "wexec-tests")
+	}
+	env := &config.Environment{Dir: dir, Home: dir, OS: runtime.GOOS, Vars: []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"),
+		"XDG_STATE_HOME=" + filepath.Join(dir, "state"), "XDG_CACHE_HOME=" + cache,
+		"XDG_RUNTIME_DIR=" + filepath.Join(dir, "run"), "SYSTEMROOT=" + os.Getenv("SYSTEMROOT")}}
+	settings, err := config.Load(env, config.Flags{MCP: []string{mcpFile}, Policy: []string{policyFile}})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	host, err := settings.Open(c.ctx, config.Options{Env: env, Version: "compare"})
+	return host, settings, env, err
+}
+
+// policyText keeps answers in the audit, so that they can be counted exactly.
+const policyText = `version: 1
+name: compare
+tools:
+  allow: ["*"]
+limits:
+  time: 5m
+  tool_calls: 600
+pii:
+  mode: tokenize
+  reveal_to: [mail.send]
+audit:
+  code: full
+  inputs: full
+  outputs: full
+`
+
+// find makes the searches of a job, all in one turn, and holds that they show
+// what the program calls.
+func (c *compare) find(session *mcp.ClientSession, j job, s *side) error {
+	for _, f := range j.find {
+		args := map[string]any{"query": f.query, "limit": 3, "detail": "full"}
+		begun := time.Now()
+		text, err := textOf(c.ctx, session, "search_tools", args)
+		if err != nil {
+			return err
+		}
+		s.tools += time.Since(begun)
+		if err := c.note(s, "search_tools", args, text); err != nil {
+			return err
+		}
+		var found struct {
+			Tools []struct{ Name string }
+		}
+		if err := json.Unmarshal([]byte(text), &found); err != nil {
+			return fmt.Errorf("search_tools answered no JSON: %w", err)
+		}
+		there := false
+		for _, t := range found.Tools {
+			there = there || t.Name == f.want
+		}
+		if !there {
+			return fmt.Errorf("%q did not show %s among the first three: %s", f.query, f.want, text)
+		}
+	}
+	s.turns++
+	return nil
+}
+
+// note counts one call and its answer.
+func (c *compare) note(s *side, tool string, args map[string]any, answer string) error {
+	written, err := json.Marshal(map[string]any{"name": tool, "input": args})
+	if err != nil {
+		return err
+	}
+	n, err := c.count(string(written))
+	if err != nil {
+		return err
+	}
+	s.written += n
+	if n, err = c.count(answer); err != nil {
+		return err
+	}
+	s.read += n
+	s.calls++
+	return nil
+}
+
+func resultOf(res *mcp.CallToolResult) (*engine.Result, error) {
+	data, err := json.Marshal(res.StructuredContent)
+	if err != nil {
+		return nil, err
+	}
+	var result engine.Result
+	if err := json.Unmarshal(data, &result); err != nil {
+		return nil, fmt.Errorf("the result has another shape: %w", err)
+	}
+	if result.Status != "ok" {
+		return nil, fmt.Errorf("the program ended with status %s", result.Status)
+	}
+	return &result, nil
+}
+
+// exact counts what the engine estimated: the answers as the guest saw them,
+// from the audit, and what went back to the caller.
+func (c *compare) exact(dir string, result *engine.Result) (estimate, error) {
+	e := estimate{in: int(result.Usage.TokensInTools), out: int(result.Usage.TokensOut)}
+	rec, err := audit.Record(dir, result.RunID)
+	if err != nil {
+		return e, err
+	}
+	for _, k := range rec.Calls {
+		if k.AnswerKind == int(hostfns.Bytes) {
+			continue
+		}
+		n, err := c.count(string(k.Answer))
+		if err != nil {
+			return e, err
+		}
+		e.exactIn += n
+	}
+	e.exactOut, err = c.count(string(result.Value), result.Stdout, result.Stderr)
+	return e, err
+}
