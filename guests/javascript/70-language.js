@@ -101,5 +101,20 @@
     Iterator.from = (items) => (items[Symbol.iterator] ? items[Symbol.iterator]() : Object.setPrototypeOf({ next: () => items.next() }, iteratorPrototype));
     $.expose('Iterator', Iterator);
   }
+  // What esbuild's lowered `using` and decorators look for.
+  for (const name of ['dispose', 'asyncDispose', 'metadata']) {
+    if (!(name in Symbol)) Object.defineProperty(Symbol, name, { value: Symbol(`Symbol.${name}`) });
+  }
+  if (!('SuppressedError' in globalThis)) {
+    class SuppressedError extends Error {
+      constructor(error, suppressed, message) {
+        super(message);
+        $.define(this, 'error', error);
+        $.define(this, 'suppressed', suppressed);
+      }
+    }
+    $.define(SuppressedError.prototype, 'name', 'SuppressedError');
+    $.expose('SuppressedError', SuppressedError);
+  }
   if (!('global' in globalThis)) $.expose('global', globalThis);
 };
