@@ -19,6 +19,7 @@ type admission struct {
 	queues map[string][]*ticket // by actor
 	turns  []string             // actors with somebody in the queue, next first
 	queued int
+	live   int         // runs that entered and did not leave for good
 	max    int         // of queued
 	room   func() bool // whether the memory in flight lets another run start
 }
@@ -26,6 +27,7 @@ type admission struct {
 // ticket is one wait for a core.
 type ticket struct {
 	ready chan struct{} // closed when the core is ours
+	enter bool          // of a run that is new
 	actor string
 }
 
@@ -37,8 +39,9 @@ func newAdmission(cores, queue int, room func() bool) *admission {
 // waiting is told how many are before it, where it has to wait.
 func (a *admission) enter(ctx context.Context, actor string, waiting func(before int)) error {
 	a.mu.Lock()
-	if a.free > 0 && a.queued == 0 && len(a.back) == 0 && a.room() {
+	if a.free > 0 && a.queued == 0 && len(a.back) == 0 && a.fits() {
 		a.free--
+		a.live++
 		a.mu.Unlock()
 		return nil
 	}
@@ -48,7 +51,7 @@ func (a *admission) enter(ctx context.Context, actor string, waiting func(before
 		return fault.New(fault.LimitBusy, "%d runs are waiting already", n).
 			WithHint("try again later, or allow a longer queue in the engine's configuration")
 	}
-	t := &ticket{ready: make(chan struct{}), actor: actor}
+	t := &ticket{ready: make(chan struct{}), actor: actor, enter: true}
 	if len(a.queues[actor]) == 0 {
 		a.turns = append(a.turns, actor)
 	}
@@ -69,6 +72,18 @@ func (a *admission) leave() {
 	a.next()
 	a.mu.Unlock()
 }
+
+// done ends a run, which has given its core away before.
+func (a *admission) done() {
+	a.mu.Lock()
+	a.live--
+	a.next()
+	a.mu.Unlock()
+}
+
+// fits reports whether one more run may start. Alone it always may: what fills
+// the memory then are instances that only wait to be used. The lock is held.
+func (a *admission) fits() bool { return a.live == 0 || a.room() }
 
 // comeBack waits for a core after the run gave its own away.
 func (a *admission) comeBack(ctx context.Context) error {
@@ -109,6 +124,9 @@ func (a *admission) wait(ctx context.Context, t *ticket) error {
 	select {
 	case <-t.ready: // the core came first: pass it on
 		a.free++
+		if t.enter {
+			a.live--
+		}
 	default:
 		a.forget(t)
 	}
@@ -123,7 +141,7 @@ func (a *admission) next() {
 		a.back = a.back[1:]
 		a.grant(t)
 	}
-	for a.free > 0 && len(a.turns) > 0 && a.room() {
+	for a.free > 0 && len(a.turns) > 0 && a.fits() {
 		actor := a.turns[0]
 		t := a.queues[actor][0]
 		a.forget(t)
@@ -137,6 +155,9 @@ func (a *admission) next() {
 // grant gives t a core. The lock is held.
 func (a *admission) grant(t *ticket) {
 	a.free--
+	if t.enter {
+		a.live++
+	}
 	close(t.ready)
 }
 

@@ -232,3 +232,52 @@ func take(t *testing.T) levels {
 	}
 	return l
 }
+
+func TestARunWaitsWhileTheMemoryInFlightIsOverItsBound(t *testing.T) {
+	e := newTiny(t, Config{Running: 4, Memory: 32 << 20, Ready: -1})
+	started := make(chan struct{})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = e.Run(ctx, Request{Language: "js", Code: "m 1000\no grown\ns 60000", Progress: func(ev Event) {
+			if ev.Type == EventOutput {
+				close(started)
+			}
+		}})
+	}()
+	<-started
+	short, stop := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer stop()
+	_, err := e.Run(short, Request{Language: "js", Code: "v 1"})
+	wantCode(t, err, fault.LimitTime)
+	cancel()
+	<-done
+	res, err := tiny(t, e, "v 1")
+	wantValue(t, res, err, "1")
+}
+
+func TestIdleSessionsGiveWayToRuns(t *testing.T) {
+	e := newTiny(t, Config{Memory: 32 << 20, Ready: -1})
+	for _, name := range []string{"a", "b", "c"} {
+		if _, err := tiny(t, e, "m 400\na 1", inSession(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res, err := tiny(t, e, "v 1")
+	wantValue(t, res, err, "1")
+	if left := e.Sessions(nil, ""); len(left) == 3 {
+		t.Errorf("sessions: %v", left)
+	}
+}
+
+func TestABoundBelowWhatReadyInstancesTakeStopsNobody(t *testing.T) {
+	e := newTiny(t, Config{Memory: 1, Ready: 4})
+	if err := e.Warm(context.Background(), nil, "js"); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		res, err := tiny(t, e, "v 1")
+		wantValue(t, res, err, "1")
+	}
+}

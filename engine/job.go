@@ -199,6 +199,7 @@ func (j *job) open(ctx context.Context) error {
 
 // execute gets the program a core and an instance, and runs it.
 func (j *job) execute(ctx context.Context) {
+	j.e.sessions.relieve()
 	err := j.e.cores.enter(ctx, j.req.Actor.ID, func(before int) {
 		j.event(Event{Type: EventQueued, Count: before})
 	})
@@ -214,6 +215,7 @@ func (j *job) execute(ctx context.Context) {
 			r.core = false
 			j.e.cores.leave()
 		}
+		j.e.cores.done()
 	}()
 	if j.req.Plugin != "" {
 		j.runPlugin(r)

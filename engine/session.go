@@ -139,6 +139,19 @@ func (s *sessions) evict() bool {
 	return true
 }
 
+// relieve ends idle sessions, those unused for longest first, while the
+// memories of all instances are over their bound: nobody may wait for memory
+// that only lies there.
+func (s *sessions) relieve() {
+	if s.e.ledger.bytes.Load() < s.e.config.Memory {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.e.ledger.bytes.Load() >= s.e.config.Memory && s.evict() {
+	}
+}
+
 // drop forgets a session. The lock is held.
 func (s *sessions) drop(one *session, why error) error {
 	if s.byKey[one.key] == one {
