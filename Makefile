@@ -42,6 +42,10 @@ bench:
 soak:
 	WEXEC_SOAK=$(or $(SPAN),1h) $(GO) test -count=1 -timeout 0 -run 'TestSoak$$' -v ./engine
 
+.PHONY: compare
+compare:
+	$(GO) run ./tests/compare
+
 .PHONY: fuzz
 fuzz:
 	@./tests/fuzz.sh 10s

@@ -16,6 +16,7 @@ import (
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/policy"
 )
 
 // program does a job through wexec's own MCP server, as an agent would, and
@@ -122,7 +123,8 @@ func (c *compare) open(j job, dir string) (*config.Host, *config.Settings, *conf
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"),
 		"XDG_STATE_HOME=" + filepath.Join(dir, "state"), "XDG_CACHE_HOME=" + cache,
 		"XDG_RUNTIME_DIR=" + filepath.Join(dir, "run"), "SYSTEMROOT=" + os.Getenv("SYSTEMROOT")}}
-	settings, err := config.Load(env, config.Flags{MCP: []string{mcpFile}, Policy: []string{policyFile}})
+	settings, err := config.Load(env, config.Flags{MCP: []string{mcpFile}, Policy: []string{policyFile},
+		Limits: policy.Limits{Time: 5 * time.Minute, ToolCalls: 600}})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -135,9 +137,6 @@ const policyText = `version: 1
 name: compare
 tools:
   allow: ["*"]
-limits:
-  time: 5m
-  tool_calls: 600
 pii:
   mode: tokenize
   reveal_to: [mail.send]
