@@ -63,10 +63,11 @@ func (p *pool) gave() {
 	p.mu.Unlock()
 }
 
-// fill makes instances until the target is reached, one goroutine at a time.
-// The lock is held.
+// fill makes instances until the target is reached, one goroutine at a time. It
+// begins when half of them are gone, so that a burst of runs is not slowed down
+// by what is made for the next one. The lock is held.
 func (p *pool) fill() {
-	if p.filling || p.closed || len(p.ready) >= p.target {
+	if p.filling || p.closed || len(p.ready) > p.target/2 || p.target == 0 {
 		return
 	}
 	p.filling = true

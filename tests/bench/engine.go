@@ -86,7 +86,7 @@ func ready(b *bench) ([]figure, error) {
 	var all []figure
 	for language, budget := range map[string]float64{engine.JavaScript: 80, engine.Python: 400} {
 		n := min(b.runs, 100)
-		e, err := b.open(engine.Config{Ready: n})
+		e, err := b.open(engine.Config{Ready: 2*n + 2})
 		if err != nil {
 			return nil, err
 		}
