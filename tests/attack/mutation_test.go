@@ -1,0 +1,90 @@
+package attack
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutations take one step out of the gate each: text of a source of ours, what
+// stands there instead, and the attempts of which at least one has to fail.
+var mutations = []struct{ step, file, old, new, attempts string }{
+	{"no decision is looked at", "hostfns/call.go",
+		"\tif d.Effect == policy.Deny {\n\t\treturn q.denied(fault.DeniedTool, d.Message, \"\")\n\t}\n", "",
+		"tools-js-nil-policy|prelude-js-proxy|policy-js-deny-beats"},
+	{"no person is asked", "hostfns/call.go",
+		"\tif err := q.ask(ctx); err != nil {\n\t\treturn Answer{}, err\n\t}\n", "",
+		"approval-js-no$|approval-js-nobody"},
+	{"a no counts as a yes", "hostfns/ask.go", "case !reply.Approved:", "case false:", "approval-js-no$"},
+	{"arguments are not held against the schema", "hostfns/call.go",
+		"\tif f := q.entry.fits(q.run, q.values, names); f != nil {\n\t\treturn q.refuse(ctx, \"schema\", f)\n\t}\n", "\t_ = names\n",
+		"tools-js-invalid-arguments"},
+	{"the policy sees tokens", "hostfns/call.go", "Tool: q.entry.tool, Args: q.values,", "Tool: q.entry.tool, Args: q.args.values,",
+		"policy-js-argument-token"},
+	{"answers are not covered", "hostfns/answer.go", "counts, mode, err := r.veil.cover(&a, q.name)", "counts, mode, err := (*veil)(nil).cover(&a, q.name)",
+		"privacy-js-back-by-echo|privacy-js-to-a-tool"},
+	{"every tool gets values", "hostfns/call.go", "if q.run.veil.reveals(q.name) {", "if q.run.veil != nil {",
+		"privacy-js-to-a-tool|privacy-js-by-pieces"},
+	{"calls are not counted for the run", "hostfns/call.go", "if r.toolCalls.Add(1) > int64(r.limits.ToolCalls) {", "if r.toolCalls.Add(1) < 0 {",
+		"limits-js-tool-calls"},
+	{"bytes are not counted", "hostfns/run.go", "if r.bytes.Add(n) > r.limits.HostBytes {", "if r.bytes.Add(n) < 0 {",
+		"limits-js-huge-arguments"},
+	{"calls are not counted for a rule", "hostfns/counts.go", "if l.Calls > 0 && s.byRule[l.Rule] >= l.Calls {", "if l.Calls < 0 {",
+		"policy-js-calls-at-once"},
+	{"answers may be of any size", "hostfns/answer.go", "if limit := q.decision.Limits.Result(); limit > 0 && size > limit {", "if limit := q.decision.Limits.Result(); limit < 0 {",
+		"policy-js-large-answer"},
+	{"tools are called without a record of the decision", "hostfns/call.go",
+		"\tif err := r.record(ctx, audit.Event{Decision: record}); err != nil {\n\t\treturn err\n\t}\n\tr.finishDecision", "\t_ = record\n\tr.finishDecision",
+		"record"},
+}
+
+// TestEachStepOfTheGateIsHeldByAnAttempt builds this test with one step taken
+// out and wants an attempt to succeed then.
+func TestEachStepOfTheGateIsHeldByAnAttempt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds this test once for each step")
+	}
+	top, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mutations {
+		t.Run(strings.ReplaceAll(m.step, " ", "_"), func(t *testing.T) {
+			dir := t.TempDir()
+			source := filepath.Join(top, filepath.FromSlash(m.file))
+			data, err := os.ReadFile(source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(string(data), m.old); n != 1 {
+				t.Fatalf("the step stands %d times in %s: follow the source", n, m.file)
+			}
+			changed := filepath.Join(dir, "changed.go")
+			overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{source: changed}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, bin := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "attack.test")
+			if err := errors.Join(os.WriteFile(changed, []byte(strings.Replace(string(data), m.old, m.new, 1)), 0o600),
+				os.WriteFile(list, overlay, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.Command("go", "test", "-c", "-overlay", list, "-o", bin, ".").CombinedOutput(); err != nil {
+				t.Fatalf("without the step it does not build: %v\n%s", err, out)
+			}
+			run := exec.Command(bin, "-test.run", "TestNoAttemptSucceeds/all/("+m.attempts+")")
+			if m.attempts == "record" {
+				run = exec.Command(bin, "-test.run", "TestNothingIsDoneWithoutARecord")
+			}
+			out, err := run.CombinedOutput()
+			var failed *exec.ExitError
+			if !errors.As(err, &failed) || !strings.Contains(string(out), "--- FAIL") {
+				t.Errorf("no attempt notices: %v\n%s", err, out)
+			}
+		})
+	}
+}
