@@ -148,8 +148,7 @@ func escapeMarks(value string, d *Detector) string {
 
 // revealBase64 opens text in base64 that holds tokens.
 func (v *Vault) revealBase64(src []byte, from, end, nested int) (int, string) {
-	// A path in front of it belongs to the same run of letters.
-	for from < end {
+	if from < end {
 		raw := src[from:end]
 		enc := base64.RawStdEncoding
 		if bytes.ContainsAny(raw, "-_") {

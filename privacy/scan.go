@@ -246,8 +246,3 @@ func (s *scanner) wordBack(i int) int {
 	}
 	return i
 }
-
-// bounded reports that no word goes on at either end of a span.
-func (s *scanner) bounded(start, end int) bool {
-	return (start == 0 || !isWord(s.t[start-1])) && (end >= len(s.t) || !isWord(s.t[end]))
-}

@@ -61,7 +61,6 @@ type host struct {
 	top    string // the folder that is /; empty: a fresh one
 	handle func(name, args string) answer
 	random io.Reader
-	ticks  func() int64 // the monotonic clock; nil: a real one
 
 	kind        int
 	document    []byte
@@ -111,7 +110,6 @@ type machine struct {
 	code    wazero.CompiledModule
 	image   []byte
 	library string // path of the standard library's archive
-	mu      sync.Mutex
 }
 
 var shared = sync.OnceValues(newMachine)
