@@ -50,6 +50,10 @@ compare:
 fuzz:
 	@./tests/fuzz.sh 10s
 
+.PHONY: conformance
+conformance: build
+	@./tests/conformance.sh
+
 .PHONY: clean
 clean:
 	rm -rf bin dist

