@@ -42,7 +42,7 @@ func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	}
 	req := engine.Request{
 		Language: p.Language, Code: p.Code, Args: p.Args, Intent: p.Intent, Trigger: "mcp",
-		Limits: s.o.Limits.OrDefaults().Tighten(p.Limits), Actor: actorOf(r.Session), Env: s.o.Env, Dir: s.o.Dir,
+		Limits: s.o.Table.Policy().Limits().Tighten(s.o.Limits).OrDefaults().Tighten(p.Limits), Actor: actorOf(r.Session), Env: s.o.Env, Dir: s.o.Dir,
 	}
 	if p.Session != "" {
 		req.Session = sessionName(owner, p.Session)
