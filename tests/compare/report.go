@@ -78,9 +78,9 @@ The goal for the time is %.0f %% less.
 - **Tokens** are exact, o200k. On both sides: the definitions of the tools (name, description, schema of the arguments), what the model writes (calls, or searches and the program), what it reads of the answers. Each is counted once; a client that sends the whole conversation again at each turn pays the plain side's many times over. The closing message is the same in both and left out.
 - **Turns** are messages of the model, the closing one included. Each takes a simulated %d ms, which is added to the measured time of the tools. How long a model takes to write is left out; the plain side writes more.
 - **Time of the tools** is measured. Servers are connected and the guest is compiled before the clock runs, in both cases. The program's side is wexec with the policy, personal data turned to tokens and a full audit.
-- **No model takes part.** Both sides do what a model would that makes no mistake and no detour. That both come to the same answer is checked in each job.
+- **No model takes part.** Both sides do what a model would that makes no mistake and no detour. That both come to the same answer is checked in each job, in the status report by its three counts.
 - **The plain client** asks for the next page of a list when it has the one before, and makes up to %d calls in a turn where none needs another's answer. One that asked for all pages at once would need few turns, and as many tokens.
-- More tokens than a context holds are counted all the same: no model could do these jobs that way.
+- Tokens beyond what a context holds are counted all the same, though no model could do such a job that way.
 
 | job | the plain client | definitions | calls written | answers read | definitions, program | written, program | read, program |
 |---|---|---:|---:|---:|---:|---:|---:|
