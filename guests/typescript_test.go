@@ -57,7 +57,7 @@ func TestTypeScriptProgramsGiveTheirValue(t *testing.T) {
 		{"class P { constructor(private readonly a: number, public b = 2) {} sum(): number { return this.a + this.b } }\nreturn new P(1).sum()", "3"},
 		{"abstract class S { abstract f(): number; g() { return this.f() + 1 } }\nclass T extends S { override f() { return 1 } }\nreturn new T().g()", "2"},
 		{"function up(f: any, c: any) { return function (this: any) { return f.call(this).toUpperCase() } }\nclass A { @up name() { return 'a' } }\nreturn new A().name()", `"A"`},
-		{"const log: string[] = []\n{ using a = { [Symbol.for('Symbol.dispose')]() { log.push('closed') } }; log.push('open') }\nreturn log", `["open","closed"]`},
+		{"const log: string[] = []\n{ using a = { [Symbol.dispose]() { log.push('closed') } }; log.push('open') }\nreturn log", `["open","closed"]`},
 		{"function id<T>(x: T): T { return x }\nreturn (<string>id('x')) + id<number>(1)", `"x1"`},
 		{"function f(this: void, a: string, ...rest: number[]): asserts a is 'x' {}\nlet t: [a: string, b?: number] = ['q']\nreturn t", `["q"]`},
 		{"declare const missing: string\nreturn typeof missing", `"undefined"`},

@@ -243,7 +243,7 @@
       const lines = inputText().split(/\r?\n/);
       if (lines[lines.length - 1] === '') lines.pop();
       // usable with and without await, and in for await
-      $.define(lines, Symbol.asyncIterator, async function* each() { yield* lines; });
+      $.define(lines, Symbol.asyncIterator, async function* each() { for (const line of lines) yield line; });
       return lines;
     },
   });

@@ -39,7 +39,9 @@ json.dump([sys.version_info[:2], out], sys.stdout)
 // the same version where it is there, else the machine's.
 func realPython(t *testing.T) string {
 	for _, candidate := range []string{"../../work/cpython/host/python", "python3.13", "python3"} {
-		if path, err := exec.LookPath(candidate); err == nil {
+		path, err := exec.LookPath(candidate)
+		// A name on the PATH may lead to a version manager that has no such version.
+		if err == nil && exec.Command(path, "-c", "import encodings, json").Run() == nil {
 			return path
 		}
 	}
