@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
-	"time"
 )
 
 // size writes bytes the way flags take them: 64MiB, 1500.
@@ -30,6 +29,3 @@ func roundUp(n int64) int64 {
 	}
 	return 1 << bits.Len64(uint64(n))
 }
-
-// span writes a duration the way flags take it.
-func span(d time.Duration) string { return d.String() }

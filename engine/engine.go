@@ -134,10 +134,10 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 func (c Config) check() error {
 	var all []error
 	if c.Running < 0 {
-		all = append(all, errors.New("Running is below zero"))
+		all = append(all, errors.New("the setting Running is below zero"))
 	}
 	if c.Memory < 0 {
-		all = append(all, errors.New("Memory is below zero"))
+		all = append(all, errors.New("the setting Memory is below zero"))
 	}
 	if c.Shared != nil && c.Cache != "" {
 		all = append(all, errors.New("both Cache and Shared are set"))

@@ -77,7 +77,8 @@ func TestADeadlineStandsStillWhileItIsPaused(t *testing.T) {
 func TestRunIDsSortByTime(t *testing.T) {
 	now := time.Now()
 	a, b := newID(now), newID(now.Add(2*time.Millisecond))
-	if len(a) != 26 || a >= b || newID(now) == newID(now) {
+	c := newID(now)
+	if len(a) != 26 || a >= b || a == c {
 		t.Errorf("%s %s", a, b)
 	}
 }

@@ -19,7 +19,6 @@ import (
 // goroutine, which owns everything here but what says otherwise.
 type run struct {
 	ctx    context.Context // ends with its deadline, its caller, or a fault of the host
-	cancel context.CancelCauseFunc
 	limits Limits
 
 	tank   meter.Tank

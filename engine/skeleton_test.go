@@ -78,7 +78,8 @@ func TestLostNativeCodeIsMadeAgain(t *testing.T) {
 	if err := os.Remove(native); err != nil {
 		t.Fatal(err)
 	}
-	if !bySkeleton(t, dir) || !bySkeleton(t, dir) {
+	again, still := bySkeleton(t, dir), bySkeleton(t, dir)
+	if !again || !still {
 		t.Error("the skeleton is not used any more")
 	}
 }
