@@ -65,6 +65,7 @@ func OpenCache(dir string) (*Cache, error) {
 		return nil, fault.New(fault.UsageConfig, "the cache folder cannot be used: %w", err)
 	}
 	c.dir = dir
+	c.dropDamaged()
 	return c, nil
 }
 
@@ -79,6 +80,9 @@ func (c *Cache) Close() error {
 		return nil
 	}
 	c.closed = true
+	if c.dir != "" {
+		c.noteSmall()
+	}
 	var errs []error
 	for _, im := range c.images {
 		errs = append(errs, im.Close())

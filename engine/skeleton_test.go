@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -132,6 +133,11 @@ func TestCodeOfTheSkeletonItselfIsNoticedAtTheFirstRun(t *testing.T) {
 	if err := os.WriteFile(notes[0], note, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	c := &Cache{dir: dir}
+	if err := os.Remove(c.sumPath(native)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	c.noteSmall() // as if it had been made so
 	if bySkeleton(t, dir) {
 		t.Error("a guest without code is still used")
 	}
