@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tetratelabs/wazero/sys"
+
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 )
@@ -67,7 +69,12 @@ func readGuestError(data []byte) *guestError {
 func (j *job) failure() *Error {
 	if j.fault != nil {
 		f := j.fault
-		return &Error{Code: fault.CodeOf(f), Class: fault.CodeOf(f).Class(), Message: f.Error(), Hint: fault.HintOf(f), cause: f}
+		e := &Error{Code: fault.CodeOf(f), Class: fault.CodeOf(f).Class(), Message: f.Error(), Hint: fault.HintOf(f), cause: f}
+		var exit *sys.ExitError
+		if errors.As(f, &exit) {
+			e.Exit = int(exit.ExitCode() & 0xff)
+		}
+		return e
 	}
 	g := j.guestErr
 	if s := j.refused; s != nil && g.Line == 0 && g.Message == s.Error() {

@@ -165,3 +165,19 @@ func TestConfigurationProblemsAreReportedTogether(t *testing.T) {
 		t.Error("no result")
 	}
 }
+
+func TestAProgramThatEndsItsInterpreterIsToldApartFromAFaultOfOurs(t *testing.T) {
+	e := newReal(t, Config{})
+	for code, want := range map[string]fault.Code{
+		"import os\nos._exit(3)": fault.GuestExit,
+		"import os\nos.abort()":  fault.GuestException,
+	} {
+		res, err := e.Run(t.Context(), Request{Language: Python, Code: code})
+		if !errors.Is(err, want) || (want == fault.GuestExit && res.Error.Exit != 3) {
+			t.Errorf("%q ends with %v, %+v", code, err, res.Error)
+		}
+	}
+	if res, err := e.Run(t.Context(), Request{Language: Python, Code: "1 + 1"}); err != nil || string(res.Value) != "2" {
+		t.Errorf("the run after gives %s: %v", res.Value, err)
+	}
+}

@@ -143,9 +143,9 @@ func TestTheHostsCollectorIsNotHeldUpByALoop(t *testing.T) {
 func TestTrapsHaveCodes(t *testing.T) {
 	e := newTiny(t, Config{})
 	for code, want := range map[string]fault.Code{
-		"x":                             fault.Internal,
+		"x":                             fault.GuestException,
 		"R":                             fault.LimitRecursion,
-		"q 3":                           fault.Internal,
+		"q 3":                           fault.GuestExit,
 		"e {}":                          fault.GuestException,
 		"e {\"code\":\"limit.fuel\"}":   fault.GuestException,
 		"e {\"code\":\"denied.tool\"}":  fault.DeniedTool,

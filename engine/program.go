@@ -193,8 +193,11 @@ func (j *job) finish(r *run, i *instance, begun time.Time, err error) {
 	case err != nil:
 		i.broken = true
 		f := trapped(err)
-		if f.Code == fault.Internal && r.ctx.Err() != nil {
+		switch {
+		case f.Code == fault.Internal && r.ctx.Err() != nil:
 			f = interrupted(r.ctx)
+		case f.Code == fault.Internal:
+			f = broughtDown(f, err)
 		}
 		j.fail(f)
 	case !r.tank.Settle(level):
