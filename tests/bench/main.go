@@ -103,7 +103,7 @@ func show(all []figure) {
 	for _, f := range all {
 		mark := ""
 		if f.Ratio > 1 {
-			mark = "over"
+			mark = " over"
 		}
 		cpu := ""
 		if f.CPU > 0 {
