@@ -101,7 +101,7 @@ func plainID(id string) string {
 }
 
 func TestPythonsOwnTestsPass(t *testing.T) {
-	folder, err := filepath.Abs("../../work/cpython/testsuite")
+	folder, err := filepath.Abs(filepath.Join("..", "..", "work", "cpython", "testsuite"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ json.dump([sys.version_info[:2], out], sys.stdout)
 // realPython is an interpreter to compare with: the recipe's own host build of
 // the same version where it is there, else the machine's.
 func realPython(t *testing.T) string {
-	for _, candidate := range []string{"../../work/cpython/host/python", "python3.13", "python3"} {
+	for _, candidate := range []string{filepath.Join("..", "..", "work", "cpython", "host", "python"), "python3.13", "python3"} {
 		path, err := exec.LookPath(candidate)
 		// A name on the PATH may lead to a version manager that has no such version.
 		if err == nil && exec.Command(path, "-c", "import encodings, json").Run() == nil {
