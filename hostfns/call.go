@@ -260,6 +260,9 @@ func (q *request) denied(code fault.Code, why, hint string) *Failure {
 	if hint == "" && q.decision.Rule != "" {
 		hint = "decided by " + q.decision.Rule
 	}
+	if hint == "" {
+		hint = "a policy has to allow it: wexec policy explain " + q.name + " says what is missing"
+	}
 	return &Failure{Code: code, Tool: q.name, Message: q.run.covered(clean(message, maxMessage)), Rule: q.decision.Rule, Hint: hint}
 }
 
