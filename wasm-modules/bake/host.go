@@ -33,7 +33,9 @@ type host struct {
 
 	tank    meter.Tank
 	input   []byte
-	outcome int // kind of the last outcome; -1: none
+	answer  []byte // what host calls are answered with; nil: there is nobody to call
+	calls   int64  // host calls so far
+	outcome int    // kind of the last outcome; -1: none
 	value   []byte
 	stdout  bytes.Buffer
 	stderr  bytes.Buffer
@@ -76,14 +78,35 @@ func newHost(ctx context.Context, files fs.FS) (*host, error) {
 		}
 		h.outcome, h.value = int(uint32(s[0])), bytes.Clone(data)
 	})
-	// Nobody is there to call while a guest is baked.
-	nobody := func(_ api.Memory, s []uint64) { s[0] = ^uint64(0) }
-	def("call_start", types{i32, i32, i32, i32}, types{i64}, func(api.Memory, []uint64) {
-		panic(errors.New("the guest calls a tool while it is baked"))
+	// Nobody is there to call while a guest is baked; while its costs are
+	// measured every call has its answer at once.
+	def("call_start", types{i32, i32, i32, i32}, types{i64}, func(_ api.Memory, s []uint64) {
+		if h.answer == nil {
+			panic(errors.New("the guest calls a tool while it is baked"))
+		}
+		h.calls++
+		s[0] = uint64(h.calls)
 	})
-	def("call_wait", types{i64, i64}, types{i64}, nobody)
-	def("answer_size", types{i64}, types{i64}, nobody)
-	def("answer_read", types{i64, i32, i32}, types{i32}, func(_ api.Memory, s []uint64) { s[0] = 0 })
+	def("call_wait", types{i64, i64}, types{i64}, func(_ api.Memory, s []uint64) {
+		if s[0] == 0 {
+			s[0] = uint64(h.calls)
+		}
+		if h.answer == nil {
+			s[0] = ^uint64(0)
+		}
+	})
+	def("answer_size", types{i64}, types{i64}, func(_ api.Memory, s []uint64) {
+		if s[0] = uint64(len(h.answer)); h.answer == nil {
+			s[0] = ^uint64(0)
+		}
+	})
+	def("answer_read", types{i64, i32, i32}, types{i32}, func(mem api.Memory, s []uint64) {
+		n := min(uint64(uint32(s[2])), uint64(len(h.answer)))
+		if !mem.Write(uint32(s[1]), h.answer[:n]) {
+			panic(errors.New("the answer does not fit where the guest wants it"))
+		}
+		s[0] = n
+	})
 	def("call_cancel", types{i64}, nil, func(api.Memory, []uint64) {})
 	if _, err := b.Instantiate(ctx); err != nil {
 		return nil, err

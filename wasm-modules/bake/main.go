@@ -4,11 +4,14 @@
 // with their digests into manifest.json.
 //
 //	go run ./wasm-modules/bake -guest quickjs -raw FILE [-library FILE]
+//	go run ./wasm-modules/bake -guest quickjs -cost '1+1'
 //
 // The same input gives the same artefacts, bit for bit. With -compare nothing is
 // written, and what would have been is held against what is committed. With
 // -show the manifest is read for recipes: -show version, -show sources (lines
-// for sha256sum), -show flags.NAME, -show settings.NAME.
+// for sha256sum), -show flags.NAME, -show settings.NAME. With -cost nothing is
+// written either: it prints the fuel, the written pages and the time of a
+// program, in the committed guest or in the one that -raw would become.
 package main
 
 import (
@@ -37,6 +40,8 @@ func command(args []string) error {
 	top := set.String("top", ".", "top of the repository")
 	compare := set.Bool("compare", false, "write nothing, compare with what is committed")
 	show := set.String("show", "", "print a value of the manifest")
+	cost := set.String("cost", "", "write nothing, print what this program costs the guest")
+	answer := set.String("answer", "", "a JSON file with which -cost answers host calls")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -56,10 +61,14 @@ func command(args []string) error {
 	if *show != "" {
 		return print(e, *show)
 	}
+	b := baker{entry: e, top: *top}
+	ctx := context.Background()
+	if *cost != "" && *raw == "" {
+		return b.committed(ctx, *cost, *answer)
+	}
 	if *raw == "" {
 		return fmt.Errorf("-raw FILE is missing")
 	}
-	b := baker{entry: e, top: *top}
 	if b.raw, err = os.ReadFile(*raw); err != nil {
 		return err
 	}
@@ -68,9 +77,12 @@ func command(args []string) error {
 			return err
 		}
 	}
-	parts, err := b.bake(context.Background())
+	parts, err := b.bake(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", *name, err)
+	}
+	if *cost != "" {
+		return b.report(ctx, parts[0].data, parts[1].data, *cost, *answer)
 	}
 	out := output{home: home, manifest: m, entry: e}
 	if *compare {
