@@ -103,7 +103,6 @@ func (s *scanner) streetBehind(i, j int) bool {
 	if !starts && isLower(t[from]) {
 		return false
 	}
-	first := strings.ToLower(string(t[from:to]))
 	if starts && to < len(t) && (t[to] == ' ' || t[to] == '.') {
 		// Up to six words, among them one with a capital.
 		end, capital := to, false
@@ -121,6 +120,10 @@ func (s *scanner) streetBehind(i, j int) bool {
 			if b < len(t) && (t[b] == ',' || t[b] == '\n') {
 				break
 			}
+		}
+		first := ""
+		if capital {
+			first = strings.ToLower(string(t[from:to]))
 		}
 		if capital && (first != "place" && first != "square" && first != "avenue" && first != "plaza" || isLower(t[from]) || s.cityBehind(end) > end) {
 			stop := s.cityBehind(end)
@@ -186,7 +189,7 @@ func frenchLink(w string) bool {
 
 func (s *scanner) postBox(i, j int) bool {
 	t := s.t
-	if i < 7 {
+	if i < 7 || t[i-1] != ' ' || t[i-2]|0x20 != 'x' && t[i-2]|0x20 != 'h' && t[i-2]|0x20 != 'o' {
 		return false
 	}
 	head := strings.ToLower(string(t[max(0, i-12):i]))
@@ -391,7 +394,7 @@ func (s *scanner) unitBehind(i int) int {
 		return s.wordEnd(k + 1)
 	}
 	a, b := s.nextWord(k)
-	if b > a && s.d.lexicon.streets[strings.ToLower(string(t[a:b]))]&streetUnit != 0 {
+	if b > a && s.streetFlags(a, b)&streetUnit != 0 {
 		if b < len(t) && t[b] == '.' {
 			b++
 		}

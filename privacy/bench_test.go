@@ -82,3 +82,35 @@ func BenchmarkSureKindsPlainJSON(b *testing.B) {
 		}
 	}
 }
+
+// denseText is a log with personal data on each line.
+func denseText(size int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "2026-11-21T08:00:%02dZ INFO order %d by jane.miller%d@example.org, phone +1 212 555 %04d, ships to %d Main Street, Springfield, IL 62704\n", i%60, i, i, i%10000, i%900+1)
+	}
+	return b.String()
+}
+
+func BenchmarkDenseText(b *testing.B) {
+	d := detectors(b)[0]
+	text := denseText(1 << 20)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if _, c, err := NewVault(d).Text(text, Tokenize); err != nil || c.Total() < 1000 {
+			b.Fatal(err, c)
+		}
+	}
+}
+
+// BenchmarkOpen is what a run pays before it begins: a vault that is told the
+// program's text.
+func BenchmarkOpen(b *testing.B) {
+	d := detectors(b)[0]
+	code := strings.Repeat("const list = await tools.github.list_commits({ limit: 1000 });\nreturn list.map(c => c.author[0]);\n", 10)
+	for b.Loop() {
+		v := NewVault(d)
+		v.Reserve(code)
+		v.Own(code)
+	}
+}

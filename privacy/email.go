@@ -113,11 +113,22 @@ func topLevel(label []byte) bool {
 			return false
 		}
 	}
-	l := strings.ToLower(string(label))
-	if len(l) == 2 {
-		return strings.Contains(countryDomains, " "+l+" ")
+	var store [26]byte
+	w := append(store[:0], ' ')
+	w = append(w, label...)
+	for i, c := range w {
+		if isUpper(c) {
+			w[i] = c | 0x20
+		}
 	}
-	return !strings.Contains(fileEndings, " "+l+" ")
+	switch w = append(w, ' '); string(w) {
+	case " com ", " org ", " net ":
+		return true
+	}
+	if len(label) == 2 {
+		return strings.Contains(countryDomains, string(w))
+	}
+	return !strings.Contains(fileEndings, string(w))
 }
 
 // countryDomains are the top-level domains of countries.

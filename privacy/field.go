@@ -15,6 +15,10 @@ type field struct {
 	never   bool
 	always  bool
 	mode    Mode // "": the run's
+
+	members []member // names below it, in the order in which they were first seen
+	items   *field   // what its lists hold
+	at      int      // its place among the members of what it stands in
 }
 
 // maxPath bounds the path of a field.
@@ -62,6 +66,7 @@ func (d *Detector) item(f *field) *field {
 		return &field{shown: "[]"}
 	}
 	c := *f
+	c.members, c.items = nil, nil
 	if len(c.shown) < maxShown {
 		c.shown += "[]"
 	}

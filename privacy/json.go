@@ -22,7 +22,19 @@ type level struct {
 	list   bool
 	f      *field // the field the object stands in, or of the list's items
 	person bool   // the object describes a person
+	next   int    // which of the field's members is expected
 }
+
+// member is a name below a field. Records of a list have the same names in the
+// same order, so that the one that follows is found without a search.
+type member struct {
+	name   string
+	person bool
+	f      *field
+}
+
+// maxMembers bounds the names of a field that are kept in order.
+const maxMembers = 64
 
 // walk goes over a document once. It checks the form as it goes, decodes only
 // strings that have escapes and copies nothing.
@@ -34,6 +46,9 @@ type walk struct {
 	stack  []level
 	key    *field
 	spans  []span
+	edits  bool   // changes are written to out at once, and no spans are kept
+	out    []byte // the document with the changes so far, up to done
+	done   int
 }
 
 func badJSON(at int) error {
@@ -43,14 +58,48 @@ func badJSON(at int) error {
 // json looks at each string, number and name of a document and returns what it
 // found in order, in the coordinates of the document.
 func (w *work) json(doc []byte, f *field, nested int) ([]span, error) {
-	if w.fields == nil {
-		w.fields = make(map[fieldKey]*field)
-	}
-	k := walk{w: w, doc: doc, nested: nested, key: f, stack: make([]level, 0, 16)}
+	k := w.walk(doc, f, nested)
 	if err := k.run(); err != nil {
 		return nil, err
 	}
 	return k.spans, nil
+}
+
+func (w *work) walk(doc []byte, f *field, nested int) walk {
+	if w.fields == nil {
+		w.fields = make(map[fieldKey]*field)
+	}
+	return walk{w: w, doc: doc, nested: nested, key: f, stack: make([]level, 0, 16)}
+}
+
+// editJSON is json with the changes made: the document as it is afterwards,
+// doc itself where nothing changed.
+func (w *work) editJSON(doc []byte) ([]byte, error) {
+	k := w.walk(doc, nil, 0)
+	k.edits = true
+	if err := k.run(); err != nil {
+		return nil, err
+	}
+	if k.out == nil {
+		return doc, nil
+	}
+	return append(k.out, doc[k.done:]...), nil
+}
+
+// emit takes a finding, in the coordinates of the document.
+func (k *walk) emit(s *span) {
+	if !k.edits {
+		k.spans = append(k.spans, *s)
+		return
+	}
+	if !s.changed || s.start < k.done {
+		return
+	}
+	if k.out == nil {
+		k.out = make([]byte, 0, len(k.doc)+len(k.doc)/16+64)
+	}
+	k.out = append(append(k.out, k.doc[k.done:s.start]...), s.put...)
+	k.done = s.end
 }
 
 func (k *walk) space() {
@@ -152,13 +201,14 @@ func (k *walk) run() error {
 
 // listed is the field of a list's items.
 func (k *walk) listed(f *field) *field {
-	key := fieldKey{parent: f, name: "\x00"}
-	c := k.w.fields[key]
-	if c == nil {
-		c = k.w.d.item(f)
-		k.w.keep(key, c)
+	holder := f
+	if f == nil {
+		holder = &k.w.top
 	}
-	return c
+	if holder.items == nil {
+		holder.items = k.w.d.item(f)
+	}
+	return holder.items
 }
 
 // keep remembers a field; a document with endless names is not remembered
@@ -250,15 +300,7 @@ func (k *walk) name(top *level) error {
 		return badJSON(k.i)
 	}
 	k.i++
-	f, ok := k.w.fields[fieldKey{top.f, string(raw), top.person}]
-	if !ok {
-		name := raw
-		if escapes {
-			name = unescape(raw).text
-		}
-		f = k.w.d.child(top.f, name, top.person)
-		k.w.keep(fieldKey{top.f, string(raw), top.person}, f)
-	}
+	f := k.member(top, raw, escapes)
 	// Names of members can be data too: {"bob@example.org": 3}.
 	if to-from >= 6 && !plainWord(raw) {
 		holder := &field{shown: "*", path: f.path, never: f.never, mode: f.mode}
@@ -268,6 +310,35 @@ func (k *walk) name(top *level) error {
 	}
 	k.key = f
 	return nil
+}
+
+// member is the field of a name in an object.
+func (k *walk) member(top *level, raw []byte, escapes bool) *field {
+	holder := top.f
+	if holder == nil {
+		holder = &k.w.top
+	}
+	if top.next < len(holder.members) {
+		if m := &holder.members[top.next]; m.person == top.person && m.name == string(raw) {
+			top.next++
+			return m.f
+		}
+	}
+	f, ok := k.w.fields[fieldKey{top.f, string(raw), top.person}]
+	if !ok {
+		name := raw
+		if escapes {
+			name = unescape(raw).text
+		}
+		f = k.w.d.child(top.f, name, top.person)
+		f.at = len(holder.members)
+		k.w.keep(fieldKey{top.f, string(raw), top.person}, f)
+		if f.at < maxMembers {
+			holder.members = append(holder.members, member{string(raw), top.person, f})
+		}
+	}
+	top.next = f.at + 1
+	return f
 }
 
 // plainWord reports a name of letters, digits and underscores that begins with
@@ -337,16 +408,14 @@ func (k *walk) string(from, to int, escapes bool, f *field) {
 		}
 	}
 	for i := range spans {
-		if spans[i].changed {
-			spans[i].put = jsonEscaped(spans[i].put)
+		s := &spans[i]
+		if s.changed {
+			s.put = jsonEscaped(s.put)
 		}
-		spans[i].start += from
-		spans[i].end += from
+		s.start += from
+		s.end += from
+		k.emit(s)
 	}
-	if k.spans == nil && len(spans) > 0 {
-		k.spans = make([]span, 0, min(4096, (len(k.doc)-from)/256+len(spans)))
-	}
-	k.spans = append(k.spans, spans...)
 }
 
 // numeric reads a number. Bare digits are only looked at where the name of
@@ -413,7 +482,7 @@ func (k *walk) numeric() error {
 			}
 		}
 		h.start, h.end = from, i
-		k.spans = append(k.spans, h)
+		k.emit(&h)
 	}
 	return nil
 }

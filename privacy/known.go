@@ -11,6 +11,20 @@ const (
 	wordsKnown = 12
 )
 
+// phrases are the values that are looked for by themselves.
+type phrases struct {
+	kinds  map[string]Kind
+	firsts map[string]int        // their first words, and how many words follow at most
+	marks  [1 << bitsKnown]uint8 // which words may be first ones: a cheap first look
+}
+
+const bitsKnown = 12
+
+func markOf(word []byte) uint32 {
+	n := len(word)
+	return (uint32(word[0]) | uint32(word[n/2])<<8 | uint32(word[n-1])<<16 | uint32(n)<<24) * 0x9E3779B1 >> (32 - bitsKnown)
+}
+
 // remember takes a new value among those that are looked for. The caller holds
 // the lock.
 func (v *Vault) remember(kind Kind, value string) {
@@ -32,19 +46,18 @@ func (v *Vault) remember(kind Kind, value string) {
 	if letters < leastKnown && digits < 6 {
 		return
 	}
-	t := []byte(value)
-	if !isWord(t[0]) {
+	if !isWord(value[0]) {
 		return
 	}
 	words, first := 0, ""
-	for i := 0; i < len(t); {
+	for i := 0; i < len(value); {
 		j := i
-		for j < len(t) && isWord(t[j]) {
+		for j < len(value) && isWord(value[j]) {
 			j++
 		}
 		if j > i {
 			if words == 0 {
-				first = string(t[i:j])
+				first = value[i:j]
 			}
 			words++
 			i = j
@@ -52,18 +65,35 @@ func (v *Vault) remember(kind Kind, value string) {
 		}
 		i++
 	}
-	if words > wordsKnown || !isWord(t[len(t)-1]) {
+	if words > wordsKnown || !isWord(value[len(value)-1]) {
 		return
 	}
-	v.phrases[value] = kind
-	v.firsts[first] = max(v.firsts[first], words)
+	p := v.phrases
+	if p == nil {
+		p = &phrases{kinds: make(map[string]Kind), firsts: make(map[string]int)}
+		v.phrases = p
+	}
+	p.kinds[value] = kind
+	if most, ok := p.firsts[first]; !ok || most < words {
+		p.firsts[first] = words
+		p.marks[markOf([]byte(first))] = 1
+	}
+}
+
+// remembered is how many values are looked for. The caller holds the lock.
+func (v *Vault) remembered() int {
+	if v.phrases == nil {
+		return 0
+	}
+	return len(v.phrases.kinds)
 }
 
 // findKnown looks for known values in a text.
 func (v *Vault) findKnown(s *scanner) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	if len(v.firsts) == 0 {
+	p := v.phrases
+	if p == nil {
 		return
 	}
 	t := s.t
@@ -74,10 +104,14 @@ func (v *Vault) findKnown(s *scanner) {
 		}
 		end := s.wordEnd(i)
 		next := end
-		if most := v.firsts[string(t[i:end])]; most > 0 {
+		if p.marks[markOf(t[i:end])] == 0 {
+			i = next
+			continue
+		}
+		if most := p.firsts[string(t[i:end])]; most > 0 {
 			found, kind := 0, Kind("")
 			for n := 0; n < most && end-i <= mostKnown; n++ {
-				if k, ok := v.phrases[string(t[i:end])]; ok {
+				if k, ok := p.kinds[string(t[i:end])]; ok {
 					found, kind = end, k
 				}
 				k := end

@@ -209,8 +209,10 @@ func percentToken(src []byte, d *Detector) (int, mark, string) {
 func (v *Vault) entry(m mark) (entry, bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	e, ok := v.values[tokenKey{m.kind, m.number}]
-	return e, ok
+	if k := v.kinds[m.kind]; k != nil && m.number <= len(k.values) && k.values[m.number-1].kind != "" {
+		return k.values[m.number-1], true
+	}
+	return entry{}, false
 }
 
 func (v *Vault) revealJSON(doc []byte, nested int) ([]byte, error) {
@@ -301,6 +303,12 @@ func eachMark(src []byte, d *Detector, f func(mark)) {
 			}
 		}
 	}
+}
+
+// mayHoldBracket is the cheap look whether a text has the bracket of a token,
+// in any encoding.
+func mayHoldBracket(text string) bool {
+	return strings.ContainsAny(text, "[%&\\") || !ascii([]byte(text))
 }
 
 // mayHoldMark reports that a text holds what looks like a token.

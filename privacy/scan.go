@@ -188,6 +188,10 @@ func (s *scanner) hit(kind Kind, start, end int, sure uint8, why string) bool {
 	if dropped && !s.explain {
 		return false
 	}
+	if n := len(s.hits); n == cap(s.hits) && n >= 64 {
+		// Where much was found, as much will be found in the rest.
+		s.hits = slices.Grow(s.hits, min(n*(len(s.t)-start)/(start+1)*9/8+16, 1<<16))
+	}
 	s.hits = append(s.hits, span{start: start, end: end, kind: kind, sure: sure, why: why, dropped: dropped})
 	return !dropped
 }

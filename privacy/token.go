@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// token writes a token: [EMAIL_1], with a part that may be seen [EMAIL_1:example.org].
-func token(kind Kind, number int, part string) string {
-	b := make([]byte, 0, 48)
-	b = append(b, '[')
-	b = append(b, upperKind(kind)...)
+// token writes a token: [EMAIL_1], with a part that may be seen
+// [EMAIL_1:example.org]. The kind is in capitals.
+func token(kind string, number int, part string) string {
+	var store [64]byte
+	b := append(store[:0], '[')
+	b = append(b, kind...)
 	b = append(b, '_')
 	b = strconv.AppendInt(b, int64(number), 10)
 	if part != "" {

@@ -3,6 +3,7 @@ package privacy
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/wexec/wexec/fault"
 )
@@ -59,16 +60,23 @@ type Vault struct {
 	d *Detector
 
 	mu       sync.RWMutex
-	numbers  map[valueKey]int // a value's token
-	values   map[tokenKey]entry
-	next     map[Kind]int
+	kinds    map[string]*handed // by the kind in capitals
 	reserved map[tokenKey]bool
-	phrases  map[string]Kind // values that are looked for by themselves
-	firsts   map[string]int  // their first words, and how many words follow at most
-	mine     map[valueKey]bool
+	phrases  *phrases // values that are looked for by themselves; nil: none
 	size     int
 	limit    int
 	full     bool
+
+	owning sync.Mutex
+	owned  []string // texts of the agent that were not looked at yet
+	unread atomic.Bool
+	mine   map[valueKey]bool
+}
+
+// handed are the tokens of a kind that were handed out.
+type handed struct {
+	numbers map[string]int // a value's token, by its canonical form
+	values  []entry        // by number, from 1 on; without a kind: left out
 }
 
 type valueKey struct {
@@ -89,8 +97,7 @@ type entry struct {
 
 // NewVault makes an empty vault.
 func NewVault(d *Detector) *Vault {
-	return &Vault{d: d, limit: maxVault, numbers: make(map[valueKey]int), values: make(map[tokenKey]entry), next: make(map[Kind]int),
-		reserved: make(map[tokenKey]bool), phrases: make(map[string]Kind), firsts: make(map[string]int), mine: make(map[valueKey]bool)}
+	return &Vault{d: d, limit: maxVault, kinds: make(map[string]*handed)}
 }
 
 // Full reports that the vault took no more values and redacted instead.
@@ -117,20 +124,18 @@ func (v *Vault) JSON(doc []byte, mode Mode) ([]byte, Counts, error) {
 // document looks at a JSON document, and where that made values known that may
 // stand in front of the place where they were found, once more for those.
 func (v *Vault) document(doc []byte, w *work, state *state) ([]byte, Counts, error) {
-	spans, err := w.json(doc, nil, 0)
+	out, err := w.editJSON(doc)
 	if err != nil {
 		return nil, Counts{}, err
 	}
 	if state.err != nil {
 		return nil, state.counts, state.err
 	}
-	out := edited(doc, spans)
 	if v.learned(state) {
 		w.again, w.escape = true, false
-		if spans, err = w.json(out, nil, 0); err != nil {
+		if out, err = w.editJSON(out); err != nil {
 			return nil, state.counts, err
 		}
-		out = edited(out, spans)
 	}
 	return out, state.counts, nil
 }
@@ -139,7 +144,7 @@ func (v *Vault) document(doc []byte, w *work, state *state) ([]byte, Counts, err
 func (v *Vault) learned(s *state) bool {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	return len(v.phrases) > s.known
+	return v.remembered() > s.known
 }
 
 // Text is JSON for a text that a tool answered. A text that is a JSON document
@@ -245,7 +250,7 @@ func (v *Vault) look(mode Mode, inbound bool) (*work, *state) {
 		}
 	}
 	v.mu.RLock()
-	w.known, st.known = v.findKnown, len(v.phrases)
+	w.known, st.known = v.findKnown, v.remembered()
 	v.mu.RUnlock()
 	return w, st
 }
@@ -260,34 +265,32 @@ func (v *Vault) tokenFor(s *span, inbound, number bool, part string) string {
 	if inbound {
 		value = escapeMarks(value, v.d)
 	}
-	key := valueKey{kind, v.d.canonical(kind, value)}
-	v.mu.RLock()
-	n, ok := v.numbers[key]
-	v.mu.RUnlock()
-	if ok {
-		return token(kind, n, part)
-	}
+	canonical := v.d.canonical(kind, value)
+	name := upperKind(kind)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if n, ok := v.numbers[key]; ok {
-		return token(kind, n, part)
+	k := v.kinds[name]
+	if k == nil {
+		k = &handed{numbers: make(map[string]int)}
+		v.kinds[name] = k
 	}
-	cost := entryCost + len(key.value) + len(value)*2
+	if n, ok := k.numbers[canonical]; ok {
+		return token(name, n, part)
+	}
+	cost := entryCost + len(canonical) + len(value)*2
 	if v.size+cost > v.limit {
 		v.full = true
 		return redacted(kind)
 	}
 	v.size += cost
-	name := upperKind(kind)
-	n = v.next[kind] + 1
-	for v.reserved[tokenKey{name, n}] {
-		n++
+	for len(v.reserved) > 0 && v.reserved[tokenKey{name, len(k.values) + 1}] {
+		k.values = append(k.values, entry{})
 	}
-	v.next[kind] = n
-	v.numbers[key] = n
-	v.values[tokenKey{name, n}] = entry{kind, value, number}
+	k.values = append(k.values, entry{kind, value, number})
+	n := len(k.values)
+	k.numbers[canonical] = n
 	v.remember(kind, value)
-	return token(kind, n, part)
+	return token(name, n, part)
 }
 
 // Reserve keeps the numbers of tokens that occur in texts from being handed
@@ -296,25 +299,49 @@ func (v *Vault) Reserve(texts ...string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, text := range texts {
+		if !mayHoldBracket(text) {
+			continue
+		}
 		eachMark([]byte(text), v.d, func(m mark) {
-			k := tokenKey{m.kind, m.number}
-			if _, used := v.values[k]; !used && len(v.reserved) < maxReserved {
-				v.reserved[k] = true
+			k := v.kinds[m.kind]
+			if used := k != nil && m.number <= len(k.values); !used && len(v.reserved) < maxReserved {
+				if v.reserved == nil {
+					v.reserved = make(map[tokenKey]bool)
+				}
+				v.reserved[tokenKey{m.kind, m.number}] = true
 			}
 		})
 	}
 }
 
 // Own notes the personal data in texts that the agent gave itself, its program
-// and arguments: it may leave again.
+// and arguments: it may leave again. They are looked at when the first thing
+// that may be theirs leaves; most runs never need it.
 func (v *Vault) Own(texts ...string) {
+	v.owning.Lock()
+	defer v.owning.Unlock()
 	for _, text := range texts {
+		if text != "" {
+			v.owned = append(v.owned, text)
+			v.unread.Store(true)
+		}
+	}
+}
+
+// readOwn looks at the texts of the agent that were not looked at yet.
+func (v *Vault) readOwn() {
+	v.owning.Lock()
+	defer v.owning.Unlock()
+	for _, text := range v.owned {
 		w := v.d.work()
 		w.put = func(s *span, _ *field, _ bool) {
 			if s.kind == "" {
 				return
 			}
 			v.mu.Lock()
+			if v.mine == nil {
+				v.mine = make(map[valueKey]bool)
+			}
 			if len(v.mine) < maxReserved {
 				v.mine[valueKey{s.kind, v.d.canonical(s.kind, s.value)}] = true
 			}
@@ -322,9 +349,14 @@ func (v *Vault) Own(texts ...string) {
 		}
 		w.document([]byte(text))
 	}
+	v.owned = nil
+	v.unread.Store(false)
 }
 
 func (v *Vault) isMine(kind Kind, value string) bool {
+	if v.unread.Load() {
+		v.readOwn()
+	}
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	return len(v.mine) > 0 && v.mine[valueKey{kind, v.d.canonical(kind, value)}]

@@ -151,6 +151,19 @@ func decode(src []byte) *view {
 
 // mayDecode is the cheap look whether a text has anything to undo.
 func mayDecode(src []byte) bool {
+	if len(src) < 48 {
+		// For a short text one look at each byte is cheaper than five searches.
+		rare := false
+		for _, c := range src {
+			if c == '%' || c == '&' || c == '\\' || c >= 0x80 {
+				rare = true
+				break
+			}
+		}
+		if !rare {
+			return false
+		}
+	}
 	if !ascii(src) {
 		return true
 	}

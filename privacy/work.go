@@ -15,6 +15,7 @@ type work struct {
 	known   func(*scanner) // looks for values that are known already
 	again   bool           // looks for them alone, once all of a text are known
 	fields  map[fieldKey]*field
+	top     field // holds the names of what stands in no field
 
 	scanners [maxNested + 1]scanner // one for each encoding within another
 }
@@ -62,8 +63,9 @@ func (w *work) text(src []byte, f *field, nested int) []span {
 	s.t, s.d, s.f, s.explain, s.nested, s.work = t, w.d, f, w.explain, nested, w
 	s.hits, s.cells, s.judged, s.coded, s.paired, s.secretEnd, s.secretTries = s.hits[:0], s.cells[:0], s.judged[:0], 0, 0, 0, 0
 	if w.again {
-		s.literals()
-		w.known(s)
+		if w.known(s); len(s.hits) > 0 {
+			s.literals()
+		}
 	} else if !s.whole() {
 		s.hits = s.hits[:0]
 		s.run()
@@ -78,7 +80,8 @@ func (w *work) text(src []byte, f *field, nested int) []span {
 	}
 	hits := settle(s.hits)
 	out := hits[:0]
-	for _, h := range hits {
+	for i := range hits {
+		h := &hits[i] // in place: it is passed on by its address
 		if h.kind == "" && !w.escape && !h.ready {
 			continue // a token: it stays
 		}
@@ -99,7 +102,7 @@ func (w *work) text(src []byte, f *field, nested int) []span {
 			if h.in != nil {
 				in = h.in
 			}
-			w.put(&h, in, false)
+			w.put(h, in, false)
 		}
 		for i := len(rounds) - 1; i >= 0; i-- {
 			v := rounds[i]
@@ -113,7 +116,7 @@ func (w *work) text(src []byte, f *field, nested int) []span {
 			}
 			h.start, h.end = v.start(h.start), v.end(h.end)
 		}
-		out = append(out, h)
+		out = append(out, *h)
 	}
 	return out
 }
