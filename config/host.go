@@ -78,7 +78,11 @@ func (s *Settings) Open(ctx context.Context, o Options) (*Host, error) {
 			return nil, errors.Join(err, h.Table.Close(), h.closeLog())
 		}
 	}
-	h.Table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret})
+	pins := &pinWatch{files: s.PinFiles(o.Env), servers: s.Servers, log: o.Logger}
+	if err := pins.read(); err != nil {
+		return nil, errors.Join(err, h.Table.Close(), h.closeLog())
+	}
+	h.Table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current})
 	h.Engine, err = engine.New(ctx, engine.Config{Cache: s.Cache, Table: h.Table, Logger: o.Logger})
 	if err != nil {
 		return nil, errors.Join(err, h.Table.Close(), h.closeLog())

@@ -112,6 +112,9 @@ func (q *request) steps(ctx context.Context, args []byte) (Answer, error) {
 		return Answer{}, err
 	}
 	q.flight.turn.toDecide(ctx)
+	if err := q.pinned(ctx); err != nil {
+		return Answer{}, err
+	}
 	if err := q.prepare(ctx, args); err != nil {
 		return Answer{}, err
 	}
@@ -200,7 +203,7 @@ func (q *request) prepare(ctx context.Context, args []byte) error {
 // refuse records a refusal that is not the policy's.
 func (q *request) refuse(ctx context.Context, kind string, f *Failure) error {
 	if err := q.run.record(ctx, audit.Event{Decision: &audit.Decision{
-		Call: q.number, Kind: kind, Tool: q.name, Effect: policy.Deny.String(), Code: string(f.Code), Message: q.run.covered(f.Message),
+		Call: q.number, Kind: kind, Tool: q.name, Effect: policy.Deny.String(), Rule: f.Rule, Code: string(f.Code), Message: q.run.covered(f.Message),
 	}}); err != nil {
 		return err
 	}

@@ -32,6 +32,10 @@ type entry struct {
 	id       string
 	listing  *listing
 
+	defined sync.Once
+	sum     string    // of the tool's definition
+	warned  sync.Once // that it is not the pinned one
+
 	once   sync.Once
 	input  *schema.Schema
 	output *schema.Schema

@@ -211,9 +211,12 @@ func (r *Run) visible(ctx context.Context) *catalogue.Catalogue {
 func (t *Table) visible(whole *catalogue.Catalogue) *catalogue.Catalogue {
 	t.viewing.Lock()
 	defer t.viewing.Unlock()
-	if t.viewOf != whole {
-		t.view = whole.Keep(func(tool catalogue.Tool) bool { return t.outlook(tool) != policy.Deny })
-		t.viewOf = whole
+	if pins := t.pins(); t.viewOf != whole || t.viewPins != pins {
+		t.view = whole.Keep(func(tool catalogue.Tool) bool {
+			_, changed := pins.Changed(tool)
+			return !changed && t.outlook(tool) != policy.Deny
+		})
+		t.viewOf, t.viewPins = whole, pins
 	}
 	return t.view
 }
@@ -235,8 +238,9 @@ func (r *Run) names(ctx context.Context, args []byte) (Answer, error) {
 	if err != nil {
 		return Answer{}, failureOf(err, server)
 	}
+	pins := r.table.pins()
 	for _, e := range l.entries {
-		if r.table.outlook(e.tool) != policy.Deny {
+		if _, changed := pins.broken(e.id, e.definitionSum); !changed && r.table.outlook(e.tool) != policy.Deny {
 			out = append(out, l.cat.Name(e.tool))
 		}
 	}
@@ -266,6 +270,12 @@ func (r *Run) describe(ctx context.Context, args []byte) (Answer, error) {
 	view := r.visible(ctx)
 	e, ok := view.Describe(in.Name, "full", r.facts.Language)
 	if !ok {
+		known, _ := r.table.Known()
+		if t, there := known.Lookup(in.Name); there {
+			if pin, changed := r.table.Changed(t); changed {
+				return Answer{}, changedSince(pin, t.ID())
+			}
+		}
 		return Answer{}, r.table.unknown(in.Name)
 	}
 	if t, ok := view.Lookup(in.Name); ok {

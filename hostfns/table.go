@@ -33,8 +33,10 @@ type Table struct {
 	viewing  sync.Mutex
 	view     *catalogue.Catalogue // viewOf without what the policy denies outright
 	viewOf   *catalogue.Catalogue
+	viewPins *Pins
 	digest   string // of digestOf
 	digestOf *catalogue.Catalogue
+	digestBy *Pins
 
 	recording *audit.Recording // what a replay answers from; nil: the providers
 
@@ -58,6 +60,10 @@ type Options struct {
 	Secrets func(ctx context.Context, from string) (string, error)
 	// Asker is asked where a run brings no asker of its own.
 	Asker Asker
+	// Pins gives the definitions that tools are held to. It is asked at each
+	// call and must be quick; a set that it gives must not change. Nil: nothing
+	// is pinned.
+	Pins func() *Pins
 	// Logger is told what goes wrong without failing a call.
 	Logger *slog.Logger
 	// Listing bounds how long a server may take to list its tools; zero is a
@@ -219,7 +225,8 @@ func (t *Table) Known() (*catalogue.Catalogue, bool) {
 }
 
 // Digest is the digest of the whole catalogue where every server has listed
-// its tools, else "".
+// its tools, else "". Tools that are refused because they are not what was
+// pinned count as other tools.
 func (t *Table) Digest() string {
 	t.mu.Lock()
 	whole := t.whole
@@ -232,8 +239,20 @@ func (t *Table) Digest() string {
 	}
 	t.viewing.Lock()
 	defer t.viewing.Unlock()
-	if t.digestOf != whole {
-		t.digest, t.digestOf = whole.Digest(), whole
+	if pins := t.pins(); t.digestOf != whole || t.digestBy != pins {
+		t.digest = whole.Digest()
+		var refused []string
+		for _, tool := range whole.Tools() {
+			if len(pins.Of(tool.ID())) > 0 {
+				if _, changed := pins.Changed(tool); changed {
+					refused = append(refused, tool.ID())
+				}
+			}
+		}
+		if len(refused) > 0 {
+			t.digest = audit.Digest([]byte(t.digest + "\n" + strings.Join(refused, "\n")))
+		}
+		t.digestOf, t.digestBy = whole, pins
 	}
 	return t.digest
 }

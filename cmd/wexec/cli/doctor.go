@@ -117,6 +117,27 @@ func (d *door) doctorServers(ctx *cli.Context, s *config.Settings, add func(stri
 		}
 		add(server, err, detail)
 	}
+	d.doctorPins(ctx, s, host, add)
+}
+
+// doctorPins looks for tools that are not what was pinned.
+func (d *door) doctorPins(ctx *cli.Context, s *config.Settings, host *config.Host, add func(string, error, string)) {
+	pins, err := s.Pins(d.inv.Env)
+	if err != nil || len(pins) == 0 {
+		return
+	}
+	cat, _ := host.Table.Catalogue(ctx.Context)
+	var changed []string
+	for _, p := range pins {
+		if pinState(cat, p).State == "changed" {
+			changed = append(changed, p.Tool)
+		}
+	}
+	if len(changed) > 0 {
+		err = fault.New(fault.DeniedPinned, "%s changed since being pinned: %s", counted(len(changed), "tool"), changed[0]).
+			WithHint("wexec tools pin --list shows what changed")
+	}
+	add("pins", err, counted(len(pins), "tool")+" as pinned")
 }
 
 // writable reports whether a folder can be made and written to.

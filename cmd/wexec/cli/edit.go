@@ -327,12 +327,7 @@ func difference(before, after string) []string {
 	for _, line := range a[max(head-around, 0):head] {
 		out = append(out, "  "+line)
 	}
-	for _, line := range a[head : len(a)-tail] {
-		out = append(out, "- "+line)
-	}
-	for _, line := range b[head : len(b)-tail] {
-		out = append(out, "+ "+line)
-	}
+	out = append(out, changedLines(a[head:len(a)-tail], b[head:len(b)-tail])...)
 	for _, line := range b[len(b)-tail : min(len(b)-tail+around, len(b))] {
 		out = append(out, "  "+line)
 	}

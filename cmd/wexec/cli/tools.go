@@ -32,6 +32,7 @@ func (d *door) toolsCommand() *cli.Command {
 			{Name: "show", Usage: "show one tool with its types", ArgsUsage: "TOOL", Flags: flags(lang), Action: d.toolsShow},
 			{Name: "types", Usage: "write declarations that an editor completes from", Flags: flags(lang,
 				&cli.StringFlag{Name: "out", Usage: "the `DIR` to write to", TakesFile: true}), Action: d.toolsTypes},
+			d.pinCommand(flags),
 		},
 	}
 }
@@ -39,13 +40,19 @@ func (d *door) toolsCommand() *cli.Command {
 // look opens the host without recording anything and gives its catalogue, as
 // far as the servers that answer make it up.
 func (d *door) look(ctx *cli.Context) (*config.Host, *catalogue.Catalogue, error) {
+	_, host, cat, err := d.lookWith(ctx)
+	return host, cat, err
+}
+
+// lookWith is look with the settings beside it.
+func (d *door) lookWith(ctx *cli.Context) (*config.Settings, *config.Host, *catalogue.Catalogue, error) {
 	settings, err := d.settings(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	host, err := settings.Open(ctx.Context, config.Options{Env: d.inv.Env, Version: d.inv.Version, Logger: d.logger(settings.Log), NoAudit: true})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if len(settings.Servers) == 0 {
 		d.voice.note("no server is configured: name a file with --mcp, or run wexec init")
@@ -56,7 +63,7 @@ func (d *door) look(ctx *cli.Context) (*config.Host, *catalogue.Catalogue, error
 		d.voice.hint(fault.HintOf(err))
 	}
 	config.RememberTools(d.inv.Env, cat)
-	return host, cat, nil
+	return settings, host, cat, nil
 }
 
 // language is the language of the --lang flag.
@@ -133,8 +140,13 @@ func (d *door) showFound(ctx *cli.Context, found catalogue.Found, empty string) 
 	}
 	for _, e := range found.Tools {
 		mark := " "
-		if e.Decision == "ask" {
+		switch e.Decision {
+		case "ask":
 			mark = "?"
+		case "changed":
+			mark = "!"
+			d.voice.warn("%s has changed since it was pinned, and is refused", e.Name)
+			d.voice.hint("see what changed: wexec tools show " + e.Name)
 		}
 		fmt.Fprintf(d.inv.Stdout, "%s %-*s  %s\n", mark, min(width, 48), e.Name, e.Summary)
 		if e.Declaration != "" {
@@ -173,8 +185,13 @@ func (d *door) toolsShow(ctx *cli.Context) error {
 	if entry.Decision = visible(host)(tool); entry.Decision == "" {
 		entry.Decision = "deny"
 	}
+	row, changed := pinNote(host, tool)
 	if ctx.Bool("json") {
-		return d.printJSON(entry)
+		out := shownTool{Entry: entry, Warning: tool.Warning}
+		if changed {
+			out.Pin = &row
+		}
+		return d.printJSON(out)
 	}
 	fmt.Fprintf(d.inv.Stdout, "%s\n\n", entry.Declaration)
 	d.voice.say("%s %s", d.voice.paint("2", "call"), entry.Call)
@@ -182,7 +199,18 @@ func (d *door) toolsShow(ctx *cli.Context) error {
 	if tool.Warning != "" {
 		d.voice.warn("%s", tool.Warning)
 	}
+	if changed {
+		d.showDiff(row)
+		d.voice.hint("it is refused; to accept it as it is now: wexec tools pin " + tool.ID())
+	}
 	return nil
+}
+
+// shownTool is what tools show says of one.
+type shownTool struct {
+	catalogue.Entry
+	Warning string  `json:"warning,omitempty"`
+	Pin     *pinRow `json:"pin,omitempty"` // where the tool is not what was pinned
 }
 
 func unknownTool(cat *catalogue.Catalogue, name string) error {
@@ -225,6 +253,9 @@ func (d *door) toolsTypes(ctx *cli.Context) error {
 // tools are left out of listings.
 func visible(host *config.Host) func(catalogue.Tool) string {
 	return func(t catalogue.Tool) string {
+		if _, changed := host.Table.Changed(t); changed {
+			return "changed"
+		}
 		switch host.Table.Policy().Outlook(t.ID()) {
 		case policy.Allow:
 			return "allow"

@@ -231,8 +231,10 @@ func (s *Server) helpfulTools(ctx context.Context, code fault.Code, res *engine.
 	}
 	var entries []catalogue.Entry
 	if res != nil && res.Error != nil && res.Error.Tool != "" {
-		if e, ok := cat.Describe(res.Error.Tool, "full", lang); ok {
-			entries = append(entries, e)
+		if t, ok := cat.Lookup(res.Error.Tool); ok && s.visible(t) != "" {
+			if e, ok := cat.Describe(res.Error.Tool, "full", lang); ok {
+				entries = append(entries, e)
+			}
 		}
 	}
 	if len(entries) == 0 {

@@ -20,7 +20,7 @@ const treeScheme = "wexec://mcp-servers/"
 // visible is the decision of the policy whatever the arguments; "" leaves a
 // tool out.
 func (s *Server) visible(t catalogue.Tool) string {
-	switch s.o.Table.Policy().Outlook(t.ID()) {
+	switch s.o.Table.Outlook(t) {
 	case policy.Allow:
 		return "allow"
 	case policy.Ask:
