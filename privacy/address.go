@@ -287,7 +287,7 @@ func (s *scanner) streetBefore(i, j int) bool {
 		a = c
 	}
 	// Any name, when a town with its code follows: Am Alten Markt 3, 14467 Potsdam.
-	if stop := s.germanTown(end); stop > end && !isLower(t[first]) {
+	if stop := s.germanTown(end); stop > end && !isLower(t[first]) && j-i < 4 {
 		a := first
 		for n := 0; n < 3; n++ {
 			b := s.capitalBack(a)

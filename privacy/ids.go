@@ -314,7 +314,7 @@ func (s *scanner) digitWord(i, j int) int {
 // documentWord looks at a word with digits behind a word for a document.
 func (s *scanner) documentWord(i, j int) (Kind, uint8, string) {
 	w := s.t[i:j]
-	if len(w) < 6 || len(w) > 18 {
+	if len(w) < 6 || len(w) > 18 || i > 0 && s.t[i-1] == '\\' {
 		return "", 0, ""
 	}
 	digits, lowers := 0, 0

@@ -50,7 +50,7 @@ var contextWords = []struct {
 	bit   uint32
 	words []string
 }{
-	{saysPhone, []string{"call", "calls", "called", "dial", "ring", "text", "sms", "reach", "phoned", "calling", "appel", "appelez", "appeler", "joindre", "llame", "llamar", "llámame", "llama", "chiama", "chiamare", "chiamami", "anrufen", "anruf", "erreichbar", "ruf", "rufen", "hotline", "telefonisch", "faxen", "voicemail", "mob", "ph"}},
+	{saysPhone, []string{"call", "calls", "called", "dial", "ring", "sms", "reach", "phoned", "calling", "appel", "appelez", "appeler", "joindre", "llame", "llamar", "llámame", "llama", "chiama", "chiamare", "chiamami", "anrufen", "anruf", "erreichbar", "ruf", "rufen", "hotline", "telefonisch", "faxen", "voicemail", "mob", "ph"}},
 	{saysSSN, []string{"ssn", "social"}},
 	{saysCard, []string{"credit", "debit", "visa", "mastercard", "amex", "discover", "maestro", "jcb", "cc", "pan", "karte", "carte", "carta", "cards"}},
 	{saysAccount, []string{"account", "acct", "konto", "compte", "cuenta", "conto", "bank"}},

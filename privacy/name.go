@@ -1,6 +1,7 @@
 package privacy
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -204,6 +205,9 @@ func (s *scanner) restOfName(j, most int) (end int, words int, flags uint8) {
 // titled reads the name behind a title.
 func (s *scanner) titled(i, j int) int {
 	t := s.t
+	if string(t[i:j]) == "MX" || string(t[i:j]) == "Miss" && j < len(t) && t[j] == '.' {
+		return 0 // a record of name servers; the end of a sentence
+	}
 	for n := 0; n < 3; n++ {
 		if j < len(t) && t[j] == '.' {
 			j++
@@ -233,8 +237,8 @@ func (s *scanner) titled(i, j int) int {
 			return 0
 		}
 		end, words, _ := s.restOfName(b, 2)
-		if b-a == 1 && words == 0 {
-			return 0
+		if words == 0 && (start+1 == b || start+2 == b && isUpper(t[start+1])) {
+			return 0 // an initial or an abbreviation alone
 		}
 		if s.hit(Name, a, end, 85, "a name behind a title") {
 			return end
@@ -312,6 +316,8 @@ func (s *scanner) greeting(i int) bool {
 	_, bits := s.d.lexicon.labelled(t[a:k])
 	return bits&saysDear != 0
 }
+
+func lastWord(v []byte) []byte { return v[bytes.LastIndexByte(v, ' ')+1:] }
 
 func allCapitals(w []byte) bool {
 	n := 0
@@ -452,6 +458,9 @@ func (s *scanner) judgeName(e evidence, context uint32, v []byte, whole bool) (i
 	if !whole && !complete && end < len(v) && (isWord(v[end]) || v[end] == '(' || v[end] == '/' || v[end] == ':') {
 		return 0, 0, ""
 	}
+	if !whole && words == 1 && known+surnames == 0 && loose == 0 && end+1 < len(v) && v[end] == ' ' && isLower(v[end+1]) {
+		return 0, 0, "" // the first word of a sentence
+	}
 	n := end
 	if whole {
 		n = len(v)
@@ -467,7 +476,7 @@ func (s *scanner) judgeName(e evidence, context uint32, v []byte, whole bool) (i
 		return n, 65, "named a person perhaps, with a surname of the list"
 	case e.weak && words == 2 && loose == firstName|lastName:
 		return n, 60, "named a person perhaps, with words that can be names"
-	case e.weak && words >= 2 && !whole && complete && context&saysNameWord != 0:
+	case e.weak && words >= 2 && !whole && complete && context&saysNameWord != 0 && (allCapitals(v[:end]) || !allCapitals(lastWord(v[:end]))):
 		return n, 55, "behind the word Name"
 	case e.weak && words >= 2 && whole && s.f != nil && s.f.person:
 		return n, 75, "a name in the record of a person"

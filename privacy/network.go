@@ -43,9 +43,19 @@ func (s *scanner) address4(a netip.Addr, n *numeral, from, to int) {
 		s.hit(IP, from, to, 40, "four small numbers behind a word for versions")
 	case b[0] < 10 && b[1] < 20 && b[2] < 20 && b[3] < 20:
 		s.hit(IP, from, to, 45, "four small numbers, more like a version")
+	case b[0] != 10 && b[0] < 30 && b[1] < 20 && b[2] < 20 && s.inProse(from, to):
+		s.hit(IP, from, to, 45, "small numbers in a sentence, more like the number of a section")
 	default:
 		s.hit(IP, from, to, 90, "a valid address")
 	}
+}
+
+// inProse reports that spaces, commas or ends of lines are around a value: no
+// quotes, no port, no path.
+func (s *scanner) inProse(from, to int) bool {
+	t := s.t
+	return (from == 0 || t[from-1] == ' ' || t[from-1] == '\n' || t[from-1] == '\t' || t[from-1] == '(') &&
+		(to == len(t) || t[to] == ' ' || t[to] == ',' || t[to] == '.' || t[to] == ')' || t[to] == '\n' || t[to] == '\r')
 }
 
 // network reports that the length of a prefix follows an address that has

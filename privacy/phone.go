@@ -130,7 +130,7 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 		return 0, ""
 	case digits[0] == '0' && digits[1] == '0':
 		if phoneCountry(digits[2:]) != 0 {
-			if n.crowded && s.context(n)&saysPhone == 0 {
+			if (n.crowded || s.dumped(n, b)) && s.context(n)&saysPhone == 0 {
 				return 40, "valid, but in a row of numbers"
 			}
 			if len(g) > 1 || s.context(n)&saysPhone != 0 {
@@ -139,9 +139,15 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 		}
 		return 0, ""
 	}
-	country, _, national := s.d.phoneNumber(digits, false)
 	context := s.context(n)
 	says := context&saysPhone != 0
+	if !says && n.lonely(b) > 1 && s.d.least > 40 && !s.explain {
+		return 0, "" // a row of numbers: too weak at this level whatever it is
+	}
+	country, _, national := s.d.phoneNumber(digits, false)
+	if !says && s.dumped(n, b) {
+		return 40, "valid, but in a dump or a list of numbers"
+	}
 	if country == 0 {
 		if says && context&saysOrder == 0 && len(digits) >= 7 && n.phoneLike(b) {
 			if c := phoneCountry(digits); c != 0 && len(digits) >= 10 {
@@ -223,6 +229,39 @@ func (n *numeral) thousands(b int) bool {
 		}
 	}
 	return three == b-1 || three+more == 0
+}
+
+// dumped reports groups as dumps and lists have them: all of four digits, words
+// of hexadecimal digits beside them, or each group in brackets of its own.
+func (s *scanner) dumped(n *numeral, b int) bool {
+	g, t := n.groups[:b], s.t
+	from, to := g[0].from, g[b-1].to
+	size := g[0].to - from
+	same := true
+	for _, x := range g {
+		same = same && x.to-x.from == size
+	}
+	if same && size == 4 && b > 1 {
+		return true
+	}
+	if bytes.Count(t[from:to], []byte("(")) > 1 {
+		return true
+	}
+	hex := func(w []byte) bool {
+		letters := 0
+		for _, c := range w {
+			if !hexByte(c) {
+				return false
+			}
+			if !isDigit(c) {
+				letters++
+			}
+		}
+		return letters > 0
+	}
+	last := g[b-1].to - g[b-1].from
+	return from > size && t[from-1] == ' ' && size%2 == 0 && size <= 4 && hex(t[from-1-size:from-1]) && (from-1-size == 0 || !isWord(t[from-2-size])) ||
+		to+last < len(t) && t[to] == ' ' && last%2 == 0 && last <= 4 && hex(t[to+1:to+1+last]) && (to+1+last == len(t) || !isWord(t[to+1+last]))
 }
 
 // pairs reports that all groups have two digits.

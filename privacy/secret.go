@@ -368,7 +368,7 @@ func secretValue(v []byte, weak, quoted, own bool) (uint8, string) {
 		return 90, "a field for secrets"
 	case spaces > 0:
 		return 0, ""
-	case codeLike(v):
+	case codeLike(v), !quoted && identifier(v):
 		return 0, ""
 	case len(v) >= 16 && h >= 3 && digits > 0 && letters > 0:
 		return 92, "a name for secrets in front of random characters"
@@ -380,6 +380,30 @@ func secretValue(v []byte, weak, quoted, own bool) (uint8, string) {
 		return 60, "a name for secrets in front of a value"
 	}
 	return 40, "a name for secrets in front of a plain word"
+}
+
+// identifier reports the name of a variable or a field, as in
+// ClientSecret: cfg.Auth.ClientSecret, with what code has around it.
+func identifier(v []byte) bool {
+	v = bytes.TrimRight(bytes.TrimLeft(v, "*&!"), ",;")
+	if len(v) == 0 || !isLetter(v[0]) {
+		return false
+	}
+	small := false
+	for i, c := range v {
+		switch {
+		case isLower(c):
+			small = true
+		case isUpper(c):
+			if i > 0 && isUpper(v[i-1]) && (i+1 == len(v) || !isLower(v[i+1])) && i > 5 {
+				return false // random letters rather than words
+			}
+		case c == '.' && i+1 < len(v) && isLetter(v[i+1]), c == '_':
+		default:
+			return false
+		}
+	}
+	return small
 }
 
 // codeLike reports values that are code: os.Getenv, config.password, len-1.

@@ -72,7 +72,7 @@ func texts(t *testing.T, dir string, most int, visit func(path string, text []by
 func TestNoFalseAlarmInSourceCode(t *testing.T) {
 	d := detector(t)
 	known := genuine(t)
-	most := 12 << 20
+	most := 64 << 20
 	if testing.Short() {
 		most = 2 << 20
 	}
