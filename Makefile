@@ -1,7 +1,7 @@
 # make            builds the command and runs the commits job with it
 # make test       the tests
 # make check      everything that must hold before a change lands
-# The rest, longer: bench compare conformance soak guests dist fuzz
+# The rest, longer: bench bench-check bench-peers compare conformance soak guests dist fuzz
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -36,6 +36,12 @@ guests:
 .PHONY: bench
 bench:
 	$(GO) run ./tests/bench
+
+# ROUNDS says how often each peer is measured
+.PHONY: bench-peers
+bench-peers:
+	@./tests/peers/install.sh
+	$(GO) run ./tests/peers -rounds $(or $(ROUNDS),3)
 
 # SPAN says how long: make soak SPAN=2m
 .PHONY: soak

@@ -1,0 +1,241 @@
+// Command peers measures wexec beside what people would pick in its place, and
+// writes docs/peers.md and docs/peers.svg. Each round takes every peer in turn,
+// in a process of its own; the table has the medians over all rounds.
+//
+//	go run ./tests/peers [-rounds N] [-only WORD] [-keep FILE] [-report]
+//
+// What was measured is kept in work/peers/measured.jsonl, so that a long
+// comparison can be taken in pieces: -report alone measures nothing and writes
+// the documents from what is there. Peers that are not installed are a row that
+// says so; tests/peers/install.sh installs them.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/wexec/wexec/tests/peers/drive"
+)
+
+func main() {
+	var err error
+	if len(os.Args) == 2 && os.Args[1] == "drive" {
+		err = drive.Main(os.Stdin, os.Stdout, openOwn)
+	} else {
+		err = command()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	}
+}
+
+// record is what came of one step of one peer in one round.
+type record struct {
+	Peer     string    `json:"peer"` // name/language
+	Round    int       `json:"round"`
+	When     time.Time `json:"when"`
+	Spin     float64   `json:"spin_ms"` // a loop of this program: how fast the machine was then
+	Machine  string    `json:"machine"`
+	Versions string    `json:"version"`
+	drive.Taken
+}
+
+func command() error {
+	rounds := flag.Int("rounds", 3, "how often each peer is measured")
+	from := flag.Int("from", 0, "the number of the first round")
+	only := flag.String("only", "", "only peers whose name/language has this word")
+	keep := flag.String("keep", filepath.Join("work", "peers", "measured.jsonl"), "where measurements are kept")
+	report := flag.Bool("report", false, "measure nothing, write the documents")
+	flag.Parse()
+	if !*report {
+		if err := measure(*rounds, *from, *only, *keep); err != nil {
+			return err
+		}
+	}
+	all, err := kept(*keep)
+	if err != nil {
+		return err
+	}
+	return write(all)
+}
+
+// measure takes the rounds and adds what came of them to the file keep.
+func measure(rounds, from int, only, keep string) error {
+	work, err := filepath.Abs(filepath.Join("work", "peers"))
+	if err != nil {
+		return err
+	}
+	files, err := prepare(work)
+	if err != nil {
+		return err
+	}
+	out, err := os.OpenFile(keep, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	enc := json.NewEncoder(out)
+	for round := range rounds {
+		for i, p := range peers {
+			if !strings.Contains(p.key(), only) {
+				continue
+			}
+			begun := time.Now()
+			steps, err := p.steps(from+round, runtime.NumCPU())
+			if err != nil {
+				return err
+			}
+			spec := drive.Spec{Peer: p.spoken(), Answers: files, Port: 18700 + i, Steps: steps}
+			r := record{Peer: p.key(), Round: from + round, When: begun.UTC(), Spin: spin(), Machine: machine(), Versions: p.version(work)}
+			taken, err := p.drive(work, spec)
+			if err != nil {
+				taken = append(taken, drive.Taken{Name: "driver", Error: err.Error()})
+			}
+			faults := ""
+			for _, r.Taken = range taken {
+				if r.Error != "" {
+					faults += fmt.Sprintf("; %s: %s", r.Name, r.Error)
+				}
+				if err := enc.Encode(r); err != nil {
+					return err
+				}
+			}
+			fmt.Fprintf(os.Stderr, "round %d: %s, %.1fs%s\n", from+round, p.key(), time.Since(begun).Seconds(), faults)
+		}
+	}
+	return out.Close()
+}
+
+// prepare lays the drivers and the answers of the tools into the work folder.
+func prepare(work string) (map[string]string, error) {
+	if err := os.MkdirAll(work, 0o755); err != nil {
+		return nil, err
+	}
+	sources, err := filepath.Glob(filepath.Join("tests", "peers", "node", "*"))
+	if err != nil || len(sources) == 0 {
+		return nil, fmt.Errorf("start this at the top of the tree: no drivers here (%v)", err)
+	}
+	for _, s := range sources {
+		data, err := os.ReadFile(s)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(work, filepath.Base(s)), data, 0o644)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := build(".", filepath.Join(work, "wexec"), "./cmd/wexec"); err != nil {
+		return nil, err
+	}
+	if err := build(filepath.Join("tests", "peers", "go"), filepath.Join(work, "gopeers"), "."); err != nil {
+		fmt.Fprintln(os.Stderr, "the peers in Go are left out:", err)
+	}
+	return answers(filepath.Join(work, "data"))
+}
+
+func build(dir, to, pkg string) error {
+	cmd := exec.Command("go", "build", "-trimpath", "-o", to, pkg)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w: %.500s", pkg, err, out)
+	}
+	return nil
+}
+
+func (p peer) key() string { return p.name + "/" + p.language }
+
+// spoken is the name by which the peer's driver knows it.
+func (p peer) spoken() string {
+	if p.driver == "own" {
+		return p.key()
+	}
+	return p.name
+}
+
+// drive starts the peer's driver and reads what it took. A driver that dies
+// keeps what it had said.
+func (p peer) drive(work string, spec drive.Spec) ([]drive.Taken, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := map[string][]string{
+		"own":  {self, "drive"},
+		"go":   {filepath.Join(work, "gopeers")},
+		"node": {"node", "--no-node-snapshot", "--expose-gc", "driver.mjs"},
+	}[p.driver]
+	in, err := json.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir, cmd.Stdin = work, bytes.NewReader(in)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	if err != nil {
+		err = fmt.Errorf("%w: %.300s", err, errs.String())
+	}
+	var all []drive.Taken
+	for line := range strings.Lines(out.String()) {
+		var t drive.Taken
+		if jerr := json.Unmarshal([]byte(line), &t); jerr != nil {
+			return all, errors.Join(err, jerr)
+		}
+		all = append(all, t)
+	}
+	return all, err
+}
+
+// spin is how long a fixed piece of work takes on this machine now.
+func spin() float64 {
+	least := time.Hour
+	for range 5 {
+		begun := time.Now()
+		x := uint64(1)
+		for range 2_000_000 {
+			x = x*6364136223846793005 + 1442695040888963407
+		}
+		if took := time.Since(begun); x != 0 {
+			least = min(least, took)
+		}
+	}
+	return float64(least) / float64(time.Millisecond)
+}
+
+func kept(file string) ([]record, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var all []record
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var r record
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		all = append(all, r)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("nothing was measured in %s", file)
+	}
+	return all, lines.Err()
+}

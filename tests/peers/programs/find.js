@@ -1,0 +1,1 @@
+return globalThis.left ?? [].left ?? "no"

@@ -1,0 +1,2 @@
+import json
+result = getattr(json, "left", "no")

@@ -1,0 +1,3 @@
+globalThis.left = "yes"
+Array.prototype.left = "yes"
+return "left"

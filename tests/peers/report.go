@@ -1,0 +1,283 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// write makes the documents from everything that was measured.
+func write(all []record) error {
+	t := tabulate(all)
+	if err := os.WriteFile(filepath.Join("docs", "peers.svg"), []byte(t.picture()), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join("docs", "peers.md"), []byte(t.markdown()), 0o644)
+}
+
+// cell is one number of the table, or why there is none.
+type cell struct {
+	value  float64
+	known  bool
+	why    string
+	out    string
+	values int
+}
+
+// table has a cell for each peer and job.
+type table struct {
+	cells       map[string]map[string]cell // by peer, by job
+	versions    map[string]string
+	machine     string
+	day         string
+	rounds      int
+	slow, quick float64 // of the machine itself
+	notes       []string
+}
+
+func tabulate(all []record) table {
+	t := table{cells: map[string]map[string]cell{}, versions: map[string]string{}, quick: all[0].Spin}
+	values := map[[2]string][]float64{}
+	rounds := map[int]bool{}
+	for _, r := range all {
+		if t.cells[r.Peer] == nil {
+			t.cells[r.Peer] = map[string]cell{}
+		}
+		key := [2]string{r.Peer, r.Name}
+		values[key] = append(values[key], r.Values...)
+		c := t.cells[r.Peer][r.Name]
+		if r.Error != "" {
+			c.why = r.Error
+		} else {
+			c.out = r.Out
+		}
+		t.cells[r.Peer][r.Name] = c
+		t.versions[r.Peer], t.machine, t.day = r.Versions, r.Machine, r.When.Format("2 January 2006")
+		t.slow, t.quick = max(t.slow, r.Spin), min(t.quick, r.Spin)
+		rounds[r.Round] = true
+	}
+	t.rounds = len(rounds)
+	for key, v := range values {
+		if len(v) == 0 {
+			continue
+		}
+		c := t.cells[key[0]][key[1]]
+		c.value, c.known, c.values = median(v), true, len(v)
+		for _, j := range jobs {
+			if j.name == key[1] && j.per > 0 {
+				c.value /= j.per
+			}
+		}
+		t.cells[key[0]][key[1]] = c
+	}
+	t.agree()
+	return t
+}
+
+// agree takes out the numbers of peers whose program gave something else than
+// those of most peers of any language.
+func (t *table) agree() {
+	for _, j := range jobs {
+		if j.kind == "probe" || j.kind == "rate" {
+			continue
+		}
+		count := map[string]int{}
+		for _, c := range t.cells {
+			if c[j.name].known {
+				count[c[j.name].out]++
+			}
+		}
+		want := j.want
+		for out, n := range count {
+			if j.want == "" && n > count[want] {
+				want = out
+			}
+		}
+		for _, p := range peers {
+			c := t.cells[p.key()][j.name]
+			if c.known && c.out != want {
+				t.notes = append(t.notes, fmt.Sprintf("%s, %s: the program gave `%.60s` and not `%.60s`", p.name, j.title, c.out, want))
+				t.cells[p.key()][j.name] = cell{why: "another answer"}
+			}
+		}
+	}
+}
+
+func median(v []float64) float64 {
+	v = slices.Clone(v)
+	slices.Sort(v)
+	if len(v)%2 == 0 {
+		return (v[len(v)/2-1] + v[len(v)/2]) / 2
+	}
+	return v[len(v)/2]
+}
+
+// shown is a number with three figures.
+func shown(v float64) string {
+	switch {
+	case v >= 1000:
+		s := fmt.Sprintf("%.0f", v)
+		return s[:len(s)-3] + "," + s[len(s)-3:]
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+func (c cell) String() string {
+	switch {
+	case c.known:
+		return shown(c.value)
+	case c.why != "":
+		return "fails"
+	}
+	return "–"
+}
+
+var titles = map[string]string{js: "JavaScript", py: "Python"}
+
+func (t table) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# Beside its peers
+
+The same programs through wexec and through what people would pick in its place, wins and losses alike. `+"`make bench-peers`"+` installs the peers, measures, and writes this page and its picture. Figures of %s: %s. Medians over %d rounds; in each round every peer is measured in turn, in a process of its own. A fixed loop beside them took between %.2f and %.2f ms, which is how steady the machine was.
+
+![the commits job, start, host call and memory, peer by peer](peers.svg)
+
+`, t.day, t.machine, t.rounds, t.quick, t.slow)
+	b.WriteString(`What the columns are:
+
+- **start**: a sandbox that has seen nothing yet, ` + "`1 + 1`" + `, and its end. For a process that is from its start to its exit. For a server, from the client's request to the answer.
+- **runs a second**: the same on all processors at once.
+- **host call**: a tool called a thousand times with a small object, for each call. **1 MB answer**: a tool's answer of a megabyte turned into an object. The tools answer at once, so this is what the way costs.
+- **commits job**: a thousand commits, 1.8 MB, fetched, filtered and summed, from a new sandbox to its end.
+- **fib**, **sieve**, **JSON**, **sort**, **text**: the processor alone, without the start, in a sandbox that is new, so that compilers begin cold. For wexec the start is counted too.
+- **memory**: private memory of one more live sandbox that has run ` + "`1 + 1`" + `.
+
+wexec runs as it always does: fuel counted, memory capped, every call decided by a policy and written to an audit file. None of the others has a limit set, apart from isolated-vm's memory, which it requires.
+
+`)
+	for _, language := range []string{js, py} {
+		t.figures(&b, language)
+	}
+	b.WriteString("## What each protects against\n\nThe two columns in front were tried: a program that reads a file of the host, and one that looks for what the program before it left behind in shared objects. The others are what each offers.\n\n")
+	b.WriteString("| peer | language | read a file of the host | saw another run | holds a program in by | an endless loop ends | memory is capped | calls are decided by |\n|---|---|---|---|---|---|---|---|\n")
+	for _, p := range peers {
+		if p.startOnly {
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", p.name, titles[p.language], t.probe(p, "host"), t.probe(p, "others"), p.apart, p.loop, p.memory, p.calls)
+	}
+	b.WriteString("\n" + t.verdict())
+	if why := t.failures(); why != "" {
+		b.WriteString("## What did not run\n\n" + why)
+	}
+	return b.String()
+}
+
+func (t table) probe(p peer, name string) string {
+	c, ok := t.cells[p.key()][name]
+	switch {
+	case !ok || c.out == "" && c.why == "":
+		return "–"
+	case c.why != "":
+		return "no: it fails"
+	case c.out == "yes":
+		return "**yes**"
+	}
+	return "no"
+}
+
+func (t table) figures(b *strings.Builder, language string) {
+	fmt.Fprintf(b, "## %s\n\n| peer | version |", titles[language])
+	columns := []job{}
+	for _, j := range jobs {
+		if j.kind != "probe" {
+			columns = append(columns, j)
+			fmt.Fprintf(b, " %s, %s |", j.title, j.unit)
+		}
+	}
+	b.WriteString("\n|---|---|" + strings.Repeat("---:|", len(columns)) + "\n")
+	for _, p := range peers {
+		if p.language != language {
+			continue
+		}
+		fmt.Fprintf(b, "| %s | %s |", p.name, t.versions[p.key()])
+		for _, j := range columns {
+			fmt.Fprintf(b, " %s |", t.cells[p.key()][j.name])
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n")
+}
+
+// verdict says for each column where wexec stands among the peers of its
+// language, and who is before it.
+func (t table) verdict() string {
+	var b strings.Builder
+	b.WriteString("## Where wexec stands\n\n| column | JavaScript | Python |\n|---|---|---|\n")
+	for _, j := range jobs {
+		if j.kind == "probe" {
+			continue
+		}
+		fmt.Fprintf(&b, "| %s |", j.title)
+		for _, language := range []string{js, py} {
+			fmt.Fprintf(&b, " %s |", t.standing(j, language))
+		}
+		b.WriteString("\n")
+	}
+	return b.String() + "\n"
+}
+
+func (t table) standing(j job, language string) string {
+	own := t.cells["wexec/"+language][j.name]
+	if !own.known {
+		return "not measured"
+	}
+	var before []string
+	others, best, rival := 0, 0.0, ""
+	for _, p := range peers {
+		c := t.cells[p.key()][j.name]
+		if p.language != language || strings.HasPrefix(p.name, "wexec") || !c.known {
+			continue
+		}
+		others++
+		ratio := own.value / c.value // above 1: the other is better
+		if j.kind == "rate" {
+			ratio = 1 / ratio
+		}
+		if ratio > 1 {
+			before = append(before, fmt.Sprintf("%s (%.1fx)", p.name, ratio))
+		}
+		if ratio > best {
+			best, rival = ratio, p.name
+		}
+	}
+	if len(before) == 0 {
+		return fmt.Sprintf("first of %d; the next, %s, has %.1fx of it", others+1, rival, 1/best)
+	}
+	return fmt.Sprintf("%d of %d, behind %s", len(before)+1, others+1, strings.Join(before, ", "))
+}
+
+func (t table) failures() string {
+	var b strings.Builder
+	for _, p := range peers {
+		by := map[string][]string{}
+		for _, j := range jobs {
+			if c := t.cells[p.key()][j.name]; c.why != "" && !c.known && j.kind != "probe" {
+				by[c.why] = append(by[c.why], j.title)
+			}
+		}
+		for why, names := range by {
+			fmt.Fprintf(&b, "- %s (%s), %s: `%s`\n", p.name, titles[p.language], strings.Join(names, ", "), strings.ReplaceAll(why, "`", "'"))
+		}
+	}
+	for _, n := range t.notes {
+		b.WriteString("- " + n + "\n")
+	}
+	return b.String()
+}
