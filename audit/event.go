@@ -94,15 +94,14 @@ type Start struct {
 	Plugin   string `json:"plugin,omitempty"`   // a foreign plugin, by name
 	Function string `json:"function,omitempty"` // the function of it
 
-	CodeSHA256  string       `json:"code_sha256,omitempty"`
-	Code        Blob         `json:"code,omitempty"` // full only, as given
-	ArgsSHA256  string       `json:"args_sha256,omitempty"`
-	Args        Blob         `json:"args,omitempty"` // full only, as given
-	Argv        []string     `json:"argv,omitempty"` // full only
-	InputSHA256 string       `json:"input_sha256,omitempty"`
-	Input       Blob         `json:"input,omitempty"` // full only: standard input
-	Env         []string     `json:"env,omitempty"`   // full only: NAME=value, as the program sees it
-	Files       []FileDigest `json:"files,omitempty"` // of the program beside its main file
+	CodeSHA256  string   `json:"code_sha256,omitempty"`
+	Code        Blob     `json:"code,omitempty"` // full only, as given
+	ArgsSHA256  string   `json:"args_sha256,omitempty"`
+	Args        Blob     `json:"args,omitempty"` // full only, as given
+	Argv        []string `json:"argv,omitempty"` // full only
+	InputSHA256 string   `json:"input_sha256,omitempty"`
+	Input       Blob     `json:"input,omitempty"` // full only: standard input
+	Env         []string `json:"env,omitempty"`   // full only: NAME=value, as the program sees it
 
 	Intent  string `json:"intent,omitempty"`
 	Trigger string `json:"trigger,omitempty"`
@@ -110,10 +109,11 @@ type Start struct {
 	Session string `json:"session,omitempty"`
 
 	Deterministic bool      `json:"deterministic,omitempty"`
-	Seed          Blob      `json:"seed,omitempty"`    // of the guest's random source
+	Seed          Blob      `json:"seed,omitempty"`    // of the guest's random source; full only where it is not deterministic
 	Clock         time.Time `json:"clock,omitzero"`    // what the guest's clock showed at its start
 	Limits        Limits    `json:"limits,omitzero"`   // as they held
 	Servers       []string  `json:"servers,omitempty"` // identifiers the program could reach
+	Offers        []string  `json:"offers,omitempty"`  // what else it found: app, dry-run, fetch, files, packages, pii
 
 	GuestSHA256     string `json:"guest_sha256,omitempty"`
 	PolicySHA256    string `json:"policy_sha256,omitempty"`
@@ -135,13 +135,6 @@ func (k Keep) Full() bool { return k.Code == "full" && k.Inputs == "full" && k.O
 type Actor struct {
 	ID   string `json:"id,omitempty"`
 	Type string `json:"type,omitempty"`
-}
-
-// FileDigest is a file by name and digest, with its content where that is kept.
-type FileDigest struct {
-	Name   string `json:"name"`
-	SHA256 string `json:"sha256"`
-	Data   Blob   `json:"data,omitempty"`
 }
 
 // Limits are the limits that held for a run: bytes and milliseconds.
@@ -196,6 +189,7 @@ type Call struct {
 	Cache   string `json:"cache,omitempty"` // hit, where the answer came from a cache
 	Tries   int    `json:"tries,omitempty"` // where more than one
 
+	Args         Blob   `json:"args,omitempty"`        // full only: as the program wrote them, where its decision has no or other ones
 	AnswerKind   int    `json:"answer_kind,omitempty"` // as the guest ABI numbers them
 	AnswerSHA256 string `json:"answer_sha256,omitempty"`
 	Answer       Blob   `json:"answer,omitempty"` // full only: the bytes the guest saw
@@ -228,10 +222,12 @@ type End struct {
 
 	Usage Usage `json:"usage,omitzero"`
 	// Order lists the numbers of the calls in the order in which their answers
-	// were delivered to the program.
+	// were delivered to the program. Where everything is kept, 0 stands for a
+	// wait that ended before any answer came.
 	Order []uint64       `json:"order,omitempty"`
 	Tools []string       `json:"tools,omitempty"` // that were called, sorted
 	Found map[string]int `json:"found,omitempty"` // personal data by kind
+	Saw   *Saw           `json:"saw,omitempty"`   // full only
 }
 
 // Usage is what a run used up.

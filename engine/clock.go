@@ -14,10 +14,12 @@ import (
 var virtualStart = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // clock is a run's sense of time. The virtual one stands still but for what
-// the program sleeps.
+// the program sleeps. The one of a replay shows what the recorded one showed.
 type clock struct {
 	virtual bool
 	start   time.Time
+	by      *witness        // is told what a real one shows; nil: nobody
+	showed  []time.Duration // what it shows before it goes on by itself
 
 	mu    sync.Mutex
 	slept time.Duration
@@ -32,7 +34,7 @@ func newClock(virtual bool) *clock {
 
 // Now is the time the program sees.
 func (c *clock) Now() time.Time {
-	if !c.virtual {
+	if !c.virtual && c.by == nil {
 		return time.Now()
 	}
 	return c.start.Add(c.elapsed())
@@ -41,10 +43,17 @@ func (c *clock) Now() time.Time {
 // elapsed is the time since the run began, monotonic.
 func (c *clock) elapsed() time.Duration {
 	if !c.virtual {
-		return time.Since(c.start)
+		since := time.Since(c.start)
+		if c.by != nil {
+			c.by.told(since)
+		}
+		return since
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.showed) > 0 {
+		c.slept, c.showed = c.showed[0], c.showed[1:]
+	}
 	return c.slept
 }
 
@@ -81,6 +90,9 @@ func entropy(deterministic bool, seed uint64) io.Reader {
 	binary.LittleEndian.PutUint64(key[24:], seed)
 	return chacha.NewChaCha8(key)
 }
+
+// seeded is a source of random bytes that a record of its seed can repeat.
+func seeded(seed [32]byte) io.Reader { return chacha.NewChaCha8(seed) }
 
 // deadline is the wall time a run may take. It stands still while only people
 // are waited for.

@@ -26,11 +26,20 @@ func (j *job) close(ctx context.Context) {
 	if e := j.res.Error; e != nil {
 		end.Code, end.Message, end.Exit = string(e.Code), e.Message, e.Exit
 	}
+	if j.run != nil && j.run.witness != nil {
+		end.Saw = j.run.witness.record()
+	}
 	sum, err := j.tools.Close(ctx, end)
 	if err != nil && j.res.Error == nil {
 		// Without a record of its end nothing of the run may be shown.
 		j.res.Value, j.res.Stdout, j.res.Stderr = nil, "", ""
 		j.fault = faultOf(err)
+	}
+	if j.rec != nil {
+		if f := j.compare(sum.Order); f != nil {
+			j.res.Value = nil
+			_, _ = j.res.unlike(f)
+		}
 	}
 	j.count(sum)
 	if err == nil {

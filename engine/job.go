@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -40,6 +41,11 @@ type job struct {
 	modules   map[string]guests.Program // files that it imported and that were compiled
 	refused   *guests.SyntaxError       // what the compiler said of the last that was not
 	seen      seen                      // what it looked at of its folder
+
+	began    time.Time // by the program's clock
+	seed     [32]byte  // of its random source, where the record keeps it
+	repeated *recall   // the files of a replay
+	foreign  []byte    // the module of the plugin
 
 	cacheKey resultKey
 	land     func() // lets the twins of this run go on
@@ -130,7 +136,9 @@ func (j *job) check() error {
 		if r.Function == "" {
 			return fault.New(fault.UsageFlag, "no function of the plugin is named")
 		}
-		return nil
+		var err error
+		j.foreign, err = readPlugin(r.Plugin, r.PluginDigest)
+		return err
 	}
 	name, err := Language(r.Language)
 	if err != nil {
@@ -158,19 +166,27 @@ func (j *job) allowed(language string) error {
 // open records the start, from which on the run has a ledger of its own.
 func (j *job) open(ctx context.Context) error {
 	r := &j.req
+	j.began = newClock(r.Deterministic).start
 	start := audit.Start{
 		Language: r.Language, File: r.File, Plugin: r.Plugin, Function: r.Function,
 		Code: []byte(r.Code), Args: audit.Blob(r.Args), Argv: r.Argv, Input: r.Input,
 		Intent: r.Intent, Trigger: r.trigger(), Actor: audit.Actor{ID: r.Actor.ID, Type: r.Actor.Type},
-		Session: r.Session, Deterministic: r.Deterministic, Clock: newClock(r.Deterministic).Now(),
+		Session: r.Session, Deterministic: r.Deterministic, Clock: j.began, Offers: j.offers(),
 		GuestSHA256: j.e.guests.digest(r.Language),
+	}
+	if r.Plugin != "" {
+		start.GuestSHA256 = digest(j.foreign)
 	}
 	for name, value := range j.env() {
 		start.Env = append(start.Env, name+"="+value)
 	}
 	slices.Sort(start.Env)
-	if r.Deterministic {
+	switch {
+	case r.Deterministic:
 		start.Seed = seedBytes(r.Seed)
+	case j.rec == nil:
+		_, _ = rand.Read(j.seed[:])
+		start.Seed = j.seed[:]
 	}
 	j.res.Provenance = Provenance{Code: digest([]byte(r.Code)), Args: digest(r.Args),
 		Policy: j.table.Policy().Digest(), Guest: start.GuestSHA256}

@@ -37,7 +37,7 @@ func kernelCall(name string) bool {
 // runPlugin calls the request's function of a foreign plugin. It is metered and
 // capped as any guest is.
 func (j *job) runPlugin(r *run) {
-	g, functions, err := j.e.guests.plugin(r.ctx, j.req.Plugin, j.req.PluginDigest)
+	g, functions, err := j.e.guests.plugin(r.ctx, j.foreign)
 	if err != nil {
 		j.failIn(r.ctx, err)
 		return
@@ -114,21 +114,27 @@ func (j *job) value(output []byte) {
 	j.res.reveal = j.tools.Reveal
 }
 
-// plugin loads a foreign plugin, and names the functions that can be called.
-// The same module is compiled once.
-func (s *guestSet) plugin(ctx context.Context, path, want string) (*guest, map[string]bool, error) {
+// readPlugin reads the module of a foreign plugin, which has to be the one that
+// is meant.
+func readPlugin(path, want string) ([]byte, error) {
 	wasm, err := readBounded(path, maxPlugin)
 	if err != nil {
 		if os.IsNotExist(err) {
-			return nil, nil, fault.New(fault.UsageFile, "there is no plugin at %s", path)
+			return nil, fault.New(fault.UsageFile, "there is no plugin at %s", path)
 		}
-		return nil, nil, fault.New(fault.UsageFile, "the plugin cannot be read: %w", err)
+		return nil, fault.New(fault.UsageFile, "the plugin cannot be read: %w", err)
 	}
-	sum := digest(wasm)
-	if want != "" && !strings.EqualFold(want, sum) {
-		return nil, nil, fault.New(fault.UsageFile, "the plugin has the digest %s and not %s", sum, clip(want, 64)).
+	if sum := digest(wasm); want != "" && !strings.EqualFold(want, sum) {
+		return nil, fault.New(fault.UsageFile, "the plugin has the digest %s and not %s", sum, clip(want, 64)).
 			WithHint("it is another file than the one that was approved")
 	}
+	return wasm, nil
+}
+
+// plugin loads a foreign plugin, and names the functions that can be called.
+// The same module is compiled once.
+func (s *guestSet) plugin(ctx context.Context, wasm []byte) (*guest, map[string]bool, error) {
+	sum := digest(wasm)
 	id := "plugin:" + sum
 	s.mu.Lock()
 	l := s.byID[id]

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/privacy"
@@ -129,8 +128,15 @@ func (j *job) bind(r *run, g *guest, i *instance) error {
 	}
 	r.clock = newClock(j.req.Deterministic)
 	r.entropy = entropy(j.req.Deterministic, j.req.Seed)
+	switch {
+	case j.rec != nil:
+		files = j.recall(r, files)
+	case j.tools.Kept() && j.session == nil:
+		files = j.witness(r, files)
+	}
 	r.files = &rooted{library: g.library, rest: files, look: j.seen.look}
 	switch {
+	case r.stdin != nil:
 	case j.req.Input != nil:
 		r.stdin = bytes.NewReader(j.req.Input)
 	case j.req.Stdin != nil:
@@ -147,7 +153,7 @@ func (j *job) bind(r *run, g *guest, i *instance) error {
 	r.out = newOutputs(j.limits.Output, j.req.Output, egress, show)
 	r.time = newDeadline(j.limits.Time, func() { j.cancel(timeOver(j.limits.Time)) })
 	r.calls = hostfns.NewCalls(j.tools, hostfns.CallsOptions{
-		Ordered: j.req.Deterministic, Sleep: r.clock.Sleep, Park: r.park, Resume: r.unpark,
+		Ordered: j.req.Deterministic, Order: j.order(), Sleep: r.clock.Sleep, Park: r.park, Resume: r.unpark,
 		People: func(only bool) {
 			if only {
 				r.time.pause()
@@ -254,7 +260,7 @@ func (j *job) servers() []string {
 // fetches reports whether the program may ask for anything from the network.
 func (j *job) fetches() bool {
 	if j.rec != nil {
-		return slices.ContainsFunc(j.rec.Decisions, func(d audit.Decision) bool { return d.Tool == "wexec:fetch" })
+		return slices.Contains(j.rec.Start.Offers, "fetch")
 	}
 	return len(j.table.Policy().Network().Allow) > 0
 }
@@ -262,8 +268,21 @@ func (j *job) fetches() bool {
 // veiled reports whether personal data is replaced in what leaves the run.
 func (j *job) veiled() bool {
 	if j.rec != nil {
-		return len(j.rec.Privacy) > 0
+		return slices.Contains(j.rec.Start.Offers, "pii")
 	}
 	mode := j.table.Policy().PII().Mode
 	return mode != "" && mode != privacy.Off
+}
+
+// offers names what the program finds, as the record keeps it.
+func (j *job) offers() []string {
+	var out []string
+	for name, there := range map[string]bool{
+		"app": j.req.Root != "", "packages": j.req.Packages != "", "fetch": j.fetches(), "pii": j.veiled(),
+	} {
+		if there {
+			out = append(out, name)
+		}
+	}
+	return out
 }

@@ -2,6 +2,10 @@ package engine
 
 import (
 	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/wexec/wexec/audit"
@@ -11,30 +15,37 @@ import (
 )
 
 // recorded runs a program whose record keeps everything, and gives it.
-func recorded(t *testing.T, e *Engine, code string, calls *int) (*Result, audit.Recording) {
+func recorded(t *testing.T, e *Engine, code string, calls *int, change ...func(*Request)) (*Result, audit.Recording) {
 	t.Helper()
-	p, err := policy.Parse("p.yaml", []byte("version: 1\ntools:\n  allow: [\"x.*\"]\naudit: {code: full, inputs: full, outputs: full}\npii: {mode: off}\n"))
+	return recordedUnder(t, e, "pii: {mode: off}\n", code, calls, change...)
+}
+
+func recordedUnder(t *testing.T, e *Engine, rules, code string, calls *int, change ...func(*Request)) (*Result, audit.Recording) {
+	t.Helper()
+	p, err := policy.Parse("p.yaml", []byte("version: 1\ntools:\n  allow: [\"x.*\"]\naudit: {code: full, inputs: full, outputs: full}\n"+rules))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	log, err := audit.Open(dir, audit.Options{})
+	var sink audit.Memory
+	next := hostfns.Func("x.next", func(context.Context, struct {
+		A int `json:"a,omitempty"`
+	}) (int, error) {
+		*calls++
+		return *calls, nil
+	})
+	table, err := hostfns.NewTable(p, &sink, next)
 	if err != nil {
 		t.Fatal(err)
 	}
-	next := hostfns.Func("x.next", func(context.Context, struct{}) (int, error) { *calls++; return *calls, nil })
-	table, err := hostfns.NewTable(p, log, next)
-	if err != nil {
+	r := Request{Language: JavaScript, Code: code, Table: table}
+	for _, f := range change {
+		f(&r)
+	}
+	res, err := e.Run(context.Background(), r)
+	if err != nil && fault.CodeOf(err) == fault.Internal {
 		t.Fatal(err)
 	}
-	res, err := tiny(t, e, code, fixed, func(r *Request) { r.Table = table })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
-	rec, err := audit.Record(dir, res.RunID)
+	rec, err := sink.Recording(res.RunID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +55,7 @@ func recorded(t *testing.T, e *Engine, code string, calls *int) (*Result, audit.
 func TestAReplayGivesTheRecordedValueAndCallsNothing(t *testing.T) {
 	e := newTiny(t, Config{})
 	calls := 0
-	first, rec := recorded(t, e, "p 2 x.next {}\nc x.next {}", &calls)
+	first, rec := recorded(t, e, "p 2 x.next {}\nc x.next {}", &calls, fixed)
 	again, err := e.Replay(context.Background(), rec)
 	wantValue(t, again, err, string(first.Value))
 	if calls != 3 || again.Usage.Fuel != first.Usage.Fuel {
@@ -52,14 +63,132 @@ func TestAReplayGivesTheRecordedValueAndCallsNothing(t *testing.T) {
 	}
 }
 
-func TestAReplayThatTakesAnotherCourseSaysSo(t *testing.T) {
+// What a program saw of clock, chance and standard input is in its record.
+func TestAReplayNeedsNoDeterministicRun(t *testing.T) {
 	e := newTiny(t, Config{})
 	calls := 0
-	_, rec := recorded(t, e, "c x.next {}", &calls)
-	rec.Start.Code = []byte("c x.next {}\nc x.next {}")
-	_, err := e.Replay(context.Background(), rec)
-	wantCode(t, err, fault.UsageAudit)
-	rec.Start.Code = []byte("v 17")
-	_, err = e.Replay(context.Background(), rec)
-	wantCode(t, err, fault.UsageAudit)
+	for _, code := range []string{"t", "r", "s 5\nt", "i\nr", "p 5 x.next {}\nr", "e {\"code\":\"guest.exception\",\"message\":\"no\"}", "q 3"} {
+		first, rec := recorded(t, e, code, &calls, func(r *Request) {
+			r.Stdin = io.MultiReader(strings.NewReader("one\n"), strings.NewReader("two"))
+		})
+		again, err := e.Replay(context.Background(), rec)
+		if fault.CodeOf(err) == fault.UsageAudit || string(again.Value) != string(first.Value) || again.Stdout != first.Stdout || again.Usage.Fuel != first.Usage.Fuel {
+			t.Errorf("%q: %v\n%s %q %d, was %s %q %d", code, err, again.Value, again.Stdout, again.Usage.Fuel, first.Value, first.Stdout, first.Usage.Fuel)
+		}
+	}
+}
+
+func TestAReplayThatTakesAnotherCourseNamesTheFirstDifference(t *testing.T) {
+	e := newTiny(t, Config{})
+	const code = "o hello\nc x.next {\"a\":1}"
+	for name, c := range map[string]struct {
+		change func(*audit.Recording)
+		want   string
+	}{
+		"one call more":   {func(r *audit.Recording) { r.Start.Code = []byte(code + "\nc x.next {}") }, "call 2 of x.next is not in the record"},
+		"one call less":   {func(r *audit.Recording) { r.Start.Code = []byte("o hello\nv 1") }, "call 1 of x.next is in the record alone"},
+		"fewer arguments": {func(r *audit.Recording) { r.Start.Code = []byte("o hello\nc x.next {}") }, "other arguments"},
+		"more arguments": {func(r *audit.Recording) {
+			r.Start.Code = []byte("o hello\nc x.next {\"a\":1,\"b\":2}")
+		}, "other arguments"},
+		"another name": {func(r *audit.Recording) { r.Start.Code = []byte("o hello\nc x.nest {\"a\":1}") }, "was one of x.next"},
+		"another value": {func(r *audit.Recording) {
+			r.Start.Code = []byte(code + "\nv 99")
+		}, "another value: 99, and the record 1"},
+		"other output": {func(r *audit.Recording) { r.Start.Code = []byte("o hellO\nc x.next {\"a\":1}") }, "another output"},
+		"other error output": {func(r *audit.Recording) {
+			r.Start.Code = []byte("w oh\n" + code)
+		}, "another error output"},
+		"other fuel":    {func(r *audit.Recording) { r.Start.Code = []byte("l 5\n" + code) }, "another use of fuel"},
+		"another order": {func(r *audit.Recording) { r.End.Order = []uint64{} }, "another order of answers"},
+		"another end":   {func(r *audit.Recording) { r.Start.Code = []byte(code + "\nq 3") }, "another status"},
+	} {
+		calls := 0
+		_, rec := recorded(t, e, code, &calls)
+		if _, err := e.Replay(context.Background(), rec); err != nil {
+			t.Fatalf("unchanged: %v", err)
+		}
+		c.change(&rec)
+		res, err := e.Replay(context.Background(), rec)
+		if fault.CodeOf(err) != fault.UsageAudit || !strings.Contains(err.Error(), c.want) || res.Value != nil {
+			t.Errorf("%s: %v (value %s)", name, err, res.Value)
+		}
+	}
+}
+
+func TestARunThatCannotBeRepeatedSaysWhy(t *testing.T) {
+	e := newTiny(t, Config{})
+	calls := 0
+	_, whole := recorded(t, e, "v 1", &calls)
+	for want, change := range map[string]func(*audit.Recording){
+		"not all kept":    func(r *audit.Recording) { r.Start.Keep.Inputs = "hash" },
+		"session":         func(r *audit.Recording) { r.Start.Session = "s" },
+		"result cache":    func(r *audit.Recording) { r.End.Cache = "hit" },
+		"limit.time":      func(r *audit.Recording) { r.End.Code = "limit.time" },
+		"cancelled":       func(r *audit.Recording) { r.End.Code = "cancelled" },
+		"what it saw":     func(r *audit.Recording) { r.End.Saw = nil },
+		"clock and files": func(r *audit.Recording) { r.End.Saw = &audit.Saw{Lost: []string{"clock", "files"}} },
+	} {
+		rec := whole
+		change(&rec)
+		res, err := e.Replay(context.Background(), rec)
+		if fault.CodeOf(err) != fault.UsageAudit || !strings.Contains(err.Error(), want) || res == nil || res.Status != StatusError {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+func TestAPluginIsRepeatedAsItWas(t *testing.T) {
+	e := newTiny(t, Config{})
+	calls := 0
+	path := filepath.Join(t.TempDir(), "plugin.wasm")
+	wasm, err := os.ReadFile(filepath.Join("testdata", "plugin", "plugin.wasm"))
+	if err != nil || os.WriteFile(path, wasm, 0o600) != nil {
+		t.Fatal(err)
+	}
+	first, rec := recorded(t, e, "", &calls, func(r *Request) {
+		r.Language, r.Plugin, r.Function, r.Input = "", path, "upper", []byte("words")
+	})
+	again, err := e.Replay(context.Background(), rec)
+	wantValue(t, again, err, `"WORDS"`)
+	if again.Usage.Fuel != first.Usage.Fuel {
+		t.Errorf("fuel %d and %d", first.Usage.Fuel, again.Usage.Fuel)
+	}
+	if err := os.WriteFile(path, append(wasm, 0, 1, 0), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Replay(context.Background(), rec); err == nil || fault.CodeOf(err) != fault.UsageFile {
+		t.Errorf("another plugin: %v", err)
+	}
+}
+
+// Personal data that a run was given leaves it as tokens; the replay knows
+// what stood for them.
+func TestAReplayKnowsThatTokensStandForData(t *testing.T) {
+	e := newTiny(t, Config{})
+	calls := 0
+	first, rec := recordedUnder(t, e, "pii: {mode: tokenize}\n", "i\nv 1", &calls, func(r *Request) {
+		r.Input = []byte("write to grace.hopper@acme-corp.io and ada@acme-corp.io today\n")
+	})
+	if !strings.Contains(first.Stdout, "EMAIL") {
+		t.Fatalf("nothing was replaced: %q", first.Stdout)
+	}
+	again, err := e.Replay(context.Background(), rec)
+	if err != nil || again.Stdout != first.Stdout {
+		t.Errorf("%v %q", err, again.Stdout)
+	}
+	for now, then := range map[string]string{
+		"to a@b.c today": "to [EMAIL_1] today", "a@b.c": "[EMAIL_1]", "x [A] y": "x [A] y", "a, b": "[NAME_1], [NAME_2]",
+	} {
+		if !unveils(now, then) {
+			t.Errorf("%q is not taken for %q", now, then)
+		}
+	}
+	for now, then := range map[string]string{
+		"to a@b.c today": "to [EMAIL_1] tomorrow", "of a@b.c": "to [EMAIL_1]", "": "[EMAIL_1]", "a b": "a b c", " today": "[EMAIL_1] today",
+	} {
+		if unveils(now, then) {
+			t.Errorf("%q is taken for %q", now, then)
+		}
+	}
 }

@@ -33,6 +33,7 @@ type run struct {
 	entropy io.Reader
 	stdin   io.Reader
 	files   experimentalsys.FS
+	witness *witness // keeps what it sees; nil: nobody
 
 	cores  *admission
 	core   bool          // whether it holds a core now
@@ -257,6 +258,9 @@ func (r *run) readInput(p []byte) (int, error) {
 	r.unpark()
 	r.look()
 	n := copy(p, buf[:max(0, min(one.n, len(buf)))])
+	if r.witness != nil {
+		r.witness.took(p[:n])
+	}
 	if one.err != nil && !errors.Is(one.err, io.EOF) {
 		return n, one.err
 	}

@@ -1,6 +1,7 @@
 package hostfns
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func (r *Run) charge(name string) error {
 	if err := r.Err(); err != nil {
 		return err
 	}
-	if strings.HasPrefix(name, ownPrefix) && r.table.own[name] == nil {
+	if !r.table.outward(name) {
 		return nil
 	}
 	if r.toolCalls.Add(1) > int64(r.limits.ToolCalls) {
@@ -83,7 +84,9 @@ type request struct {
 	info   *CallInfo
 	entry  *entry
 
-	args     arguments      // as the program wrote them, with defaults
+	given    []byte         // the arguments as the program wrote them
+	onRecord bool           // the record of the decision has them just so
+	args     arguments      // with names and defaults
 	values   map[string]any // revealed: what the policy and the schema see
 	revealed []byte         // the same as JSON
 	secrets  []Secret
@@ -101,6 +104,7 @@ func (r *Run) newRequest(name string, f *flight) *request {
 
 // serve makes the call and records how it ended, whatever happened.
 func (q *request) serve(ctx context.Context, args []byte) (Answer, error) {
+	q.given = args
 	answer, err := q.steps(ctx, args)
 	return q.end(ctx, answer, err)
 }
@@ -235,6 +239,7 @@ func (q *request) decide(ctx context.Context) error {
 	if err := r.record(ctx, audit.Event{Decision: record}); err != nil {
 		return err
 	}
+	q.onRecord = bytes.Equal(q.args.raw, q.given)
 	r.finishDecision(q.info, q.name, d)
 	if d.Effect == policy.Deny {
 		return q.denied(fault.DeniedTool, d.Message, "")
@@ -381,6 +386,9 @@ func (q *request) end(ctx context.Context, a Answer, err error) (Answer, error) 
 	call := &audit.Call{Call: q.number, Tool: q.name, OK: err == nil, MS: time.Since(q.info.Started).Milliseconds()}
 	var f *Failure
 	size := int64(len(a.Data))
+	if r.Kept() && !q.onRecord {
+		call.Args = q.given
+	}
 	switch {
 	case err == nil:
 		call.Bytes, call.AnswerKind = size, int(a.Kind)

@@ -25,7 +25,8 @@ type CallsOptions struct {
 	// decides calls in that order, and has timers wait for calls in flight.
 	Ordered bool
 	// Order lists ids in the order in which their answers were announced in a
-	// run that is repeated. Beyond its end the order is as above.
+	// run that is repeated, 0 where the guest waited in vain. Beyond its end
+	// the order is as above.
 	Order []uint64
 	// Sleep waits while nothing is in flight; a deterministic run moves its
 	// virtual clock on instead. Nil sleeps in real time.
@@ -161,12 +162,8 @@ func (c *Calls) make(ctx context.Context, id int64, call *inFlight, f *flight, t
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.flying--
-	if call.asking {
-		call.asking = false
-		c.asking--
-	}
 	if !call.dropped {
+		c.landed(call)
 		call.answer, call.arrived = answer, true
 		if c.opts.Ordered {
 			at, _ := slices.BinarySearch(c.order, id)
@@ -178,10 +175,19 @@ func (c *Calls) make(ctx context.Context, id int64, call *inFlight, f *flight, t
 	c.changed()
 }
 
+// landed counts a call as in flight no more. The lock is held.
+func (c *Calls) landed(call *inFlight) {
+	c.flying--
+	if call.asking {
+		call.asking = false
+		c.asking--
+	}
+}
+
 func (c *Calls) setAsking(call *inFlight, on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if call.asking == on {
+	if call.asking == on || call.dropped {
 		return
 	}
 	call.asking = on
@@ -230,20 +236,28 @@ func (c *Calls) Wait(id int64, timeout time.Duration) (int64, error) {
 		return 0, err
 	}
 	c.mu.Lock()
-	if got, ok := c.take(id); ok {
+	idle := (c.flying == 0 && len(c.order) == 0) || (id != 0 && c.calls[id] == nil)
+	// In a replay the record says whether an answer came before the time was up.
+	vain := !idle && timeout >= 0 && len(c.opts.Order) > 0 && c.opts.Order[0] == 0
+	if vain {
+		c.opts.Order = c.opts.Order[1:]
+	} else if got, ok := c.take(id); ok {
 		c.mu.Unlock()
 		return got, nil
 	}
-	idle := c.flying == 0 || (id != 0 && c.calls[id] == nil)
 	if idle && (timeout < 0 || id != 0) {
 		c.mu.Unlock()
 		return -1, nil
 	}
-	if timeout == 0 && !c.opts.Ordered {
+	certain := !idle && (c.opts.Ordered || c.expected() != 0)
+	if vain || (timeout == 0 && !certain) {
 		c.mu.Unlock()
+		if !idle {
+			c.run.deliveredNothing()
+		}
 		return 0, nil
 	}
-	timed := timeout >= 0 && !(c.opts.Ordered && !idle)
+	timed := timeout >= 0 && !certain
 	c.waiting = waiting{parked: true, id: id, timed: timed}
 	if c.opts.Park != nil {
 		c.opts.Park()
@@ -262,6 +276,9 @@ func (c *Calls) Wait(id int64, timeout time.Duration) (int64, error) {
 	}
 	if err == nil {
 		err = c.run.Err()
+	}
+	if err == nil && got == 0 && !idle {
+		c.run.deliveredNothing()
 	}
 	return got, err
 }
@@ -335,7 +352,7 @@ func (c *Calls) announce(id int64, call *inFlight) {
 
 // expected is the call whose turn it is to be announced, or 0 where any may be.
 func (c *Calls) expected() int64 {
-	if len(c.opts.Order) > 0 {
+	if len(c.opts.Order) > 0 && c.opts.Order[0] != 0 {
 		if call := c.calls[int64(c.opts.Order[0])]; call != nil && !call.announced {
 			return int64(c.opts.Order[0])
 		}
@@ -403,6 +420,9 @@ func (c *Calls) Cancel(id int64) {
 	delete(c.calls, id)
 	if at := slices.Index(c.order, id); at >= 0 {
 		c.order = slices.Delete(c.order, at, at+1)
+	}
+	if !call.arrived {
+		c.landed(call)
 	}
 	call.dropped = true
 	call.cancel()

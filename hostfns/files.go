@@ -30,10 +30,6 @@ type Mount struct {
 	// Catalogue gives the tree seen as /mcp-servers. It may start servers, and
 	// is called on first use.
 	Catalogue func() fs.FS
-	// Repeat says that a recorded run is repeated: which paths it read is
-	// known, and the folder it ran in is not, so that a relative path means the
-	// recorded one that ends with it.
-	Repeat bool
 	// Memory bounds what /tmp holds, in bytes.
 	Memory int64
 	// Now is the time that files of /tmp get; nil is the real one.
@@ -49,25 +45,18 @@ func (r *Run) FS() (sys.FS, error) {
 	if r.fs != nil || r.closed {
 		return r.fs, nil
 	}
-	for _, p := range r.table.all {
-		f, ok := p.(Filer)
-		if !ok {
-			continue
-		}
+	if f := r.table.filer(); f != nil {
 		m := Mount{
 			Gate: &gate{run: r, tool: "wexec:files"}, Root: r.info.Root, Dir: r.info.Dir,
 			Catalogue: func() fs.FS { return r.visible(r.ctx).Tree() },
 			Memory:    min(r.limits.Memory, r.limits.HostBytes, maxScratch),
 		}
-		if r.facts.Deterministic {
+		if r.facts.Deterministic || r.table.recording != nil {
 			start := r.info.Start.Clock
 			if start.IsZero() {
 				start = time.Unix(0, 0)
 			}
 			m.Now = func() time.Time { return start }
-		}
-		if rec := r.table.recording; rec != nil {
-			m.Read, m.Repeat = readBefore(rec), true
 		}
 		granted := r.table.policy.Files()
 		for _, root := range granted.Read {
@@ -84,4 +73,14 @@ func (r *Run) FS() (sys.FS, error) {
 		return made, nil
 	}
 	return nil, nil
+}
+
+// filer is the table's provider of files, or nil.
+func (t *Table) filer() Filer {
+	for _, p := range t.all {
+		if f, ok := p.(Filer); ok {
+			return f
+		}
+	}
+	return nil
 }

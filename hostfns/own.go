@@ -19,6 +19,19 @@ import (
 // ownPrefix begins the names of the prelude's own calls.
 const ownPrefix = "wexec:"
 
+// outward reports whether a call may reach outside: a tool's, or one of the
+// prelude's own that a provider answers. A replay has none of those providers.
+func (t *Table) outward(name string) bool {
+	if !strings.HasPrefix(name, ownPrefix) || t.own[name] != nil {
+		return true
+	}
+	switch name {
+	case "wexec:names", "wexec:search", "wexec:describe", "wexec:read", "wexec:close", "wexec:progress", "wexec:pii", "wexec:compile":
+		return false
+	}
+	return t.recording != nil
+}
+
 // ownCall answers the prelude's own calls. Those that look something up are
 // answered here and need no decision; those that reach outside go to a
 // provider, which asks the gate for each effect.
@@ -46,7 +59,7 @@ func (r *Run) ownCall(ctx context.Context, name string, args []byte, f *flight) 
 	default:
 		return r.provided(ctx, name, args, f)
 	}
-	if recorded := r.recordOwn(ctx, name, f.number, a, err); recorded != nil {
+	if recorded := r.recordOwn(ctx, name, f.number, args, a, err); recorded != nil {
 		return Answer{}, recorded
 	}
 	if err != nil {
@@ -81,11 +94,11 @@ func compileOwn(ctx context.Context, args []byte, f *flight) (Answer, error) {
 
 // recordOwn keeps the answer of a look-up where everything of a run is kept: a
 // replay answers from it.
-func (r *Run) recordOwn(ctx context.Context, name string, number uint64, a Answer, err error) error {
-	if r.keep.Code != policy.DetailFull || r.keep.Inputs != policy.DetailFull || r.keep.Outputs != policy.DetailFull {
+func (r *Run) recordOwn(ctx context.Context, name string, number uint64, args []byte, a Answer, err error) error {
+	if !r.Kept() {
 		return nil
 	}
-	call := &audit.Call{Call: number, Tool: name, OK: err == nil, Bytes: int64(len(a.Data)), AnswerKind: int(a.Kind), Answer: a.Data}
+	call := &audit.Call{Call: number, Tool: name, OK: err == nil, Args: args, Bytes: int64(len(a.Data)), AnswerKind: int(a.Kind), Answer: a.Data}
 	var f *Failure
 	if errors.As(err, &f) {
 		failed := f.answer()
@@ -104,7 +117,7 @@ func (r *Run) provided(ctx context.Context, name string, args []byte, f *flight)
 		return Answer{}, &Failure{Code: fault.ToolUnknown, Tool: clean(name, 100), Message: "there is no call " + clean(name, 100)}
 	}
 	q := r.newRequest(name, f)
-	q.entry = &entry{tool: catalogue.Tool{Server: name}, provider: p, id: name}
+	q.given, q.entry = args, &entry{tool: catalogue.Tool{Server: name}, provider: p, id: name}
 	answer, err := func() (Answer, error) {
 		f.turn.toDecide(ctx)
 		doc, err := decode(args)

@@ -1,15 +1,33 @@
 package hostfns
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"reflect"
 	"strings"
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
 )
+
+// recording is what the table of a replay answers from.
+type recording struct {
+	audit.Recording
+	decisions map[uint64]*audit.Decision // on tools, by call
+}
+
+// arguments are those of a call, as the program wrote them.
+func (rec *recording) arguments(call uint64) []byte {
+	if given := rec.Calls[call].Args; given != nil {
+		return given
+	}
+	if d := rec.decisions[call]; d != nil {
+		return d.Args
+	}
+	return nil
+}
 
 // Recorded makes the table of a replay: every call is answered from the record
 // of a run, by its number, and nothing is called, decided or recorded. A call
@@ -18,20 +36,18 @@ import (
 // one of files is asked, for the scratch folder. A run that wrote files of the
 // host cannot be repeated without writing them again, which is usage.audit.
 func Recorded(rec audit.Recording, providers ...Provider) (*Table, error) {
-	for _, d := range rec.Decisions {
+	r := &recording{Recording: rec, decisions: map[uint64]*audit.Decision{}}
+	seen := map[string]bool{}
+	var tools []catalogue.Tool
+	for i := range rec.Decisions {
+		d := &rec.Decisions[i]
 		if d.Kind == "file" && d.Writes && d.Effect == "allow" {
 			return nil, fault.New(fault.UsageAudit, "run %s wrote files, which a replay would have to write again", rec.Run).
 				WithHint("runs that leave the host's files alone can be repeated")
 		}
-	}
-	t, err := NewTable(nil, audit.None(), providers...)
-	if err != nil {
-		return nil, err
-	}
-	t.recording = &rec
-	seen := map[string]bool{}
-	var tools []catalogue.Tool
-	for _, d := range rec.Decisions {
+		if d.Kind == "" && r.decisions[d.Call] == nil {
+			r.decisions[d.Call] = d
+		}
 		server, name, ok := strings.Cut(d.Tool, ".")
 		if d.Tool == "" || !ok || seen[d.Tool] || strings.HasPrefix(d.Tool, ownPrefix) {
 			continue
@@ -39,15 +55,35 @@ func Recorded(rec audit.Recording, providers ...Provider) (*Table, error) {
 		seen[d.Tool] = true
 		tools = append(tools, catalogue.Tool{Server: server, Name: name})
 	}
+	t, err := NewTable(nil, audit.None(), providers...)
+	if err != nil {
+		return nil, err
+	}
+	t.recording = r
 	t.whole = catalogue.New(tools)
 	return t, nil
+}
+
+// Unrepeated is the first call of the record that a replay has not made.
+func (r *Run) Unrepeated() (audit.Call, bool) {
+	rec := r.table.recording
+	if rec == nil {
+		return audit.Call{}, false
+	}
+	first, found := audit.Call{}, false
+	for n, c := range rec.Calls {
+		if n > r.number.Load() && (!found || n < first.Call) {
+			first, found = c, true
+		}
+	}
+	return first, found
 }
 
 // repeat answers a call from the record.
 func (r *Run) repeat(ctx context.Context, name string, args []byte, f *flight) (Answer, error) {
 	rec := r.table.recording
 	differs := func(format string, a ...any) (Answer, error) {
-		err := fault.New(fault.UsageAudit, format, a...).WithOp("repeat run " + rec.Run)
+		err := fault.New(fault.UsageAudit, format, a...)
 		r.fail(err)
 		return Answer{}, err
 	}
@@ -58,20 +94,20 @@ func (r *Run) repeat(ctx context.Context, name string, args []byte, f *flight) (
 	if !r.sameTool(name, was.Tool) {
 		return differs("call %d is one of %s, and was one of %s", f.number, clean(name, 200), was.Tool)
 	}
-	for i := range rec.Decisions {
-		d := &rec.Decisions[i]
-		if d.Call == f.number && d.Kind == "" && d.Args != nil && !sameArguments(args, d.Args) {
-			return differs("call %d of %s has other arguments than the record", f.number, was.Tool)
-		}
+	if then := rec.arguments(f.number); !bytes.Equal(args, then) {
+		return differs("call %d of %s has other arguments than the record: %s, and had %s", f.number, was.Tool, glimpse(args), glimpse(then))
 	}
-	if !strings.HasPrefix(name, ownPrefix) || r.table.own[name] != nil {
+	if r.table.outward(name) {
 		info := r.begin(was.Tool, f.number)
 		defer r.finish(info, func(c *CallInfo) {
 			c.OK, c.Bytes, c.Code = was.OK, was.Bytes, fault.Code(was.Code)
-			for _, d := range rec.Decisions {
-				if d.Call == f.number && d.Kind == "" && c.Decision == "" {
-					c.Decision, c.Rule = d.Effect, d.Rule
-				}
+			switch d := rec.decisions[f.number]; {
+			case d != nil:
+				c.Decision, c.Rule = d.Effect, d.Rule
+			case c.Code.Class() == fault.ClassDenied:
+				c.Decision = policy.Deny.String()
+			case strings.HasPrefix(name, ownPrefix):
+				c.Decision = policy.Allow.String()
 			}
 		})
 	}
@@ -101,37 +137,10 @@ func (r *Run) sameTool(name, was string) bool {
 	return ok && t.ID() == was
 }
 
-// sameArguments compares what the program gives with what it gave: the record
-// also has defaults, and names for what came by position.
-func sameArguments(args, was []byte) bool {
-	now, err := decode(args)
-	if err != nil {
-		return string(args) == string(was)
+// glimpse is the beginning of some arguments.
+func glimpse(args []byte) string {
+	if len(args) == 0 {
+		return "none"
 	}
-	then, err := decode(was)
-	if err != nil {
-		return false
-	}
-	given, ok1 := now.value.(map[string]any)
-	recorded, ok2 := then.value.(map[string]any)
-	if !ok1 || !ok2 {
-		return true // by position: the names are the schema's, which is not at hand
-	}
-	for name, v := range given {
-		if w, ok := recorded[name]; ok && !reflect.DeepEqual(v, w) {
-			return false
-		}
-	}
-	return true
-}
-
-// readBefore lists the paths of the host that a recorded run was let read.
-func readBefore(rec *audit.Recording) []string {
-	var out []string
-	for _, d := range rec.Decisions {
-		if path, ok := strings.CutPrefix(d.Target, "read "); ok && d.Kind == "file" && d.Effect == "allow" {
-			out = append(out, path)
-		}
-	}
-	return out
+	return clean(string(args), 80)
 }

@@ -71,6 +71,9 @@ type Summary struct {
 	// Cacheable is how long the value may be used again, as the rules of the
 	// calls say; zero where a call forbids it. Without calls it is -1.
 	Cacheable time.Duration
+	// Order lists the calls in the order in which their answers were delivered,
+	// as audit.End has it.
+	Order     []uint64
 	AuditHead string
 	Warnings  []string
 }
@@ -100,6 +103,7 @@ type Run struct {
 	mu       sync.Mutex
 	calls    []*CallInfo
 	order    []uint64
+	nothing  int // entries of order that are 0
 	cache    time.Duration
 	noCache  bool
 	head     string
@@ -172,6 +176,13 @@ func (r *Run) startRecord() *audit.Start {
 	if s.Servers == nil {
 		s.Servers = r.table.Identifiers()
 	}
+	if r.info.DryRun {
+		s.Offers = append(s.Offers, "dry-run")
+	}
+	if r.table.filer() != nil {
+		s.Offers = append(s.Offers, "files")
+	}
+	slices.Sort(s.Offers)
 	s.Keep = audit.Keep{Code: string(r.keep.Code), Inputs: string(r.keep.Inputs), Outputs: string(r.keep.Outputs)}
 	s.Limits = audit.Limits{
 		Fuel: r.limits.Fuel, Memory: r.limits.Memory, TimeMS: r.limits.Time.Milliseconds(), Output: r.limits.Output,
@@ -183,13 +194,15 @@ func (r *Run) startRecord() *audit.Start {
 	if r.keep.Inputs != policy.DetailFull {
 		s.Argv, s.Env = nil, nil
 	}
-	if r.keep.Code != policy.DetailFull {
-		s.Files = slices.Clone(s.Files)
-		for i := range s.Files {
-			s.Files[i].Data = nil
-		}
+	if !r.Kept() && !s.Deterministic {
+		s.Seed = nil
 	}
 	return &s
+}
+
+// Kept reports whether everything of the run is recorded, as a replay needs it.
+func (r *Run) Kept() bool {
+	return r.keep.Code == policy.DetailFull && r.keep.Inputs == policy.DetailFull && r.keep.Outputs == policy.DetailFull
 }
 
 // kept is the digest and the text of something, as far as the policy lets the
@@ -278,6 +291,21 @@ func (r *Run) delivered(call uint64) {
 	r.order = append(r.order, call)
 }
 
+// maxNothing bounds how often a record says that no answer came in time.
+const maxNothing = 100_000
+
+// deliveredNothing notes that the program waited in vain for an answer.
+func (r *Run) deliveredNothing() {
+	if !r.Kept() && r.table.recording == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.nothing++; r.nothing <= maxNothing {
+		r.order = append(r.order, 0)
+	}
+}
+
 // begin notes a call that was started.
 func (r *Run) begin(tool string, number uint64) *CallInfo {
 	c := &CallInfo{Number: number, Tool: tool, Started: time.Now()}
@@ -323,7 +351,7 @@ func (r *Run) warn(text string) {
 func (r *Run) Summary() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := Summary{HostBytes: r.bytes.Load(), AuditHead: r.head, Warnings: slices.Clone(r.warnings), Cacheable: r.cache}
+	s := Summary{HostBytes: r.bytes.Load(), AuditHead: r.head, Warnings: slices.Clone(r.warnings), Cacheable: r.cache, Order: slices.Clone(r.order)}
 	s.ToolCalls = int(min(r.toolCalls.Load(), int64(r.limits.ToolCalls)))
 	if r.noCache {
 		s.Cacheable = 0
@@ -362,8 +390,11 @@ func (r *Run) Close(ctx context.Context, end audit.End) (Summary, error) {
 	}
 	r.session.forgetRun()
 	s := r.Summary()
+	end.Order = s.Order
 	r.mu.Lock()
-	end.Order = r.order
+	if r.nothing > maxNothing && end.Saw != nil {
+		end.Saw.Lost = append(end.Saw.Lost, "order")
+	}
 	r.mu.Unlock()
 	end.Tools, end.Found = s.Tools, s.Found
 	end.Usage.ToolCalls, end.Usage.ToolBytes, end.Usage.HostBytes = s.ToolCalls, s.ToolBytes, s.HostBytes

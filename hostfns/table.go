@@ -38,7 +38,7 @@ type Table struct {
 	digestOf *catalogue.Catalogue
 	digestBy *Pins
 
-	recording *audit.Recording // what a replay answers from; nil: the providers
+	recording *recording // what a replay answers from; nil: the providers
 
 	detecting  sync.Once // the detector is made by the first run that needs it
 	detector   *privacy.Detector

@@ -53,12 +53,10 @@ const defaultMemory = 64 << 20
 // Mount makes the file system of one run.
 func (*Provider) Mount(m hostfns.Mount) (sys.FS, io.Closer, error) {
 	t := &tree{
-		gate: m.Gate,
-		dir:  cleanDir(m.Dir),
-
-		repeat: m.Repeat,
-		tmp:    newMemory(cmp.Or(m.Memory, defaultMemory), m.Gate, m.Now),
-		tools:  sync.OnceValue(func() sys.FS { return &sysfs.AdaptFS{FS: toolTree(m.Catalogue)} }),
+		gate:  m.Gate,
+		dir:   cleanDir(m.Dir),
+		tmp:   newMemory(cmp.Or(m.Memory, defaultMemory), m.Gate, m.Now),
+		tools: sync.OnceValue(func() sys.FS { return &sysfs.AdaptFS{FS: toolTree(m.Catalogue)} }),
 	}
 	if m.Root != "" {
 		root := cleanDir(m.Root)
@@ -97,11 +95,10 @@ type tree struct {
 	gate hostfns.Gate
 	dir  string // where relative paths start
 
-	repeat bool // a relative path means the grant that ends with it
-	tmp    *memory
-	tools  func() sys.FS
-	app    *host // nil: no folder of the program
-	hosts  []*host
+	tmp   *memory
+	tools func() sys.FS
+	app   *host // nil: no folder of the program
+	hosts []*host
 }
 
 // Close gives up whatever is open; writing that has not ended is dropped.
@@ -206,11 +203,6 @@ func (t *tree) meanings(clean string) []string {
 	}
 	if t.dir != "" {
 		out = append(out, strings.TrimSuffix(t.dir, "/")+"/"+clean)
-	}
-	for _, h := range t.hosts {
-		if t.repeat && strings.HasSuffix(h.grant, "/"+clean) {
-			out = append(out, h.grant)
-		}
 	}
 	return out
 }

@@ -118,13 +118,9 @@ func TestTheProgramsFolderFollowsThePolicyBeyondItsSources(t *testing.T) {
 	}
 }
 
-func TestAReplayReadsWhatTheRunReadAndNothingElse(t *testing.T) {
+func TestAReplayHasAScratchFolderAndNoFileOfTheHost(t *testing.T) {
 	w := newWorld(t)
-	put(t, w.data+"/b.txt", "never read")
-	rec := audit.Recording{Run: "x", Decisions: []audit.Decision{
-		{Kind: "file", Target: "read " + w.data + "/a.txt", Effect: "allow"},
-		{Kind: "file", Target: "read " + w.data + "/b.txt", Effect: "deny"},
-	}}
+	rec := audit.Recording{Run: "x", Decisions: []audit.Decision{{Kind: "file", Target: "read " + w.data + "/a.txt", Effect: "allow"}}}
 	table, err := hostfns.Recorded(rec, New())
 	if err != nil {
 		t.Fatal(err)
@@ -138,17 +134,12 @@ func TestAReplayReadsWhatTheRunReadAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"data/a.txt", strings.TrimPrefix(w.data, "/") + "/a.txt"} {
-		if got, errno := w.slurp(name); errno != 0 || got != "hello" {
-			t.Errorf("%s: %q %v", name, got, errno)
-		}
-	}
-	for _, name := range []string{"data/b.txt", "b.txt", "outside.txt", strings.TrimPrefix(w.data, "/") + "/b.txt"} {
 		if got, errno := w.slurp(name); errno == 0 {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	if errno := w.spit("data/a.txt", "x", create); errno != sys.EACCES {
-		t.Error(errno)
+	if errno := w.spit("data/a.txt", "x", create); errno == 0 {
+		t.Error("a file of the host was written")
 	}
 	if errno := w.spit("tmp/x", "x", create); errno != 0 {
 		t.Error(errno)
