@@ -56,6 +56,12 @@ compare:
 fuzz:
 	@./tests/fuzz.sh 10s
 
+# Archives for every platform, their sums, and what is inside them, in dist/.
+.PHONY: dist
+dist:
+	$(GO) run ./cmd/release -version $(VERSION) -out dist
+	cd dist && sha256sum -c --quiet SHA256SUMS
+
 .PHONY: conformance
 conformance: build
 	@./tests/conformance.sh

@@ -34,7 +34,7 @@ type Invocation struct {
 // The first interrupt stops what is running, the second ends the process.
 func Main(ctx context.Context, args []string, version string) int {
 	env, err := config.Process()
-	inv := &Invocation{Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: env, Version: version}
+	inv := &Invocation{Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: env, Version: versionOf(version)}
 	if err != nil {
 		newVoice(inv).fault(err)
 		return fault.ClassInternal.Exit()
