@@ -22,6 +22,8 @@ type Catalogue struct {
 	server  map[string]string    // any accepted spelling of a server to its original name
 	idents  map[[2]string]string // server and tool to the tool's identifier
 	words   func() *index        // made when first searched
+
+	observed func(Tool) json.RawMessage // types of answers that no server declares; nil: none
 }
 
 // Server is one server of a catalogue.
@@ -235,6 +237,7 @@ func (c *Catalogue) Keep(f func(Tool) bool) *Catalogue {
 	}
 	clear(view.server)
 	view.spellServers()
+	view.observed = c.observed
 	return view
 }
 

@@ -32,15 +32,16 @@ func (c *Catalogue) ambientTypeScript() string {
 			}
 			result := "any"
 			out := tsWriter{prefix: pascal(name) + "Result"}
-			if len(t.OutputSchema) > 0 {
-				shape, resultDefs := readShape(t.OutputSchema)
+			schema, observed := c.output(t)
+			if len(schema) > 0 {
+				shape, resultDefs := readShape(schema)
 				for _, d := range slices.Sorted(maps.Keys(resultDefs)) {
 					types.WriteString("  type " + out.named(d) + " = " + out.write(resultDefs[d], 1) + ";\n")
 				}
 				result = out.write(shape, 1)
 			}
 			types.WriteString("  type " + pascal(name) + "_" + " = (" + in.argument(args) + ") => Promise<" + result + ">;\n")
-			servers.WriteString(tsDoc(documentation(t), "    "))
+			servers.WriteString(tsDoc(documentation(t, observed), "    "))
 			fmt.Fprintf(&servers, "    %s: %s.%s_;\n", tsKey(name), space, pascal(name))
 		}
 		types.WriteString("}\n")

@@ -22,8 +22,9 @@ func (c *Catalogue) Python(t Tool) string {
 	}
 	signature, docs := w.signature(args)
 	result := "Any"
-	if len(t.OutputSchema) > 0 {
-		s, resultDefs := readShape(t.OutputSchema)
+	schema, observed := c.output(t)
+	if len(schema) > 0 {
+		s, resultDefs := readShape(schema)
 		out := &pyWriter{prefix: prefix + "Result", taken: w.taken}
 		for _, d := range slices.Sorted(maps.Keys(resultDefs)) {
 			out.define(out.prefix+d, resultDefs[d])
@@ -36,7 +37,7 @@ func (c *Catalogue) Python(t Tool) string {
 		b.WriteString(l + "\n")
 	}
 	fmt.Fprintf(&b, "def %s(%s) -> %s:\n", name, signature, result)
-	doc := documentation(t)
+	doc := documentation(t, observed)
 	if len(docs) > 0 {
 		doc = strings.TrimSpace(doc + "\n\n    " + strings.Join(docs, "\n    "))
 	}

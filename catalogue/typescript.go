@@ -20,8 +20,9 @@ func (c *Catalogue) typescript(t Tool, keyword string) string {
 	args, defs := readShape(t.InputSchema)
 	var result *shape
 	var resultDefs map[string]*shape
-	if len(t.OutputSchema) > 0 {
-		result, resultDefs = readShape(t.OutputSchema)
+	schema, observed := c.output(t)
+	if len(schema) > 0 {
+		result, resultDefs = readShape(schema)
 	}
 	var b strings.Builder
 	export := ""
@@ -36,7 +37,7 @@ func (c *Catalogue) typescript(t Tool, keyword string) string {
 	for _, d := range slices.Sorted(maps.Keys(resultDefs)) {
 		b.WriteString(export + "type " + out.named(d) + " = " + out.write(resultDefs[d], 0) + ";\n")
 	}
-	b.WriteString(tsDoc(documentation(t), ""))
+	b.WriteString(tsDoc(documentation(t, observed), ""))
 	b.WriteString(keyword + tsName(name) + "(" + in.argument(args) + "): Promise<")
 	if result == nil {
 		b.WriteString("any")
@@ -48,13 +49,16 @@ func (c *Catalogue) typescript(t Tool, keyword string) string {
 }
 
 // documentation is what a declaration says of a tool in words.
-func documentation(t Tool) string {
+func documentation(t Tool, observed bool) string {
 	doc := Summary(t.Description, 400)
 	if doc == "" {
 		doc = t.Title
 	}
 	if t.Annotations.Destructive != nil && *t.Annotations.Destructive {
 		doc = strings.TrimSpace(doc + " (destructive)")
+	}
+	if observed {
+		doc = strings.TrimSpace(doc + " (answer: observed, not declared)")
 	}
 	return oneLine(doc)
 }
