@@ -20,6 +20,7 @@ require (
 	github.com/urfave/cli/v2 v2.27.7 // the command line
 	go.uber.org/goleak v1.3.0 // tests: no goroutine is left behind
 	golang.org/x/net v0.62.0 // names and addresses of hosts in fetch
+	golang.org/x/oauth2 v0.35.0 // tokens of HTTP MCP servers
 	golang.org/x/sync v0.24.0 // bounded and single flight work
 	golang.org/x/sys v0.49.0 // memory mappings and process groups
 	golang.org/x/term v0.47.0 // whether a person is at the terminal
@@ -45,7 +46,6 @@ require (
 	go.opentelemetry.io/proto/otlp v1.3.1 // indirect
 	go.yaml.in/yaml/v3 v3.0.4 // indirect
 	golang.org/x/exp v0.0.0-20240823005443-9b4947da3948 // indirect
-	golang.org/x/oauth2 v0.35.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20240826202546-f6391c0de4c7 // indirect

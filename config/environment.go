@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/wexec/wexec/hostfns/upstream"
 )
 
 // Environment is what config sees of the machine. Tests make their own.
@@ -107,6 +109,15 @@ func (e *Environment) auditDir() string {
 		return filepath.Join(state, "audit")
 	}
 	return ""
+}
+
+// Grants is where a person's logins at HTTP servers are kept.
+func (e *Environment) Grants() *upstream.Grants {
+	path := ""
+	if dir := e.stateDir(); dir != "" {
+		path = filepath.Join(dir, "logins.json")
+	}
+	return upstream.NewGrants(path)
 }
 
 // RuntimeDir is where sockets are made.

@@ -53,6 +53,7 @@ func (s *Settings) Open(ctx context.Context, o Options) (*Host, error) {
 		Secrets: func(ctx context.Context, server string) ([]hostfns.Secret, error) {
 			return h.Table.ServerSecrets(ctx, server)
 		},
+		Authorize: o.Env.Grants().Authorize,
 	})
 	if err != nil {
 		return nil, err

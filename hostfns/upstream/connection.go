@@ -45,11 +45,12 @@ type connection struct {
 
 // live is a server that answers.
 type live struct {
-	session *mcp.ClientSession
-	process *process // nil for HTTP
-	answers answers
-	calls   atomic.Int64
-	watch   sync.Map // call number to hostfns progress
+	session  *mcp.ClientSession
+	process  *process // nil for HTTP
+	answers  answers
+	rejected atomic.Bool // an HTTP server wants other credentials
+	calls    atomic.Int64
+	watch    sync.Map // call number to hostfns progress
 
 	toolsMu sync.Mutex
 	tools   []catalogue.Tool
@@ -162,6 +163,14 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 	if l.process != nil {
 		l.process.stop()
 	}
+	var asked *fault.Error
+	if errors.As(err, &asked) {
+		return nil, asked // for a login
+	}
+	if l.rejected.Load() {
+		return nil, fault.New(fault.UpstreamUnavailable, "server %s does not take the credentials it is configured with", c.server.Name).
+			WithHint("check its headers in %s", orHere(c.server.Origin))
+	}
 	why := fault.New(fault.UpstreamUnavailable, "server %s did not start: %v", c.server.Name, err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -181,13 +190,15 @@ func (c *connection) transport(ctx context.Context, l *live) (mcp.Transport, err
 		return nil, err
 	}
 	if server.URL != "" {
-		client := &http.Client{Transport: &headers{set: server.Headers, host: hostOf(server.URL), next: http.DefaultTransport}}
+		client := &http.Client{Transport: &headers{set: server.Headers, host: hostOf(server.URL), next: http.DefaultTransport, refused: &l.rejected}}
 		if server.Transport == SSE {
 			return &mcp.SSEClientTransport{Endpoint: server.URL, HTTPClient: client}, nil
 		}
 		t := &mcp.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: maxMessage}
 		if c.options.Authorize != nil {
-			t.OAuthHandler = c.options.Authorize(c.server)
+			if h := c.options.Authorize(c.server); h != nil {
+				t.OAuthHandler = h
+			}
 		}
 		return t, nil
 	}
@@ -236,6 +247,8 @@ type headers struct {
 	set  map[string]string
 	host string
 	next http.RoundTripper
+	// refused is set where the server answered that the credentials do not do.
+	refused *atomic.Bool
 }
 
 func hostOf(address string) string {
@@ -254,7 +267,11 @@ func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Header.Set(k, v)
 		}
 	}
-	return h.next.RoundTrip(req)
+	resp, err := h.next.RoundTrip(req)
+	if err == nil && resp.StatusCode == http.StatusUnauthorized && h.refused != nil {
+		h.refused.Store(true)
+	}
+	return resp, err
 }
 
 // list asks a server for its tools, page by page.
@@ -272,6 +289,10 @@ func (l *live) list(ctx context.Context, server string) ([]catalogue.Tool, error
 	var refused []string
 	for t, err := range l.session.Tools(ctx, nil) {
 		if err != nil {
+			var asked *fault.Error
+			if errors.As(err, &asked) {
+				return nil, asked // for a login
+			}
 			return nil, fault.New(fault.UpstreamUnavailable, "server %s did not list its tools: %w", server, err)
 		}
 		if len(tools) >= maxTools {
@@ -306,6 +327,10 @@ func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, err
 		l.answers.forget(n)
 		if ctx.Err() != nil {
 			return hostfns.Answer{}, context.Cause(ctx)
+		}
+		var asked *fault.Error
+		if errors.As(err, &asked) {
+			return hostfns.Answer{}, asked // for a login
 		}
 		var refused *jsonrpc.Error
 		if errors.As(err, &refused) {

@@ -31,7 +31,7 @@ func (d *door) mcpCommand() *cli.Command {
 		Name:        "mcp",
 		Usage:       "be an MCP server for agents, over stdio or HTTP",
 		Flags:       flags,
-		Subcommands: []*cli.Command{d.installCommand(), d.importCommand()},
+		Subcommands: []*cli.Command{d.installCommand(), d.importCommand(), d.loginCommand()},
 		Action: func(ctx *cli.Context) error {
 			if ctx.Args().Len() > 0 {
 				return unknownCommand(ctx, ctx.Command.Subcommands, "mcp ")

@@ -1,0 +1,243 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/oauth2"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// LoginOptions say how a person logs in.
+type LoginOptions struct {
+	// Show is given the address that the person has to open in a browser.
+	Show func(address string)
+	// Paste, where it is not nil, waits for the address that the browser was
+	// sent to, for a person whose browser is on another machine.
+	Paste func(ctx context.Context) (string, error)
+	// Client and Secret are of a client that was registered by hand; empty: it
+	// registers itself where the server lets it.
+	Client, Secret string
+	// Port of this machine that the browser is sent back to; 0 is any.
+	Port    int
+	Version string
+}
+
+// Login logs a person in at an HTTP server: it finds the authorisation server,
+// registers as a client, shows the address at which the person agrees, takes
+// the code that comes back to this machine, and keeps the token. It returns
+// how many tools the server offers. It waits until ctx ends.
+func (g *Grants) Login(ctx context.Context, s Server, o LoginOptions) (tools int, err error) {
+	if s.URL == "" || s.Transport == SSE {
+		return 0, fault.New(fault.UsageConfig, "server %s is not reached over streamable HTTP, so nobody can log in there", s.Name)
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", o.Port))
+	if err != nil {
+		return 0, fault.New(fault.UsageFlag, "listen for the browser: %w", err).WithHint("choose another port with --port")
+	}
+	back := newCallback(l, o)
+	defer back.close()
+
+	got := false
+	config := &auth.AuthorizationCodeHandlerConfig{
+		RedirectURL:              back.address(),
+		AuthorizationCodeFetcher: back.fetch,
+		RequestRefreshToken:      true,
+		AcceptUnadvertisedIss:    true, // a matching one
+		Client:                   loginClient(s.URL),
+		NewTokenSource: func(ctx context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
+			got = true
+			if t.AccessToken == "" || (t.TokenType != "" && !strings.EqualFold(t.TokenType, "bearer")) {
+				return nil, errors.New("the token is no bearer token")
+			}
+			one := grant{Token: *t, TokenURL: c.Endpoint.TokenURL, AuthStyle: c.Endpoint.AuthStyle,
+				ClientID: c.ClientID, Secret: c.ClientSecret, Scopes: c.Scopes, Since: time.Now().UTC()}
+			if err := g.change(func(all map[string]grant) { all[s.URL] = one }); err != nil {
+				return nil, err
+			}
+			return oauth2.StaticTokenSource(t), nil
+		},
+	}
+	if o.Client != "" {
+		config.PreregisteredClient = &oauthex.ClientCredentials{ClientID: o.Client}
+		if o.Secret != "" {
+			config.PreregisteredClient.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: o.Secret}
+		}
+	} else {
+		config.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
+			ClientName: "wexec", RedirectURIs: []string{back.address()}, TokenEndpointAuthMethod: "none",
+			GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+		}}
+	}
+	handler, err := auth.NewAuthorizationCodeHandler(config)
+	if err != nil {
+		return 0, fault.New(fault.UsageConfig, "log in at %s: %w", s.Name, err)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "wexec", Version: (&Options{Version: o.Version}).version()},
+		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	// The one who waits is a person, so the connection has no time limit but
+	// the caller's.
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: s.URL, OAuthHandler: handler, MaxEventSize: maxMessage,
+		HTTPClient: &http.Client{Transport: &headers{set: s.Headers, host: hostOf(s.URL), next: http.DefaultTransport}}}, nil)
+	if err != nil {
+		return 0, failedLogin(ctx, s, err, o)
+	}
+	defer func() { _ = session.Close() }()
+	if !got {
+		return 0, fault.New(fault.UsageConfig, "server %s asks for no login", s.Name).WithHint("use it: wexec tools list %s", s.Name)
+	}
+	for _, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return tools, nil // logged in all the same
+		}
+		tools++
+	}
+	return tools, nil
+}
+
+func failedLogin(ctx context.Context, s Server, err error, o LoginOptions) error {
+	if ctx.Err() != nil {
+		return fault.New(fault.Cancelled, "nobody logged in at server %s in time", s.Name)
+	}
+	var own *fault.Error
+	if errors.As(err, &own) {
+		return own
+	}
+	why := err.Error()
+	if _, inner, ok := strings.Cut(why, "rejected by transport: "); ok {
+		why = inner
+	}
+	failed := fault.New(fault.UpstreamUnavailable, "log in at server %s: %s", s.Name, cleanText(why, 500))
+	if o.Client == "" && strings.Contains(err.Error(), "registration") {
+		return failed.WithHint("the server takes only clients that were registered by hand: register one with the address http://127.0.0.1:PORT/callback, then --client-id ID --port PORT")
+	}
+	return failed
+}
+
+// callback waits for the browser to come back with a code.
+type callback struct {
+	listener net.Listener
+	options  LoginOptions
+	server   *http.Server
+	got      chan returned
+	once     sync.Once
+}
+
+// returned is what the browser brought.
+type returned struct {
+	code, state, issuer string
+	err                 error
+}
+
+const callbackPath = "/callback"
+
+func newCallback(l net.Listener, o LoginOptions) *callback {
+	c := &callback{listener: l, options: o, got: make(chan returned, 1)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+callbackPath, func(w http.ResponseWriter, r *http.Request) {
+		res := c.take(r.URL.Query())
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", "default-src 'none'")
+		text := "wexec has what it needs. You can close this window."
+		if res.err != nil {
+			text = "wexec was not let in: " + res.err.Error()
+		}
+		_, _ = fmt.Fprintf(w, "<!doctype html><title>wexec</title><p>%s</p>", html.EscapeString(text))
+	})
+	c.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
+	go func() { _ = c.server.Serve(l) }()
+	return c
+}
+
+func (c *callback) address() string { return "http://" + c.listener.Addr().String() + callbackPath }
+
+// take reads what stands in the address that the browser was sent to. Only the
+// first one that says anything counts.
+func (c *callback) take(q url.Values) returned {
+	res := returned{code: q.Get("code"), state: q.Get("state"), issuer: q.Get("iss")}
+	switch {
+	case q.Get("error") != "":
+		res.err = fault.New(fault.DeniedApproval, "the server said %s", cleanText(strings.TrimSpace(q.Get("error")+" "+q.Get("error_description")), 300))
+	case res.code == "":
+		res.err = fault.New(fault.UpstreamUnavailable, "the address has no code in it")
+		return res // a stray request is not the end of it
+	}
+	select {
+	case c.got <- res:
+	default:
+	}
+	return res
+}
+
+// fetch shows the address and waits for the code.
+func (c *callback) fetch(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+	u, err := url.Parse(args.URL)
+	if err != nil || (u.Scheme != "https" && (u.Scheme != "http" || !loopbackHost(u.Hostname()))) {
+		return nil, fault.New(fault.UpstreamUnavailable, "the server names an address to log in at that is not safe to open")
+	}
+	c.options.Show(u.String())
+	if c.options.Paste != nil {
+		go c.paste(ctx)
+	}
+	select {
+	case res := <-c.got:
+		if res.err != nil {
+			return nil, res.err
+		}
+		return &auth.AuthorizationResult{Code: res.code, State: res.state, Iss: res.issuer}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (c *callback) paste(ctx context.Context) {
+	text, err := c.options.Paste(ctx)
+	if err != nil {
+		return
+	}
+	if u, err := url.Parse(strings.TrimSpace(text)); err == nil {
+		c.take(u.Query())
+	}
+}
+
+func (c *callback) close() { c.once.Do(func() { _ = c.server.Close() }) }
+
+func loopbackHost(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || (err == nil && ip.IsLoopback())
+}
+
+// loginClient talks to authorisation servers, whose addresses a server names:
+// it never reaches this machine or the metadata services of clouds on behalf
+// of a server that is somewhere else.
+func loginClient(server string) *http.Client {
+	u, err := url.Parse(server)
+	here := err == nil && loopbackHost(u.Hostname())
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		if ip := to.Addr().Unmap(); !here && (ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()) {
+			return fault.New(fault.DeniedNetwork, "an authorisation server on this machine is not for a server elsewhere")
+		}
+		return nil
+	}}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext = dialer.DialContext
+	return &http.Client{Transport: t, Timeout: 30 * time.Second}
+}
