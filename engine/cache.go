@@ -34,8 +34,9 @@ import (
 // Files are written whole and renamed into place, readable for their owner
 // alone. A damaged one is made again.
 type Cache struct {
-	dir  string
-	wasm wazero.CompilationCache
+	dir      string
+	wasm     wazero.CompilationCache
+	memories snapshot.Mode // how instances get theirs
 
 	mu     sync.Mutex
 	images map[[32]byte]*snapshot.Image
@@ -110,7 +111,7 @@ func (c *Cache) openImage(m *wasmmodules.Module) (*snapshot.Image, error) {
 	path := ""
 	if c.dir != "" {
 		path = filepath.Join(c.dir, "images", m.Name+"-"+hex.EncodeToString(m.ImageSHA256[:8]))
-		if im, err := snapshot.OpenFile(path, m.ImageSHA256, snapshot.Auto); err == nil {
+		if im, err := snapshot.OpenFile(path, m.ImageSHA256, c.memories); err == nil {
 			return im, nil
 		}
 	}
@@ -119,11 +120,11 @@ func (c *Cache) openImage(m *wasmmodules.Module) (*snapshot.Image, error) {
 		return nil, err
 	}
 	if path != "" && snapshot.WriteFile(path, bytes) == nil {
-		if im, err := snapshot.OpenFile(path, m.ImageSHA256, snapshot.Auto); err == nil {
+		if im, err := snapshot.OpenFile(path, m.ImageSHA256, c.memories); err == nil {
 			return im, nil
 		}
 	}
-	return snapshot.New(bytes, snapshot.Auto) // a folder that is full or read-only stops nobody
+	return snapshot.New(bytes, c.memories) // a folder that is full or read-only stops nobody
 }
 
 // library reads the archive of a guest's standard library, and lays it first

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"os"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -69,10 +70,27 @@ func splitModule(metered []byte) (code, image []byte, err error) {
 	return snapshot.Split(metered, inst)
 }
 
+// open makes an engine, on other ground where WEXEC_TEST_ON says so:
+// "interpreter" is wazero's interpreter, "portable" memories that are copied
+// as they are where a platform cannot map them.
+func open(c Config) (*Engine, error) {
+	on := os.Getenv("WEXEC_TEST_ON")
+	c.Interpreter = c.Interpreter || on == "interpreter"
+	e, err := New(context.Background(), c)
+	if err == nil && on == "portable" {
+		e.cache.memories = snapshot.Copy
+	}
+	return e, err
+}
+
+// onInterpreter reports whether every engine of the tests is an interpreter,
+// on which times mean nothing.
+func onInterpreter() bool { return os.Getenv("WEXEC_TEST_ON") == "interpreter" }
+
 // newTiny makes an engine whose every language is the tiny guest.
 func newTiny(t testing.TB, c Config) *Engine {
 	t.Helper()
-	e, err := New(context.Background(), c)
+	e, err := open(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func blow(e *Engine, r *rand.Rand) error {
 func TestHammerOverRunsSessionsCancelAndClose(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for range 3 {
-		e, err := New(context.Background(), Config{Table: newTable(t, audit.None(), add()), Queue: 1000})
+		e, err := open(Config{Table: newTable(t, audit.None(), add()), Queue: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}

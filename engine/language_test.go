@@ -26,7 +26,7 @@ func testCache(t testing.TB) string {
 func newReal(t testing.TB, c Config) *Engine {
 	t.Helper()
 	c.Cache = testCache(t)
-	e, err := New(context.Background(), c)
+	e, err := open(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/internal/meter"
@@ -48,7 +47,7 @@ func (j *job) runPlugin(r *run) {
 			WithHint("it has %s", words(names(functions, 20))))
 		return
 	}
-	i, err := g.fresh(r.ctx, j.limits.Memory)
+	i, err := g.fresh(r.ctx, j.limits.Memory, false)
 	if err != nil {
 		j.failIn(r.ctx, err)
 		return
@@ -197,10 +196,10 @@ func (s *guestSet) loadPlugin(wasm []byte, sum string) (*guest, map[string]bool,
 			functions[e.Name] = true
 		}
 	}
-	blank := snapshot.Blank(snapshot.Auto)
+	blank := snapshot.Blank(s.e.cache.memories)
 	return &guest{
 		name: "the plugin", digest: sum, compiled: compiled, ledger: &s.e.ledger,
-		memory: func(limit uint64) (experimental.MemoryAllocator, error) { return blank.Memory(limit), nil },
+		image: blank, pool: pool{trim: blank.Trim},
 	}, functions, nil
 }
 

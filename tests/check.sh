@@ -30,6 +30,11 @@ platforms() {
 }
 # Deprecated parts of MCP are used knowingly: clients and servers still speak them.
 static() { go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 -checks inherit,-SA1019 ./...; }
+# The engine's tests once more: on wazero's interpreter, and with memories that are copied as where none can be mapped.
+elsewhere() {
+  local on
+  for on in interpreter portable; do WEXEC_TEST_ON=$on go test -short -count=1 ./engine || { echo "with WEXEC_TEST_ON=$on"; return 1; }; done
+}
 race() { CGO_ENABLED=1 go test -short -race -timeout 25m $(go list ./... | grep -v -e /tests -e /examples -e /guests -e /wasm-modules); }
 fuzz() { ./tests/fuzz.sh 10s; }
 benchmarks() { go test -short -run '^$' -bench . -benchtime 1x ./...; }
@@ -39,6 +44,7 @@ part "gofmt" formatted
 part "vet" go vet ./...
 part "staticcheck" static
 part "test" make test
+part "interpreter and portable snapshots" elsewhere
 part "real servers and type checkers" go test -count=1 ./tests/servers
 part "race" race
 part "platforms" platforms
