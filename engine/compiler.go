@@ -100,15 +100,7 @@ func (c compilerOf) compile(ctx context.Context, g *guest, input []byte) ([]byte
 	defer cancel(nil)
 	r := &run{ctx: ctx, limits: limits, tank: meter.Tank{Budget: limits.Fuel}, input: input, cores: c.run.cores, core: true,
 		clock: newClock(true), entropy: entropy(true, 0), files: noFiles, memory: i.main.Memory()}
-	r.out = newOutputs(limits.Output, Output{}, nil, nil)
-	r.time = newDeadline(limits.Time, func() { cancel(timeOver(limits.Time)) })
-	defer r.time.stop()
-	i.fuel.Set(0)
-	i.run = r
-	i.mems.limit, i.mems.armed = limits.Memory, true
-	err = i.call(r)
-	i.mems.armed = false
-	i.run = nil
+	err = i.alone(r, cancel)
 	switch {
 	case err != nil && g.compiled.skeleton && !r.asked:
 		c.e.guests.lose(g)

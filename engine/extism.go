@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"os"
+	"sync"
+	"sync/atomic"
 
 	extism "github.com/extism/go-sdk"
 	"github.com/tetratelabs/wazero"
@@ -33,6 +35,13 @@ type compiled struct {
 	entry  string // the export that runs a program; empty for foreign plugins
 
 	skeleton bool // its native code was found by its skeleton
+
+	// What stands in the function tables of every instance is learnt from the
+	// second: a process that makes one has nothing to gain.
+	making sync.RWMutex // held to write while wazero's own way is switched off
+	tables *snapshot.Tables
+	made   int
+	binds  atomic.Bool // instances can be given their memory later
 }
 
 // compile compiles a module, or loads it from the compilation cache.
@@ -72,11 +81,14 @@ type instance struct {
 	fuel   api.MutableGlobal
 	mems   memories
 	broken bool // a run in it did not come to its end
+
+	tables    *snapshot.Tables // what its function tables were filled from; nil: wazero did it
+	functions *[]uint64        // what they point to, as long as it lives
 }
 
 // instantiate makes a fresh instance whose memory comes from mem and may be
 // limit bytes; fs are the file systems it sees, by the folder they are at.
-func (c *compiled) instantiate(ctx context.Context, mem experimental.MemoryAllocator, limit int64, l *ledger) (*instance, error) {
+func (c *compiled) instantiate(ctx context.Context, mem *snapshot.Allocator, limit int64, l *ledger) (*instance, error) {
 	if _, set := os.LookupEnv(wasiOutput); set {
 		return nil, fault.New(fault.UsageConfig, "%s is set, and would let programs write past their limits", wasiOutput).
 			WithHint("unset it")
@@ -90,30 +102,56 @@ func (c *compiled) instantiate(ctx context.Context, mem experimental.MemoryAlloc
 		WithFSConfig(wazero.NewFSConfig().(sysfs.FSConfig).WithSysFSMount(&i.files, "/"))
 	i.stdin.of, i.stdout.of, i.stderr.of, i.random.of, i.files.of = &i.binding, &i.binding, &i.binding, &i.binding, &i.binding
 	i.stderr.err = true
+	c.making.RLock()
+	i.tables = c.tables
 	plugin, err := c.plugin.Instance(experimental.WithMemoryAllocator(ctx, &i.mems), extism.PluginInstanceConfig{ModuleConfig: config})
+	c.making.RUnlock()
 	if err != nil {
 		return nil, fault.New(fault.Internal, "make an instance: %w", err)
 	}
 	i.plugin = plugin
-	main, ok := snapshot.Field[api.Module](plugin, "mainModule")
-	if !ok {
+	if err := i.look(c.entry); err != nil {
 		plugin.Close(ctx)
-		return nil, fault.New(fault.Internal, "the Extism SDK keeps its module elsewhere than in 1.7.1")
+		return nil, err
 	}
-	i.main = main
-	i.fuel, ok = main.ExportedGlobal(meter.FuelExport).(api.MutableGlobal)
-	if !ok {
-		plugin.Close(ctx)
-		return nil, fault.New(fault.Internal, "the module is not metered")
-	}
-	if c.entry != "" {
-		if i.entry = main.ExportedFunction(c.entry); i.entry == nil {
-			plugin.Close(ctx)
-			return nil, fault.New(fault.Internal, "the guest does not export %s", c.entry)
-		}
+	if i.tables == nil {
+		c.learn(i.main)
 	}
 	l.add(instanceShare)
 	return i, nil
+}
+
+// look finds what the engine needs inside a new instance.
+func (i *instance) look(entry string) (err error) {
+	main, ok := snapshot.Field[api.Module](i.plugin, "mainModule")
+	if !ok {
+		return fault.New(fault.Internal, "the Extism SDK keeps its module elsewhere than in 1.7.1")
+	}
+	i.main = main
+	if i.tables != nil {
+		if i.functions, ok = i.tables.Fill(main); !ok {
+			return fault.New(fault.Internal, "the tables of the instance are not those of its module")
+		}
+	}
+	if i.fuel, ok = main.ExportedGlobal(meter.FuelExport).(api.MutableGlobal); !ok {
+		return fault.New(fault.Internal, "the module is not metered")
+	}
+	if entry != "" {
+		if i.entry = main.ExportedFunction(entry); i.entry == nil {
+			return fault.New(fault.Internal, "the guest does not export %s", entry)
+		}
+	}
+	return nil
+}
+
+// learn learns what the tables of all instances hold from a fresh one.
+func (c *compiled) learn(main api.Module) {
+	c.making.Lock()
+	defer c.making.Unlock()
+	c.binds.Store(snapshot.CanBind(main))
+	if c.made++; c.made == 2 {
+		c.tables = snapshot.LearnTables(main)
+	}
 }
 
 // call runs the entry once, for the run that is bound. Its error is what
@@ -140,7 +178,14 @@ func (i *instance) callFunction(r *run, name string, input []byte) (status uint3
 // Close ends the instance. Nothing may run in it.
 func (i *instance) Close(ctx context.Context) error {
 	i.mems.armed = false
+	if i.broken {
+		i.mems.from.Spoil() // nobody else gets its memory
+	}
 	err := i.plugin.Close(ctx)
+	if i.functions != nil {
+		i.tables.Release(i.functions)
+		i.functions = nil
+	}
 	i.mems.ledger.add(-instanceShare)
 	return err
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/tetratelabs/wazero/experimental"
-
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
@@ -120,12 +118,13 @@ func (s *guestSet) loadNow(module, entry string, whole bool, compiling func(name
 	}
 	g := &guest{
 		name: m.Name, module: m, digest: m.Digest, compiled: c, minimum: int64(image.Size()), ledger: &s.e.ledger,
-		memory: func(limit uint64) (experimental.MemoryAllocator, error) { return image.Memory(limit), nil },
+		image: image,
 	}
 	if m.LibraryName != "" {
 		g.library = newLibrary(m, func() ([]byte, error) { return s.e.cache.library(m) })
 	}
-	g.pool = pool{most: s.e.config.Ready, make: func(ctx context.Context) (*instance, error) { return g.fresh(ctx, readyMemory) }}
+	g.pool = pool{most: s.e.config.Ready, trim: image.Trim,
+		make: func(ctx context.Context) (*instance, error) { return g.fresh(ctx, readyMemory, true) }}
 	return g, nil
 }
 

@@ -4,14 +4,16 @@ import (
 	"sync/atomic"
 
 	"github.com/tetratelabs/wazero/experimental"
+
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/snapshot"
 )
 
 // memories makes the linear memories of one instance: first that of Extism's
 // kernel, then the guest's. It holds the guest to the limit of the run that it
 // serves.
 type memories struct {
-	from   experimental.MemoryAllocator
+	from   *snapshot.Allocator
 	ledger *ledger
 	made   int
 	guest  *linear

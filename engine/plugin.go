@@ -196,7 +196,7 @@ func (s *guestSet) loadPlugin(wasm []byte, sum string) (*guest, map[string]bool,
 			functions[e.Name] = true
 		}
 	}
-	blank := snapshot.Blank(s.e.cache.memories)
+	blank := snapshot.Blank(snapshot.Auto)
 	return &guest{
 		name: "the plugin", digest: sum, compiled: compiled, ledger: &s.e.ledger,
 		image: blank, pool: pool{trim: blank.Trim},

@@ -5,9 +5,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tetratelabs/wazero/experimental"
 	experimentalsys "github.com/tetratelabs/wazero/experimental/sys"
 
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/snapshot"
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
@@ -21,11 +22,13 @@ const poolIdle = 30 * time.Second
 type pool struct {
 	most int                                      // instances kept at most
 	make func(context.Context) (*instance, error) // with the default memory limit
+	trim func()                                   // gives back what is kept for new ones
 
 	mu      sync.Mutex
 	ready   []*instance
 	uses    int
 	live    int // taken and not discarded
+	ends    int // being ended
 	target  int
 	filling bool
 	closed  bool
@@ -51,6 +54,8 @@ func (p *pool) take(wanted bool) *instance {
 	}
 	if p.idle != nil {
 		p.idle.Reset(poolIdle)
+	} else if !p.closed {
+		p.idle = time.AfterFunc(poolIdle, p.rest)
 	}
 	p.fill()
 	return i
@@ -61,6 +66,29 @@ func (p *pool) gave() {
 	p.mu.Lock()
 	p.live--
 	p.mu.Unlock()
+}
+
+// maxEnding is how many instances are ended at once, beside the runs.
+const maxEnding = 8
+
+// ending has an instance ended by f beside the runs. It is false where too many
+// are, or the pool is closed.
+func (p *pool) ending(f func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.ends >= maxEnding {
+		return false
+	}
+	p.ends++
+	p.work.Add(1)
+	go func() {
+		defer p.work.Done()
+		f()
+		p.mu.Lock()
+		p.ends--
+		p.mu.Unlock()
+	}()
+	return true
 }
 
 // fill makes instances until the target is reached, one goroutine at a time. It
@@ -82,9 +110,6 @@ func (p *pool) fill() {
 			}
 			if err != nil || p.closed || len(p.ready) >= p.target {
 				p.filling = false
-				if p.idle == nil && !p.closed {
-					p.idle = time.AfterFunc(poolIdle, p.rest)
-				}
 				p.mu.Unlock()
 				return
 			}
@@ -122,6 +147,7 @@ func (p *pool) rest() {
 	for _, i := range spare {
 		_ = i.Close(context.Background())
 	}
+	p.trim()
 }
 
 // close gives everything back. Nothing is taken any more.
@@ -142,7 +168,7 @@ type guest struct {
 	module   *wasmmodules.Module
 	digest   string
 	compiled *compiled
-	memory   func(limit uint64) (experimental.MemoryAllocator, error)
+	image    *snapshot.Image
 	minimum  int64              // bytes its memory begins with
 	library  experimentalsys.FS // what it sees at /lib; nil: nothing
 	ledger   *ledger
@@ -154,31 +180,39 @@ func (g *guest) take(ctx context.Context, limit int64) (*instance, error) {
 	if limit < g.minimum {
 		return nil, memoryOver(limit).WithHint("%s needs at least --memory %s", g.name, size(g.minimum))
 	}
-	if i := g.pool.take(limit <= readyMemory); i != nil {
-		return i, nil
+	i := g.pool.take(limit <= readyMemory)
+	if i == nil {
+		var err error
+		if i, err = g.fresh(ctx, max(limit, readyMemory), false); err != nil {
+			g.pool.gave()
+		}
+		return i, err
 	}
-	i, err := g.fresh(ctx, max(limit, readyMemory))
-	if err != nil {
-		g.pool.gave()
+	if err := i.mems.from.Bind(i.main); err != nil {
+		g.discard(i)
+		return nil, fault.New(fault.Internal, "give an instance its memory: %w", err)
 	}
-	return i, err
+	return i, nil
 }
 
 // readyMemory is what the memory of a pooled instance can grow to.
 const readyMemory = 512 << 20
 
-func (g *guest) fresh(ctx context.Context, limit int64) (*instance, error) {
-	m, err := g.memory(uint64(limit))
-	if err != nil {
-		return nil, err
+// fresh makes an instance. One that waits to be used has no memory yet: what
+// waits is cheap, and what runs takes a memory that another gave back.
+func (g *guest) fresh(ctx context.Context, limit int64, waits bool) (*instance, error) {
+	memory := g.image.Memory(uint64(limit))
+	if waits && g.compiled.binds.Load() {
+		memory.Late()
 	}
-	return g.compiled.instantiate(ctx, m, limit, g.ledger)
+	return g.compiled.instantiate(ctx, memory, limit, g.ledger)
 }
 
-// discard ends an instance that has served. It is done by the run itself: two
-// threads that map and unmap at once wait for each other in the kernel, which
-// cost more than it saved.
+// discard ends an instance that has served, beside the runs: its memory has to
+// be cleaned. Where that many are being ended already, it is done at once.
 func (g *guest) discard(i *instance) {
-	_ = i.Close(context.Background())
 	g.pool.gave()
+	if !g.pool.ending(func() { _ = i.Close(context.Background()) }) {
+		_ = i.Close(context.Background())
+	}
 }

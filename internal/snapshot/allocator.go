@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"fmt"
 	"sync/atomic"
 
 	"github.com/tetratelabs/wazero/experimental"
@@ -11,9 +12,11 @@ import (
 type Allocator struct {
 	image   *Image
 	limit   uint64
+	late    bool // the guest's memory comes with Bind
 	given   bool // the image has been given to a memory
 	guest   *memory
 	refused atomic.Bool
+	spoiled atomic.Bool
 	peak    atomic.Uint64
 }
 
@@ -41,16 +44,43 @@ func (a *Allocator) Allocate(capacity, maximum uint64) experimental.LinearMemory
 		a.peak.Store(0)
 	}
 	reserve := min(maximum, max(a.limit, capacity))
-	if !im.mapped || m.reserve(reserve) != nil {
+	if m.late = a.late && m.image && im.mapped && im.original() != nil; m.late {
+		m.max = reserve
+	} else if !im.mapped || m.reserve(reserve) != nil {
 		m.copy(reserve)
 	}
 	im.memories.Add(1)
 	return m
 }
 
+// Late has the guest's memory come with [Allocator.Bind]. Until then the
+// instance shows the image and cannot write to it; it must not run. So it takes
+// no memory while it waits to be used. [CanBind] tells whether that works.
+func (a *Allocator) Late() { a.late = true }
+
+// Bind gives a waiting instance its memory. It does nothing for an instance
+// that has it.
+func (a *Allocator) Bind(instance any) error {
+	im, m := a.image, a.guest
+	if m == nil || !m.late {
+		return nil
+	}
+	im.mu.RLock()
+	defer im.mu.RUnlock()
+	if err := m.reserve(m.max); err != nil {
+		return fmt.Errorf("map a memory: %w", err)
+	}
+	m.late = false
+	return rebase(instance, m.base[:m.size:m.size])
+}
+
 // Refused reports whether a memory was not allowed to grow: the limit was
 // reached, or the machine had no more.
 func (a *Allocator) Refused() bool { return a.refused.Load() }
+
+// Spoil says that what ran did not come to its end: its memories are given
+// back when they are freed, and serve nobody after it.
+func (a *Allocator) Spoil() { a.spoiled.Store(true) }
 
 // Peak is the largest size in bytes that the guest's memory has had.
 func (a *Allocator) Peak() uint64 { return a.peak.Load() }
@@ -59,13 +89,16 @@ func (a *Allocator) Peak() uint64 { return a.peak.Load() }
 type memory struct {
 	from  *Allocator
 	image bool // it begins with the image
+	late  bool // it has no pages yet
 
 	base []byte // the whole of the reservation, or the slice up to its capacity
 	max  uint64
 	heap bool
 	pool *[]byte // what goes back to the image's pool
 	size uint64
-	huge bool // large pages were asked for
+	huge bool   // large pages were asked for
+	was  uint64 // bytes beyond the image that it came with, cleared
+	kept uint64 // and that stay in it for the next
 	gone bool
 }
 
@@ -93,6 +126,14 @@ func (m *memory) Reallocate(size uint64) []byte {
 	if size > m.max || m.gone {
 		m.from.refused.Store(true)
 		return nil
+	}
+	if m.late {
+		if m.size > 0 || size != m.from.image.size {
+			return nil // nothing may run in it yet
+		}
+		m.size = size
+		m.from.peak.Store(size)
+		return m.from.image.original()
 	}
 	if m.heap && size > uint64(len(m.base)) {
 		// Larger than asked for, so that a guest that grows page by page is
@@ -131,15 +172,19 @@ func (m *memory) Free() {
 	}
 	m.gone = true
 	im := m.from.image
-	if m.heap {
+	switch {
+	case m.late:
+	case m.heap:
 		m.giveBack()
 		im.copies.Add(-1)
-	} else {
+	default:
 		if m.image {
 			im.hot.learn(m.base[:im.size])
 		}
 		im.reserved.Add(-int64(len(m.base)))
-		unmap(m.base)
+		if !im.keep(m) {
+			unmap(m.base)
+		}
 	}
 	m.base = nil
 	im.memories.Add(-1)

@@ -24,12 +24,14 @@ type hotPages struct {
 }
 
 const (
-	hotSkip    = 1         // instances before learning starts: a process with one run pays nothing
-	hotSamples = 3         // instances to learn from
-	hotMax     = 512 << 10 // bytes: a prefaulted page is memory that an idle instance holds
-	hotPart    = 48        // and no more than this part of the image
-	hotGap     = 1         // cold pages between two hot ones that are cheaper taken than left out
+	hotSkip    = 1          // instances before learning starts: a process with one run pays nothing
+	hotSamples = 3          // instances to learn from
+	hotMax     = 1200 << 10 // bytes
+	hotGap     = 1          // cold pages between two hot ones that are cheaper taken than left out
 )
+
+// learnt is whether the hot pages are known.
+func (h *hotPages) learnt() bool { return h.known.Load() != nil }
 
 func (h *hotPages) spans() []span {
 	if p := h.known.Load(); p != nil {
@@ -82,10 +84,9 @@ func (h *hotPages) learn(image []byte) {
 	}
 }
 
-// hotSpans joins pages to ranges, as many as one instance may hold for nothing.
+// hotSpans joins pages to ranges.
 func hotSpans(pages map[uint64]bool, size, page uint64) []span {
 	spans := []span{}
-	most := max(min(hotMax, size/hotPart), 4*page)
 	total := uint64(0)
 	for at := uint64(0); at < size; at += page {
 		if !pages[at/page] {
@@ -99,7 +100,7 @@ func hotSpans(pages map[uint64]bool, size, page uint64) []span {
 			total += page
 			spans = append(spans, span{at, at + page})
 		}
-		if total >= most {
+		if total >= hotMax {
 			break
 		}
 	}

@@ -26,6 +26,7 @@ type Image struct {
 	mapped bool   // memories are mappings
 	pool   sync.Pool
 	hot    hotPages
+	spares spares // memories that are clean again
 
 	memories, reserved, copies atomic.Int64
 
@@ -87,6 +88,9 @@ func (im *Image) Live() Live {
 	return Live{Memories: im.memories.Load(), Reserved: im.reserved.Load(), Copies: im.copies.Load()}
 }
 
+// Trim gives back the memories that are kept for the next instances.
+func (im *Image) Trim() { im.spares.trim() }
+
 // ErrInUse is Close's answer while instances are left.
 var ErrInUse = errors.New("the image is in use")
 
@@ -102,6 +106,7 @@ func (im *Image) Close() error {
 		return ErrInUse
 	}
 	im.closed = true
+	im.spares.close()
 	return im.source.close()
 }
 

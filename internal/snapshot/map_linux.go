@@ -76,6 +76,11 @@ func (m *memory) reserve(size uint64) error {
 	if size == 0 {
 		return fmt.Errorf("a memory of no bytes cannot be mapped")
 	}
+	if one, ok := im.spares.take(size, m.image); ok {
+		m.base, m.max, m.huge, m.was = one.base, size, one.huge, one.grown
+		im.reserved.Add(int64(size))
+		return nil
+	}
 	p, err := unix.MmapPtr(-1, 0, nil, uintptr(size), access, private|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return err

@@ -28,3 +28,14 @@ type hotPages struct{}
 func (*hotPages) learn([]byte) {}
 
 func (*hotPages) spans() []span { return nil }
+
+// spares keeps nothing where memories are copies.
+type spares struct{}
+
+func (*spares) trim() {}
+
+func (*spares) close() {}
+
+func (*Image) keep(*memory) bool { return false }
+
+func (*Image) original() []byte { return nil }
