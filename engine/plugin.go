@@ -196,7 +196,7 @@ func (s *guestSet) loadPlugin(wasm []byte, sum string) (*guest, map[string]bool,
 			functions[e.Name] = true
 		}
 	}
-	blank := snapshot.Blank(snapshot.Auto)
+	blank := snapshot.Blank(s.e.cache.memories)
 	return &guest{
 		name: "the plugin", digest: sum, compiled: compiled, ledger: &s.e.ledger,
 		image: blank, pool: pool{trim: blank.Trim},
