@@ -83,13 +83,16 @@ func (p peer) steps(round, threads int) ([]drive.Step, error) {
 		if j.once && round > 0 || j.tools && p.noTools || p.startOnly && j.name != "start" && j.name != "rate" {
 			continue
 		}
-		if j.kind == "memory" && p.live == 0 {
+		if j.kind == "memory" && p.live == 0 || j.kind == "rate" && p.once {
 			continue
 		}
 		s := drive.Step{Name: j.name, Kind: j.kind, N: j.n, Threads: threads, Seconds: 2}
-		if p.slow {
+		switch {
+		case p.once:
+			s.N = 1
+		case p.slow:
 			s.N = min(s.N, 3)
-		} else if j.name == "start" {
+		case j.name == "start":
 			s.Warm = 10
 		}
 		if j.kind == "memory" {

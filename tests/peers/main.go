@@ -185,21 +185,32 @@ func (p peer) drive(work string, spec drive.Spec) ([]drive.Taken, error) {
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Stdin = work, bytes.NewReader(in)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	err = cmd.Run()
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
 	if err != nil {
-		err = fmt.Errorf("%w: %.300s", err, errs.String())
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
 	}
 	var all []drive.Taken
-	for line := range strings.Lines(out.String()) {
+	lines := bufio.NewScanner(out)
+	for len(all) < len(spec.Steps) && lines.Scan() {
 		var t drive.Taken
-		if jerr := json.Unmarshal([]byte(line), &t); jerr != nil {
-			return all, errors.Join(err, jerr)
+		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
+			_ = cmd.Process.Kill()
+			return all, errors.Join(fmt.Errorf("the driver says %.100q: %w", lines.Text(), err), cmd.Wait())
 		}
 		all = append(all, t)
 	}
-	return all, err
+	if len(all) == len(spec.Steps) {
+		// All is said. Some peers would not end by themselves.
+		time.AfterFunc(2*time.Second, func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait()
+		return all, nil
+	}
+	return all, fmt.Errorf("the driver ended after %d of %d steps: %w: %.300s", len(all), len(spec.Steps), cmd.Wait(), errs.String())
 }
 
 // spin is how long a fixed piece of work takes on this machine now.

@@ -6,10 +6,10 @@ type peer struct {
 	name, language string
 	driver         string // node, go, own
 	dialect        string
-	npm, gomod     string   // where its version stands
-	packages       []string // what must be there of npm
-	slow           bool     // few repeats
-	noTools        bool     // it cannot call the host
+	npm, gomod     string // where its version stands
+	slow           bool   // few repeats
+	once           bool   // one of each, and no rate
+	noTools        bool   // it cannot call the host
 	startOnly      bool
 	live           int // how many sandboxes are weighed
 	// What holds a program in, and what stops it.
@@ -32,7 +32,7 @@ var peers = []peer{
 		apart: "WebAssembly, a memory of its own for each run", loop: ownWork, memory: "always", calls: "policy and record, always"},
 	{name: "quickjs-wasi", language: js, driver: "node", dialect: "sync", npm: "quickjs-wasi", live: 60,
 		apart: "WebAssembly, a memory of its own for each run", loop: "a callback, if set", memory: "if set", calls: hosts},
-	{name: "quickjs-emscripten", language: js, driver: "node", dialect: "sync", npm: "quickjs-emscripten", live: 60,
+	{name: "quickjs-emscripten", language: js, driver: "node", dialect: "sync", npm: "quickjs-emscripten", live: 400,
 		apart: "WebAssembly, one memory for all runs", loop: "a callback, if set", memory: "if set", calls: hosts},
 	{name: "isolated-vm", language: js, driver: "node", dialect: "sync", npm: "isolated-vm", live: 30,
 		apart: "an isolate of V8 in the host's process", loop: "a time, if set", memory: "about, if set", calls: hosts},
@@ -63,7 +63,7 @@ var peers = []peer{
 		apart: "Rust, in the host's heap; a part of Python", loop: "a time, if set", memory: "if set", calls: hosts},
 	{name: "Pyodide, new globals", language: py, driver: "node", dialect: "python", npm: "pyodide",
 		apart: "WebAssembly with a bridge into Node; one interpreter for all runs", loop: "an interrupt, if set", memory: "none", calls: hosts},
-	{name: "Pyodide, new interpreter", language: py, driver: "node", dialect: "python", npm: "pyodide", slow: true, live: 3,
+	{name: "Pyodide, new interpreter", language: py, driver: "node", dialect: "python", npm: "pyodide", once: true, live: 2,
 		apart: "WebAssembly with a bridge into Node", loop: "an interrupt, if set", memory: "none", calls: hosts},
 	{name: "python3 process", language: py, driver: "own", dialect: "python", slow: true, live: 3,
 		apart: "a process, with the user's rights", loop: killing, memory: "by the system", calls: hosts},
@@ -71,6 +71,6 @@ var peers = []peer{
 		apart: "as wexec, and a process", loop: ownWork, memory: "always", calls: "policy and record, always"},
 	{name: "wexec mcp", language: py, driver: "own", dialect: "alone py", noTools: true,
 		apart: "as wexec, in a server", loop: ownWork, memory: "always", calls: "policy and record, always"},
-	{name: "mcp-run-python", language: py, driver: "own", dialect: "alone py", npm: "@pydantic/mcp-run-python", noTools: true, slow: true,
+	{name: "mcp-run-python", language: py, driver: "own", dialect: "alone py", npm: "@pydantic/mcp-run-python", startOnly: true, once: true,
 		apart: "Pyodide, in a server", loop: "none", memory: "none", calls: "no tools"},
 }

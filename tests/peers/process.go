@@ -191,11 +191,26 @@ func (s runIn) Run(program string) (string, time.Duration, error) {
 		return "", 0, err
 	}
 	if res.IsError {
-		data, err := json.Marshal(res.Content)
-		return "", 0, errors.Join(fmt.Errorf("%.300s", data), err)
+		return "", 0, errors.New(complaint(res))
 	}
 	out, err := s.read(res)
 	return out, 0, err
+}
+
+// complaint is the line of an answer that says what went wrong.
+func complaint(r *mcp.CallToolResult) string {
+	for _, c := range r.Content {
+		t, ok := c.(*mcp.TextContent)
+		if !ok {
+			continue
+		}
+		for line := range strings.Lines(t.Text) {
+			if strings.Contains(line, "Error: ") {
+				return strings.TrimSpace(line)
+			}
+		}
+	}
+	return "an error without words"
 }
 
 var returnValue = regexp.MustCompile(`(?s)<return_value>\s*(.*?)\s*</return_value>`)
