@@ -1,175 +1,243 @@
 package tests
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
-	"fmt"
+	"net"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/guests"
-	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/hostfns"
 )
 
-// TestExamplesGiveWhatTheySay runs every program of every example that has an
-// expected.json, under the example's own servers and policy.
-func TestExamplesGiveWhatTheySay(t *testing.T) {
-	folders, err := filepath.Glob("../examples/*/expected.json")
-	if err != nil || len(folders) == 0 {
-		t.Fatalf("no examples found: %v", err)
-	}
-	for _, expected := range folders {
-		dir, err := filepath.Abs(filepath.Dir(expected))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := os.ReadFile(expected)
-		if err != nil {
-			t.Fatal(err)
-		}
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ran := 0
-		for _, e := range entries {
-			language, ok := guests.LanguageOfFile(e.Name())
-			if !ok || e.IsDir() || strings.HasSuffix(e.Name(), ".json") {
-				continue
-			}
-			ran++
-			t.Run(filepath.Base(dir)+"/"+e.Name(), func(t *testing.T) {
-				env := machine(t)
-				env.Dir = dir
-				var flags config.Flags
-				for name, to := range map[string]*[]string{"mcp.json": &flags.MCP, "policy.yaml": &flags.Policy} {
-					if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-						*to = []string{name}
-					}
-				}
-				host := open(t, env, flags)
-				code, err := os.ReadFile(filepath.Join(dir, e.Name()))
-				if err != nil {
-					t.Fatal(err)
-				}
-				res := run(t, host, engine.Request{Language: language, Code: string(code), File: e.Name(), Root: dir, Dir: dir, Trigger: "cli"})
-				sameJSON(t, e.Name(), res.Value, want)
-			})
-		}
-		if ran == 0 {
-			t.Errorf("%s has no program", dir)
-		}
-	}
+// example is a folder of examples, copied so that its programs may write.
+type example struct {
+	name string
+	dir  string
 }
 
-// fence is a block of code in a document.
-type fence struct {
-	doc  string
-	line int
-	info string
-	text string
-}
-
-var fences = regexp.MustCompile("(?ms)^```([^\n]*)\n(.*?)^```$")
-
-func fencesOf(t *testing.T, doc string) []fence {
-	text := read(t, doc)
-	var out []fence
-	for _, m := range fences.FindAllStringSubmatchIndex(text, -1) {
-		out = append(out, fence{doc, 1 + strings.Count(text[:m[0]], "\n"), text[m[2]:m[3]], text[m[4]:m[5]]})
+// examples are the folders that have an expected.json.
+func examples(t *testing.T) []example {
+	t.Helper()
+	found, err := filepath.Glob("../examples/*/expected.json")
+	if err != nil || len(found) < 10 {
+		t.Fatalf("%d examples found: %v", len(found), err)
+	}
+	var out []example
+	for _, path := range found {
+		e := example{name: filepath.Base(filepath.Dir(path)), dir: filepath.Join(t.TempDir(), "example")}
+		if err := os.CopyFS(e.dir, os.DirFS(filepath.Dir(path))); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(e.dir, "out"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
 	}
 	return out
 }
 
-// TestProgramsInDocumentsRun runs every block marked "runs" against the demo
-// servers, and compares it with the block marked "value" behind it.
-func TestProgramsInDocumentsRun(t *testing.T) {
-	env := machine(t)
-	commits, err := filepath.Abs("../examples/commits/mcp.json")
+func (e example) read(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(e.dir, name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := open(t, env, config.Flags{MCP: []string{commits}, Allow: policy.Flags{AllowTool: []string{"*"}}})
-	ran := 0
-	for _, doc := range documents(t) {
-		all := fencesOf(t, doc)
-		for i, f := range all {
-			words := strings.Fields(f.info)
-			if len(words) != 2 || words[1] != "runs" {
-				continue
-			}
-			ran++
-			t.Run(fmt.Sprintf("%s:%d", doc, f.line), func(t *testing.T) {
-				if i+1 >= len(all) || all[i+1].info != "json value" {
-					t.Fatal("no value stands behind the block")
-				}
-				language, err := engine.Language(words[0])
-				if err != nil {
-					t.Fatal(err)
-				}
-				res := run(t, host, engine.Request{Language: language, Code: f.text})
-				sameJSON(t, "value", res.Value, []byte(all[i+1].text))
-			})
+	return data
+}
+
+func (e example) has(name string) bool {
+	_, err := os.Stat(filepath.Join(e.dir, name))
+	return err == nil
+}
+
+// programs are the files of an example that can be run.
+func (e example) programs(t *testing.T) []string {
+	t.Helper()
+	entries, err := os.ReadDir(e.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, one := range entries {
+		if _, ok := guests.LanguageOfFile(one.Name()); ok && !one.IsDir() && !strings.HasSuffix(one.Name(), ".json") {
+			out = append(out, one.Name())
 		}
 	}
-	if ran < 5 {
-		t.Errorf("only %d programs in documents", ran)
+	return out
+}
+
+// host wires an example as its README does.
+func (e example) host(t *testing.T) *config.Host {
+	env := machine(t)
+	env.Dir = e.dir
+	var flags config.Flags
+	for name, to := range map[string]*[]string{"mcp.json": &flags.MCP, "policy.yaml": &flags.Policy} {
+		if e.has(name) {
+			*to = []string{name}
+		}
+	}
+	return open(t, env, flags)
+}
+
+// request is a program of an example.
+func (e example) request(t *testing.T, program string) engine.Request {
+	language, _ := guests.LanguageOfFile(program)
+	req := engine.Request{Language: language, Code: string(e.read(t, program)), File: program, Root: e.dir, Dir: e.dir, Trigger: "cli"}
+	if e.has("args.json") {
+		req.Args = e.read(t, "args.json")
+	}
+	return req
+}
+
+// site serves the folder of the fetch example where its policy expects it.
+func site(t *testing.T, e example) {
+	t.Helper()
+	if e.name != "fetch" {
+		return
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:47913")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: http.FileServer(http.Dir(filepath.Join(e.dir, "site"))), ReadHeaderTimeout: time.Second}
+	go func() { _ = srv.Serve(l) }()
+	t.Cleanup(func() { _ = srv.Close() })
+}
+
+// TestExamplesGiveWhatTheySay runs every program of every example under the
+// example's own servers and policy.
+func TestExamplesGiveWhatTheySay(t *testing.T) {
+	for _, e := range examples(t) {
+		if e.name == "session" || e.name == "plugin" {
+			continue // below
+		}
+		t.Run(e.name, func(t *testing.T) {
+			if testing.Short() && e.name == "big-file" {
+				t.Skip("reads 44 MB twice")
+			}
+			site(t, e)
+			programs := e.programs(t)
+			if len(programs) < 2 {
+				t.Errorf("there is no program in a second language: %q", programs)
+			}
+			for _, name := range programs {
+				req := e.request(t, name)
+				req.Asker = answering(true)
+				res := run(t, e.host(t), req)
+				sameJSON(t, name, res.Value, e.read(t, "expected.json"))
+				if e.has("denied.json") {
+					req.Asker = answering(false)
+					res := run(t, e.host(t), req)
+					sameJSON(t, name+", denied", res.Value, e.read(t, "denied.json"))
+				}
+			}
+		})
 	}
 }
 
-// TestPoliciesInDocumentsHold parses every policy of the documents and runs
-// its own cases.
-func TestPoliciesInDocumentsHold(t *testing.T) {
-	for _, doc := range documents(t) {
-		for _, f := range fencesOf(t, doc) {
-			if f.info != "yaml policy" {
-				continue
+// answering is a person who always says the same.
+type answering bool
+
+func (a answering) Ask(context.Context, hostfns.Question) (hostfns.Reply, error) {
+	return hostfns.Reply{Approved: bool(a), By: "terminal"}, nil
+}
+
+// TestTheSessionOfTheExamplesLivesOn runs its programs one after the other.
+func TestTheSessionOfTheExamplesLivesOn(t *testing.T) {
+	for _, e := range examples(t) {
+		if e.name != "session" {
+			continue
+		}
+		host := e.host(t)
+		var last *engine.Result
+		for _, name := range e.programs(t) {
+			req := e.request(t, name)
+			req.Session = "orders"
+			last = run(t, host, req)
+		}
+		sameJSON(t, "the last value", last.Value, e.read(t, "expected.json"))
+	}
+}
+
+// TestCommandsOfExamplesWork runs the commands that the README of an example
+// shows, as they stand there, with the real command.
+func TestCommandsOfExamplesWork(t *testing.T) {
+	wexec := program(t, "wexec")
+	for _, e := range examples(t) {
+		t.Run(e.name, func(t *testing.T) {
+			if testing.Short() && e.name == "big-file" {
+				t.Skip("reads 44 MB")
 			}
-			p, err := policy.Parse(fmt.Sprintf("%s:%d", doc, f.line), []byte(f.text))
-			if err != nil {
-				t.Error(err)
-				continue
-			}
-			for _, r := range p.Test(policy.TestOptions{}).Results {
-				if !r.Passed {
-					t.Errorf("%s: %s is %s, not %s", r.Case, r.Tool, r.Got, r.Expect)
+			site(t, e)
+			ran := 0
+			for _, f := range fencesOf(t, "examples/"+e.name+"/README.md") {
+				for line := range strings.Lines(f.text) {
+					if !strings.HasPrefix(line, "wexec ") || f.info != "sh" {
+						continue
+					}
+					ran++
+					cmd := exec.Command("sh", "-c", line)
+					cmd.Dir, cmd.Env = e.dir, append(machine(t).Vars, "PATH="+filepath.Dir(wexec)+string(filepath.ListSeparator)+os.Getenv("PATH"))
+					var wrong bytes.Buffer
+					cmd.Stderr = &wrong
+					out, err := cmd.Output()
+					if err != nil {
+						t.Fatalf("%s: %v\n%s", line, err, wrong.String())
+					}
+					want := "expected.json"
+					if e.has("denied.json") {
+						want = "denied.json" // nobody is at the terminal
+					}
+					sameJSON(t, line, out, e.read(t, want))
 				}
 			}
-		}
+			if ran == 0 && e.name != "session" {
+				t.Error("the README shows no command")
+			}
+		})
 	}
 }
 
-// TestJSONInDocumentsIsJSON keeps examples copyable.
-func TestJSONInDocumentsIsJSON(t *testing.T) {
-	for _, doc := range documents(t) {
-		for _, f := range fencesOf(t, doc) {
-			if (f.info == "json" || f.info == "json value") && !json.Valid([]byte(f.text)) {
-				t.Errorf("%s:%d is no JSON", doc, f.line)
-			}
+// TestEveryExampleIsInTheIndex holds the index against the folders, and every
+// folder against having a README, and every program against having a policy.
+func TestEveryExampleIsInTheIndex(t *testing.T) {
+	index := read(t, "examples/README.md")
+	entries, err := os.ReadDir("../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range entries {
+		if !one.IsDir() {
+			continue
+		}
+		if !strings.Contains(index, "("+one.Name()+"/README.md)") {
+			t.Errorf("%s is not in the index", one.Name())
+		}
+		if text := read(t, "examples/"+one.Name()+"/README.md"); !strings.HasPrefix(text, "# ") {
+			t.Errorf("the README of %s has no title", one.Name())
 		}
 	}
-}
-
-// TestGoInDocumentsIsTheExample holds a block that names a file against it.
-func TestGoInDocumentsIsTheExample(t *testing.T) {
-	held := 0
-	for _, doc := range documents(t) {
-		for _, f := range fencesOf(t, doc) {
-			name, ok := strings.CutPrefix(f.info, "go ")
-			if !ok {
-				continue
-			}
-			held++
-			if f.text != read(t, name) {
-				t.Errorf("%s:%d differs from %s", doc, f.line, name)
-			}
+	for _, e := range examples(t) {
+		if len(e.programs(t)) > 0 && !e.has("policy.yaml") {
+			t.Errorf("%s has no policy", e.name)
+		}
+		if !json.Valid(e.read(t, "expected.json")) {
+			t.Errorf("%s: expected.json is no JSON", e.name)
 		}
 	}
-	if held == 0 {
-		t.Error("no document shows an example")
+	for _, host := range []string{"tenants", "plugins", "harness"} {
+		if tests, err := filepath.Glob("../examples/" + host + "/*_test.go"); err != nil || len(tests) == 0 {
+			t.Errorf("%s has no test: %v", host, err)
+		}
 	}
 }

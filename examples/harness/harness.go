@@ -1,0 +1,101 @@
+// Package harness tests programs that call tools, as ordinary Go tests, with
+// tools that are made up: no server is started, nothing is sent, and every run
+// of a test is the same run.
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/guests"
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/policy"
+)
+
+// A Fake answers for a tool.
+type Fake func(args map[string]any) (any, error)
+
+// A Call is what a program asked of a fake.
+type Call struct {
+	Tool string
+	Args map[string]any
+}
+
+// A Bench is where programs are tried out.
+type Bench struct {
+	t     *testing.T
+	eng   *engine.Engine
+	table *hostfns.Table
+	mu    sync.Mutex
+	calls []Call
+}
+
+// New makes a bench with the tools that fakes names, under a policy: the one
+// that the program has in earnest, so that it is tested too.
+func New(t *testing.T, rules string, fakes map[string]Fake) *Bench {
+	t.Helper()
+	b := &Bench{t: t}
+	p, err := policy.Parse("policy.yaml", []byte(rules))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tools []hostfns.Provider
+	for name, fake := range fakes {
+		tools = append(tools, hostfns.Func(name, func(_ context.Context, args map[string]any) (any, error) {
+			b.mu.Lock()
+			b.calls = append(b.calls, Call{name, args})
+			b.mu.Unlock()
+			return fake(args)
+		}))
+	}
+	if b.table, err = hostfns.NewTable(p, new(audit.Memory), tools...); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if base, err := os.UserCacheDir(); err == nil {
+		folder = filepath.Join(base, "wexec-tests") // shared, so that languages are compiled once
+	}
+	if b.eng, err = engine.New(context.Background(), engine.Config{Cache: folder}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = b.eng.Close()
+		_ = b.table.Close()
+	})
+	return b
+}
+
+// Run runs a program from a file and gives its result, failures included.
+func (b *Bench) Run(file string, args any) *engine.Result {
+	b.t.Helper()
+	code, err := os.ReadFile(file)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	language, ok := guests.LanguageOfFile(file)
+	if !ok {
+		b.t.Fatalf("the language of %s is not known", file)
+	}
+	data, err := json.Marshal(args)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	res, _ := b.eng.Run(context.Background(), engine.Request{Language: language, Code: string(code), File: filepath.Base(file),
+		Args: data, Table: b.table, Deterministic: true})
+	return res
+}
+
+// Calls are what fakes were asked until now, and forgets it.
+func (b *Bench) Calls() []Call {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	calls := b.calls
+	b.calls = nil
+	return calls
+}

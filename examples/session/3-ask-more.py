@@ -1,0 +1,3 @@
+# So does the third.
+best = max(orders, key=lambda o: (o["total"], o["order"]))
+{"orders": len(orders), "spent": dict(sorted(spent.items())), "best": best["total"]}
