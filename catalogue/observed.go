@@ -116,6 +116,7 @@ func (o *Observed) UnmarshalJSON(data []byte) error {
 	if read != nil {
 		w := watcher{o: o}
 		w.merge(o.seen, read, 0)
+		o.settled = settledAt // who wrote it has looked closely
 	}
 	return nil
 }

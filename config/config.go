@@ -36,6 +36,7 @@ type Settings struct {
 	Cache      string // folder; empty: none can be told
 	Audit      Audit
 	Embeddings Embeddings
+	LearnTypes bool // types of answers that no server declares are learned
 	Log        string
 	Warnings   []string
 	Project    Project
@@ -80,7 +81,7 @@ func (s *Settings) set(key, value, origin string) {
 
 // Load adds up the layers as they are seen from env's working folder.
 func Load(env *Environment, flags Flags) (*Settings, error) {
-	s := &Settings{Cache: env.cacheDir(), Audit: Audit{Dir: env.auditDir(), Rotate: 64 << 20}, Log: "warn"}
+	s := &Settings{Cache: env.cacheDir(), Audit: Audit{Dir: env.auditDir(), Rotate: 64 << 20}, LearnTypes: true, Log: "warn"}
 	s.set("cache", s.Cache, "default")
 	s.set("audit.dir", s.Audit.Dir, "default")
 	s.set("log", s.Log, "default")
@@ -206,6 +207,10 @@ func (s *Settings) take(f *file, dir, path string, origin policy.Origin, trusted
 			s.Audit.Key = at(a.Key)
 			s.set("audit.key", s.Audit.Key, path)
 		}
+	}
+	if f.LearnTypes != nil {
+		s.LearnTypes = *f.LearnTypes
+		s.set("learn_types", fmt.Sprint(s.LearnTypes), path)
 	}
 	if f.Embeddings != nil {
 		s.Embeddings = *f.Embeddings

@@ -120,6 +120,14 @@ func (e *Environment) Grants() *upstream.Grants {
 	return upstream.NewGrants(path)
 }
 
+// typesDir is where learned types are kept; "" keeps them in memory.
+func (e *Environment) typesDir() string {
+	if state := e.stateDir(); state != "" {
+		return filepath.Join(state, "types")
+	}
+	return ""
+}
+
 // RuntimeDir is where sockets are made.
 func (e *Environment) RuntimeDir() string {
 	if v, ok := e.Lookup("XDG_RUNTIME_DIR"); ok && filepath.IsAbs(v) {

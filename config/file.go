@@ -22,6 +22,7 @@ type file struct {
 	Cache      string                     `json:"cache"`
 	Audit      *fileAudit                 `json:"audit"`
 	Embeddings *Embeddings                `json:"embeddings"`
+	LearnTypes *bool                      `json:"learn_types"`
 	Log        string                     `json:"log"`
 }
 
@@ -94,7 +95,7 @@ func yamlFault(name string, err error) error {
 	wrong := fault.New(fault.UsageConfig, "%s:%d:%d: %s", name, at.Line, at.Column, e.GetMessage())
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
-		return wrong.WithHint("the keys are servers, mcp, policy, limits, cache, audit, embeddings and log")
+		return wrong.WithHint("the keys are servers, mcp, policy, limits, cache, audit, embeddings, learn_types and log")
 	}
 	return wrong
 }

@@ -40,13 +40,15 @@ type Host struct {
 	// policy names it.
 	Approvals *approvals.Broker
 
-	log    *audit.Log
-	socket io.Closer
+	log     *audit.Log
+	socket  io.Closer
+	learned *hostfns.Learned
+	logger  *slog.Logger
 }
 
 // Open wires an engine from the settings. Close it.
 func (s *Settings) Open(ctx context.Context, o Options) (*Host, error) {
-	h := &Host{}
+	h := &Host{logger: o.Logger}
 	var err error
 	h.Upstream, err = upstream.New(s.Servers, upstream.Options{
 		Environ: o.Env.Vars, Logger: o.Logger, Version: o.Version,
@@ -83,7 +85,10 @@ func (s *Settings) Open(ctx context.Context, o Options) (*Host, error) {
 	if err := pins.read(); err != nil {
 		return nil, errors.Join(err, h.Table.Close(), h.closeLog())
 	}
-	h.Table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current})
+	if s.LearnTypes {
+		h.learned = hostfns.NewLearned(o.Env.typesDir())
+	}
+	h.Table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned})
 	h.Engine, err = engine.New(ctx, engine.Config{Cache: s.Cache, Table: h.Table, Logger: o.Logger})
 	if err != nil {
 		return nil, errors.Join(err, h.Table.Close(), h.closeLog())
@@ -125,6 +130,9 @@ func (h *Host) Close() error {
 	err := errors.Join(h.Engine.Close(), h.Table.Close(), h.closeLog())
 	if h.socket != nil {
 		err = errors.Join(err, h.socket.Close())
+	}
+	if saved := h.learned.Save(); saved != nil && h.logger != nil {
+		h.logger.Warn("what was learned of the types of answers cannot be kept", "error", saved)
 	}
 	return err
 }

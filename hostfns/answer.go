@@ -42,13 +42,17 @@ func (q *request) admit(ctx context.Context, a Answer) (Answer, error) {
 		return Answer{}, &Failure{Code: fault.ToolFailed, Tool: q.name, Hint: "the policy blocks personal data from this tool",
 			Message: q.name + " answered with personal data, which the policy blocks"}
 	}
-	if a.Body != nil {
+	streamed := a.Body != nil
+	if streamed {
 		if a.Data, err = r.keepStream(a); err != nil {
 			return Answer{}, failureOf(err, q.name)
 		}
 		a.Body = nil
 	}
 	r.cacheable(q.decision.Cache)
+	if !streamed {
+		r.table.options.Learned.Observe(q.entry.tool, a)
+	}
 	return a, nil
 }
 

@@ -217,7 +217,11 @@ func (r *Run) visible(ctx context.Context) *catalogue.Catalogue {
 	for _, err := range errs {
 		r.warn(clean(err.Error(), 500))
 	}
-	return r.table.visible(whole)
+	view := r.table.visible(whole)
+	if r.facts.Deterministic {
+		view = view.Observing(nil) // what was learned in between must not show
+	}
+	return view
 }
 
 // visible keeps the view of a catalogue, which is the same for every run.

@@ -64,6 +64,9 @@ type Options struct {
 	// call and must be quick; a set that it gives must not change. Nil: nothing
 	// is pinned.
 	Pins func() *Pins
+	// Learned is told of answers of tools that declare no type of their own, and
+	// gives their declarations a type. Nil: nothing is learned.
+	Learned *Learned
 	// Logger is told what goes wrong without failing a call.
 	Logger *slog.Logger
 	// Listing bounds how long a server may take to list its tools; zero is a
@@ -194,7 +197,7 @@ func (t *Table) Catalogue(ctx context.Context) (*catalogue.Catalogue, []error) {
 			tools = append(tools, tool)
 		}
 	}
-	c := catalogue.New(tools)
+	c := catalogue.New(tools).Observing(t.observing())
 	if len(errs) == 0 {
 		t.whole = c
 	}
@@ -221,7 +224,7 @@ func (t *Table) Known() (*catalogue.Catalogue, bool) {
 			tools = append(tools, e.tool)
 		}
 	}
-	return catalogue.New(tools), complete
+	return catalogue.New(tools).Observing(t.observing()), complete
 }
 
 // Digest is the digest of the whole catalogue where every server has listed
