@@ -127,8 +127,11 @@ func serverOf(file, name string, raw json.RawMessage, x expander) (*upstream.Ser
 	slices.Sort(warnings)
 	s := &upstream.Server{Name: name, Env: map[string]string{}, Headers: map[string]string{}}
 	var failed error
+	var all []given
 	expand := func(key, text string) string {
-		out, err := x.expand(text)
+		out, used, err := x.expandUsing(text)
+		_, of, _ := strings.Cut(key, ".")
+		all = append(all, given{of, out, used})
 		if err != nil && failed == nil {
 			failed = fault.New(fault.UsageConfig, "%s: server %q: %s: %v", file, name, key, err).
 				WithHint("set the variable, or write ${NAME:-fallback}")
@@ -159,7 +162,7 @@ func serverOf(file, name string, raw json.RawMessage, x expander) (*upstream.Ser
 	if err != nil {
 		return nil, nil, fault.New(fault.UsageConfig, "%s: server %q: %v", file, name, err)
 	}
-	s.Transport = transport
+	s.Transport, s.Secrets = transport, secretsIn(all)
 	return s, warnings, nil
 }
 
@@ -202,7 +205,14 @@ var variable = regexp.MustCompile(`\$\{(env:)?([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*)
 
 // expand fills in ${VAR}, ${VAR:-x}, ${env:VAR} and ${workspaceFolder}.
 func (x expander) expand(text string) (string, error) {
+	out, _, err := x.expandUsing(text)
+	return out, err
+}
+
+// expandUsing is expand, with the variables of the machine that were filled in.
+func (x expander) expandUsing(text string) (string, map[string]string, error) {
 	var missing []string
+	used := map[string]string{}
 	out := variable.ReplaceAllStringFunc(text, func(m string) string {
 		part := variable.FindStringSubmatch(m)
 		name, hasFallback, fallback := part[2], part[3] != "", part[4]
@@ -210,6 +220,7 @@ func (x expander) expand(text string) (string, error) {
 			return x.workspace
 		}
 		if v, ok := x.lookup(name); ok && (v != "" || !hasFallback) {
+			used[name] = v
 			return v
 		}
 		if hasFallback {
@@ -219,9 +230,9 @@ func (x expander) expand(text string) (string, error) {
 		return ""
 	})
 	if len(missing) > 0 {
-		return "", fmt.Errorf("the variable %s is not set", strings.Join(missing, ", "))
+		return "", nil, fmt.Errorf("the variable %s is not set", strings.Join(missing, ", "))
 	}
-	return out, nil
+	return out, used, nil
 }
 
 // withoutComments blanks out // and /* */ comments and trailing commas and

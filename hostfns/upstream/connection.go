@@ -49,6 +49,7 @@ type live struct {
 	process  *process // nil for HTTP
 	answers  answers
 	rejected atomic.Bool // an HTTP server wants other credentials
+	secrets  scrubber    // what the server was given
 	calls    atomic.Int64
 	watch    sync.Map // call number to hostfns progress
 
@@ -129,7 +130,7 @@ func (c *connection) supervise(l *live) {
 	}
 	c.live = nil
 	if !c.closed {
-		c.options.log().Warn("server ended", "server", c.server.Name, "error", err, "stderr", l.stderr())
+		c.options.log().Warn("server ended", "server", c.server.Name, "error", err, "stderr", cleanText(lastLines(l.stderr(), 20), 4000))
 	}
 }
 
@@ -146,7 +147,7 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { l.progress(r.Params) },
 		LoggingMessageHandler: func(ctx context.Context, r *mcp.LoggingMessageRequest) {
-			c.options.log().Debug("server says", "server", c.server.Name, "level", string(r.Params.Level), "data", cleanText(fmt.Sprint(r.Params.Data), 2000))
+			c.options.log().Debug("server says", "server", c.server.Name, "level", string(r.Params.Level), "data", cleanText(l.secrets.text(fmt.Sprint(r.Params.Data)), 2000))
 		},
 	})
 	transport, err := c.transport(ctx, l)
@@ -171,7 +172,7 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 		return nil, fault.New(fault.UpstreamUnavailable, "server %s does not take the credentials it is configured with", c.server.Name).
 			WithHint("check its headers in %s", orHere(c.server.Origin))
 	}
-	why := fault.New(fault.UpstreamUnavailable, "server %s did not start: %v", c.server.Name, err)
+	why := fault.New(fault.UpstreamUnavailable, "server %s did not start: %s", c.server.Name, l.secrets.text(err.Error()))
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		why = fault.New(fault.UpstreamUnavailable, "server %s did not answer within %v", c.server.Name, limit)
@@ -185,12 +186,14 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 }
 
 func (c *connection) transport(ctx context.Context, l *live) (mcp.Transport, error) {
-	server, err := c.withSecrets(ctx)
+	l.secrets.add(c.server.Secrets...)
+	server, secrets, err := c.withSecrets(ctx)
 	if err != nil {
 		return nil, err
 	}
+	l.secrets.add(secrets...)
 	if server.URL != "" {
-		client := &http.Client{Transport: &headers{set: server.Headers, host: hostOf(server.URL), next: http.DefaultTransport, refused: &l.rejected}}
+		client := &http.Client{Transport: &headers{set: server.Headers, host: hostOf(server.URL), next: http.DefaultTransport, refused: &l.rejected, secrets: &l.secrets}}
 		if server.Transport == SSE {
 			return &mcp.SSEClientTransport{Endpoint: server.URL, HTTPClient: client}, nil
 		}
@@ -210,16 +213,18 @@ func (c *connection) transport(ctx context.Context, l *live) (mcp.Transport, err
 	return &lineTransport{p: p, answers: &l.answers}, nil
 }
 
-// withSecrets is the server with what the policy puts in for it.
-func (c *connection) withSecrets(ctx context.Context) (Server, error) {
+// withSecrets is the server with what the policy puts in for it, and the values
+// of that.
+func (c *connection) withSecrets(ctx context.Context) (Server, []string, error) {
 	s := c.server
 	if c.options.Secrets == nil {
-		return s, nil
+		return s, nil, nil
 	}
 	list, err := c.options.Secrets(ctx, s.Name)
 	if err != nil || len(list) == 0 {
-		return s, err
+		return s, nil, err
 	}
+	var values []string
 	s.Env, s.Headers = maps.Clone(s.Env), maps.Clone(s.Headers)
 	if s.Env == nil {
 		s.Env = map[string]string{}
@@ -228,6 +233,7 @@ func (c *connection) withSecrets(ctx context.Context) (Server, error) {
 		s.Headers = map[string]string{}
 	}
 	for _, secret := range list {
+		values = append(values, secret.Value)
 		if name, ok := strings.CutPrefix(secret.As, "env:"); ok {
 			s.Env[name] = secret.Value
 		} else if header, ok := strings.CutPrefix(secret.As, "header:"); ok {
@@ -238,7 +244,7 @@ func (c *connection) withSecrets(ctx context.Context) (Server, error) {
 			s.Headers[strings.TrimSpace(name)] = strings.ReplaceAll(strings.TrimSpace(text), "{}", secret.Value)
 		}
 	}
-	return s, nil
+	return s, values, nil
 }
 
 // headers adds a server's configured headers to each request to it, and to no
@@ -249,6 +255,7 @@ type headers struct {
 	next http.RoundTripper
 	// refused is set where the server answered that the credentials do not do.
 	refused *atomic.Bool
+	secrets *scrubber // gets the tokens that are sent
 }
 
 func hostOf(address string) string {
@@ -265,6 +272,11 @@ func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
 		req = req.Clone(req.Context())
 		for k, v := range h.set {
 			req.Header.Set(k, v)
+		}
+	}
+	if h.secrets != nil {
+		if _, token, ok := strings.Cut(req.Header.Get("Authorization"), " "); ok {
+			h.secrets.add(token)
 		}
 	}
 	resp, err := h.next.RoundTrip(req)
@@ -304,10 +316,17 @@ func (l *live) list(ctx context.Context, server string) ([]catalogue.Tool, error
 			refused = append(refused, err.Error())
 			continue
 		}
+		l.scrub(&clean)
 		tools = append(tools, clean)
 	}
 	l.tools, l.refused, l.fresh = tools, refused, true
 	return tools, nil
+}
+
+// scrub takes secrets out of what a server says of a tool.
+func (l *live) scrub(t *catalogue.Tool) {
+	t.Title, t.Description = l.secrets.text(t.Title), l.secrets.text(t.Description)
+	t.InputSchema, t.OutputSchema = l.secrets.bytes(t.InputSchema), l.secrets.bytes(t.OutputSchema)
 }
 
 // call calls one tool. The number of the call is its progress token, by which
@@ -334,7 +353,7 @@ func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, err
 		}
 		var refused *jsonrpc.Error
 		if errors.As(err, &refused) {
-			return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s", refused.Message)
+			return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s", l.secrets.text(refused.Message))
 		}
 		return hostfns.Answer{}, fault.New(fault.UpstreamUnavailable, "server %s ended during the call", call.Server).
 			WithHint("%s", saidLast(l.stderr()))
@@ -344,7 +363,7 @@ func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, err
 			return hostfns.Answer{}, fault.New(fault.ToolFailed, "the answer cannot be read: %w", err)
 		}
 	}
-	return unwrap(call.Server, call.Tool, raw)
+	return unwrap(call.Server, call.Tool, l.secrets.bytes(raw))
 }
 
 // progress passes a notification on to the call it belongs to.
@@ -364,7 +383,7 @@ func (l *live) progress(p *mcp.ProgressNotificationParams) {
 		return
 	}
 	if f, ok := l.watch.Load(n); ok {
-		f.(func(float64, float64, string))(p.Progress, p.Total, cleanText(p.Message, 500))
+		f.(func(float64, float64, string))(p.Progress, p.Total, cleanText(l.secrets.text(p.Message), 500))
 	}
 }
 
@@ -372,7 +391,7 @@ func (l *live) stderr() string {
 	if l.process == nil {
 		return ""
 	}
-	return l.process.stderr.String()
+	return l.secrets.text(l.process.stderr.String())
 }
 
 func saidLast(stderr string) string {

@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 )
 
@@ -19,18 +24,65 @@ func TestSecretsGoIntoTheServersOwnStart(t *testing.T) {
 			return []hostfns.Secret{{As: "env:TOKEN", Value: "v1"}, {As: "header:Authorization: Bearer {}", Value: "v2"}, {As: "header:X-Key", Value: "v3"}, {As: "arg:x", Value: "v4"}}, nil
 		}},
 	}
-	got, err := c.withSecrets(t.Context())
+	got, values, err := c.withSecrets(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !maps.Equal(got.Env, map[string]string{"A": "1", "TOKEN": "v1"}) || !maps.Equal(got.Headers, map[string]string{"Authorization": "Bearer v2", "X-Key": "v3"}) {
 		t.Fatalf("%v %v", got.Env, got.Headers)
 	}
+	if !slices.Equal(values, []string{"v1", "v2", "v3", "v4"}) {
+		t.Fatalf("values %q", values)
+	}
 	if c.server.Env["TOKEN"] != "configured" || c.server.Headers != nil {
 		t.Fatal("the configuration keeps the secret")
 	}
 	c.options.Secrets = func(context.Context, string) ([]hostfns.Secret, error) { return nil, errors.New("not set") }
-	if _, err := c.withSecrets(t.Context()); err == nil {
+	if _, _, err := c.withSecrets(t.Context()); err == nil {
 		t.Fatal("a server starts without its secret")
+	}
+}
+
+// A secret with characters that JSON and addresses write in other ways.
+const givenKey = `k3y"<&>/ü+42`
+
+func TestAServerCannotGiveItsSecretsAway(t *testing.T) {
+	p, err := New([]Server{{Name: "leaky", Command: os.Args[0], Env: map[string]string{"SERVER": "plain", "API_KEY": givenKey},
+		Secrets: []string{givenKey}, Timeout: 5 * time.Second}}, Options{Environ: os.Environ()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	leaks := func(s string) bool {
+		return strings.Contains(s, "k3y") || strings.Contains(s, "azN5") // the second in base64
+	}
+	tools, err := p.Tools(t.Context(), "leaky")
+	if err != nil || leaks(tools[0].Description) || !strings.Contains(tools[0].Description, "[secret]") {
+		t.Fatalf("%v, %v", tools, err)
+	}
+	for how, want := range map[string]string{"text": "key [secret]", "structured": `{"key":"[secret]","list":["x[secret]y"]}`, "base64": "[secret]", "progress": "key [secret]"} {
+		var told []string
+		got, err := p.Call(t.Context(), hostfns.Call{Server: "leaky", Tool: "leak", Args: []byte(`{"How":"` + how + `"}`),
+			Progress: func(_, _ float64, text string) { told = append(told, text) }})
+		if err != nil || string(got.Data) != want {
+			t.Errorf("%s: %s, %v", how, got.Data, err)
+		}
+		if how == "progress" && (len(told) != 1 || told[0] != "using [secret]") {
+			t.Errorf("progress %q", told)
+		}
+	}
+	for _, how := range []string{"error", "fault", "death"} {
+		_, err := call(p, "leaky", "leak", `{"How":"`+how+`"}`)
+		if err == nil || leaks(err.Error()+fault.HintOf(err)) || !strings.Contains(err.Error()+fault.HintOf(err), "[secret]") {
+			t.Errorf("%s: %v, %q", how, err, fault.HintOf(err))
+		}
+	}
+}
+
+func TestASecretThatIsANumberLeavesJSONWhole(t *testing.T) {
+	var s scrubber
+	s.add("123456789", "abc", "123456789012")
+	if got := string(s.bytes([]byte(`{"pin":123456789,"text":"123456789012 abc"}`))); got != `{"pin":0,"text":"0 abc"}` {
+		t.Error(got)
 	}
 }

@@ -25,6 +25,11 @@ type Server struct {
 	URL     string            // http, sse
 	Headers map[string]string // http, sse
 
+	// Secrets are values among the above that are taken out of whatever the
+	// server says: answers, errors, descriptions, stderr. Those of fewer than 6
+	// bytes are not.
+	Secrets []string
+
 	Timeout time.Duration // to start and to list its tools; 0 is 30 s
 	Origin  string        // where it was configured, as file:line, for messages
 }

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 func serve(kind string) {
 	s := mcp.NewServer(&mcp.Implementation{Name: kind, Version: "7"}, nil)
 	raw := func(name string, f func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)) {
-		s.AddTool(&mcp.Tool{Name: name, Description: "A <b>bold</b>\x1b[31m tool<!-- hidden -->", InputSchema: json.RawMessage(`{"type":"object"}`)}, f)
+		s.AddTool(&mcp.Tool{Name: name, Description: "A <b>bold</b>\x1b[31m tool<!-- hidden -->" + os.Getenv("API_KEY"), InputSchema: json.RawMessage(`{"type":"object"}`)}, f)
 	}
 	text := func(t string) *mcp.CallToolResult {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: t}}}
@@ -71,6 +72,28 @@ func serve(kind string) {
 	raw("grow", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		raw("late", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return text("late"), nil })
 		return text("grown"), nil
+	})
+	raw("leak", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var in struct{ How string }
+		_ = json.Unmarshal(r.Params.Arguments, &in)
+		key := os.Getenv("API_KEY")
+		switch in.How {
+		case "structured":
+			return &mcp.CallToolResult{StructuredContent: map[string]any{"key": key, "list": []string{"x" + key + "y"}}}, nil
+		case "error":
+			return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "bad key " + key}}}, nil
+		case "fault":
+			return nil, fmt.Errorf("bad key %s", key)
+		case "progress":
+			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1, Message: "using " + key})
+			time.Sleep(100 * time.Millisecond)
+		case "death":
+			fmt.Fprintln(os.Stderr, "dying with", key)
+			os.Exit(4)
+		case "base64":
+			return text(base64.StdEncoding.EncodeToString([]byte(key))), nil
+		}
+		return text("key " + key), nil
 	})
 	raw("steps", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1, Total: 2, Message: "half"})

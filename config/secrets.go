@@ -1,0 +1,73 @@
+package config
+
+import (
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// secretName fits the names of variables and headers that hold secrets.
+var secretName = regexp.MustCompile(`(?i)(token|secret|passw|credential|cookie|authorization|api[_-]?key|private[_-]?key|access[_-]?key|[_-]key$|^key$|[_-]pat$|[_-]auth$|[_-]pwd$|dsn$|connection[_-]?string|database_url$)`)
+
+// plainNames are variables whose values stand everywhere, and are no secrets
+// whatever they look like.
+var plainNames = []string{"HOME", "PATH", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "TMPDIR", "LANG", "TERM", "TZ", "HOSTNAME"}
+
+// given is one text of a server's configuration and what was filled into it.
+type given struct {
+	name string            // of the variable or header; empty for arguments and addresses
+	text string            // as the server gets it
+	used map[string]string // variables of this machine, by name
+}
+
+// secretsIn lists the values that a server must not give away again: what
+// stands under the name of a secret, what comes from a variable with such a
+// name, and what looks like a key.
+func secretsIn(all []given) []string {
+	var out []string
+	add := func(v string) {
+		if v != "" && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	for _, g := range all {
+		if secretName.MatchString(g.name) {
+			add(g.text)
+			if scheme, rest, ok := strings.Cut(g.text, " "); ok && (strings.EqualFold(scheme, "bearer") || strings.EqualFold(scheme, "basic") || strings.EqualFold(scheme, "token")) {
+				add(rest)
+			}
+		}
+		for name, value := range g.used {
+			if slices.Contains(plainNames, name) || filepath.IsAbs(value) {
+				continue
+			}
+			if secretName.MatchString(name) || looksLikeKey(value) {
+				add(value)
+			}
+		}
+		if u, err := url.Parse(g.text); err == nil && u.User != nil {
+			if password, ok := u.User.Password(); ok {
+				add(password)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// looksLikeKey reports whether a text is long and has the mixture of a key that
+// a machine made.
+func looksLikeKey(v string) bool {
+	if len(v) < 20 || strings.ContainsFunc(v, func(r rune) bool {
+		return r > unicode.MaxASCII || !(unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-+/=.", r))
+	}) {
+		return false
+	}
+	digits := strings.ContainsFunc(v, unicode.IsDigit)
+	upper, lower := strings.ContainsFunc(v, unicode.IsUpper), strings.ContainsFunc(v, unicode.IsLower)
+	hex := strings.Trim(strings.ToLower(v), "0123456789abcdef") == ""
+	return digits && (hex || upper && lower)
+}
