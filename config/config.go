@@ -107,7 +107,7 @@ func Load(env *Environment, flags Flags) (*Settings, error) {
 			return nil, err
 		}
 		if !project.Trusted {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("%s is not trusted: its files start no server and allow nothing (read them, then run: wexec config trust)", project.Dir))
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s is not trusted: its files start no server and allow nothing, and only what its policy denies or asks for holds (read them, then run: wexec config trust)", project.Dir))
 		}
 	}
 	if err := s.readEnvironment(env); err != nil {
@@ -219,8 +219,8 @@ func (s *Settings) take(f *file, dir, path string, origin policy.Origin, trusted
 	return policies, mcps
 }
 
-// addPolicy reads a policy file. An untrusted one has to be well formed and
-// says nothing.
+// addPolicy reads a policy file. Of an untrusted one only that holds which
+// forbids.
 func (s *Settings) addPolicy(env *Environment, path string, origin policy.Origin, trusted bool) error {
 	data, err := readBounded(path)
 	if err != nil {
@@ -233,10 +233,12 @@ func (s *Settings) addPolicy(env *Environment, path string, origin policy.Origin
 	if p, err = p.Resolve(filepath.Dir(path), env.Home); err != nil {
 		return err
 	}
-	if trusted {
-		s.Policies = append(s.Policies, policy.Layered{Policy: p, Origin: origin})
-		s.set("policy."+string(origin), path, string(origin))
+	said := string(origin)
+	if !trusted {
+		p, said = p.Tightening(), said+", not trusted: what it denies or asks for"
 	}
+	s.Policies = append(s.Policies, policy.Layered{Policy: p, Origin: origin})
+	s.set("policy."+string(origin), path, said)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/upstream"
+	"github.com/wexec/wexec/policy"
 )
 
 // machine is an environment with files of its own.
@@ -109,15 +110,20 @@ const oneServer = "servers:\n  here: {command: cat}\n"
 func TestAClonedProjectStartsAndAllowsNothingUntilItIsTrusted(t *testing.T) {
 	env := machine(t, map[string]string{
 		"project/wexec.yaml":  oneServer,
-		"project/policy.yaml": "version: 1\ntools:\n  allow: [\"here.*\"]\n",
+		"project/policy.yaml": "version: 1\ntools:\n  allow: [\"here.*\"]\n  deny: [here.delete]\n",
 		"project/.mcp.json":   `{"mcpServers": {"there": {"command": "cat"}}}`,
 	})
 	s, err := Load(env, Flags{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Servers) != 0 || len(s.Policies) != 0 || len(s.Warnings) == 0 {
-		t.Fatalf("untrusted: %d servers, %d policies, warnings %q", len(s.Servers), len(s.Policies), s.Warnings)
+	if len(s.Servers) != 0 || len(s.Warnings) == 0 || s.Policy().Outlook("here.list") != policy.Deny {
+		t.Fatalf("untrusted: %d servers, warnings %q", len(s.Servers), s.Warnings)
+	}
+	// What a person allows by flag is held back by what the project denies.
+	s, err = Load(env, Flags{Allow: policy.Flags{AllowTool: []string{"here.*"}}})
+	if err != nil || s.Policy().Outlook("here.list") != policy.Allow || s.Policy().Outlook("here.delete") != policy.Deny {
+		t.Fatalf("untrusted, with a flag: %v, %v", s.Policy().Outlook("here.list"), err)
 	}
 	if _, err := Trust(env); err != nil {
 		t.Fatal(err)

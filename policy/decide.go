@@ -79,16 +79,30 @@ func (p *Policy) decide(f *facts, watch func(outcome)) (Decision, *layer) {
 
 	// Each layer says allow, ask, deny by default, or nothing. The strictest
 	// holds.
-	var final verdict
+	var final, tighter verdict
+	var tightens *layer
 	from = 0
 	for i, l := range p.layers {
 		v := l.verdict(f, f.found[from:f.ends[i]], drawn, &d, watch)
 		from = f.ends[i]
+		if l.tightens {
+			if v.speaks && !tighter.speaks {
+				tighter, tightens = v, l
+			}
+			continue
+		}
 		if v.speaks && (!final.speaks || v.effect < final.effect) {
 			final, by = v, l
 		} else if v.speaks && v.effect == Ask && final.effect == Ask && v.timeout > 0 && (final.timeout == 0 || v.timeout < final.timeout) {
 			final.timeout = v.timeout
 		}
+	}
+	switch {
+	case !final.speaks || !tighter.speaks:
+	case tighter.effect < final.effect:
+		final, by = tighter, tightens
+	case final.effect == Ask && tighter.timeout > 0 && (final.timeout == 0 || tighter.timeout < final.timeout):
+		final.timeout = tighter.timeout
 	}
 	switch {
 	case denial != nil:
@@ -180,9 +194,12 @@ func (l *layer) defaultRule() string {
 
 func (p *Policy) file() string {
 	for _, l := range p.layers {
-		if l.origin != FromCLI {
+		if l.origin != FromCLI && !l.tightens {
 			return l.file
 		}
+	}
+	if p.layers[0].tightens {
+		return ""
 	}
 	return p.layers[0].file
 }

@@ -76,6 +76,9 @@ func newPolicy(layers []*layer) *Policy {
 	for _, l := range layers {
 		fmt.Fprintf(h, "%s %d %s\n", l.origin, len(l.source), l.base)
 		io.WriteString(h, l.source)
+		if l.tightens {
+			io.WriteString(h, "\ntightens\n")
+		}
 	}
 	return &Policy{layers: layers, digest: hex.EncodeToString(h.Sum(nil))}
 }
@@ -89,6 +92,7 @@ type layer struct {
 
 	name, description string
 
+	tightens     bool // what it says only forbids: see Tightening
 	byDefault    Effect
 	defaultAt    string // file:line where the file says so
 	rules        []rule // deny first, then ask, then allow, each in file order

@@ -14,7 +14,10 @@ func (p *Policy) Outlook(tool string) Effect {
 	final, spoke := Allow, false
 	for _, l := range p.layers {
 		effect, speaks := l.outlook(tool, drawn)
-		if speaks {
+		switch {
+		case l.tightens && speaks:
+			final = min(final, effect)
+		case speaks:
 			final, spoke = min(final, effect), true
 		}
 	}
@@ -42,6 +45,8 @@ func (l *layer) outlook(tool string, drawn bool) (effect Effect, speaks bool) {
 	switch {
 	case mustAsk:
 		return Ask, true
+	case l.tightens:
+		return Deny, false
 	case mayAllow:
 		return Allow, true
 	case l.draws():
