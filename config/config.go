@@ -56,7 +56,7 @@ type Audit struct {
 type Embeddings struct {
 	URL   string `json:"url"`
 	Model string `json:"model"`
-	Key   string `json:"key"` // name of the variable that holds the key
+	Key   string `json:"key"` // env:NAME or file:PATH; empty: none
 }
 
 // Value is one setting and where it came from.
@@ -215,6 +215,7 @@ func (s *Settings) take(f *file, dir, path string, origin policy.Origin, trusted
 	if f.Embeddings != nil {
 		s.Embeddings = *f.Embeddings
 		s.set("embeddings.url", f.Embeddings.URL, path)
+		s.set("embeddings.model", f.Embeddings.Model, path)
 	}
 	return policies, mcps
 }

@@ -192,3 +192,37 @@ func FuzzConfiguration(f *testing.F) {
 		_, _ = parseServers("mcp.json", servers, expander{lookup: func(string) (string, bool) { return "v", true }})
 	})
 }
+
+func TestEmbeddingsAreWiredAndTheirKeyIsNamedNotWritten(t *testing.T) {
+	for text, hint := range map[string]string{
+		"embeddings: {url: 'https://api.example.org/v1', model: small, key: 'env:KEY'}": "",
+		"embeddings: {url: 'http://localhost:11434/v1', model: small}":                  "",
+		"embeddings: {url: 'https://api.example.org/v1', model: small, key: 'sk-1234'}": "does not belong",
+		"embeddings: {url: 'https://api.example.org/v1'}":                               "no model",
+		"embeddings: {url: 'http://api.example.org/v1', model: small, key: 'env:KEY'}":  "https alone",
+		"learn_types: false": "",
+	} {
+		env := machine(t, map[string]string{"config/wexec/wexec.yaml": text})
+		s, err := Load(env, Flags{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := s.Open(t.Context(), Options{Env: env, NoAudit: true})
+		if hint == "" {
+			if err != nil {
+				t.Errorf("%s: %v", text, err)
+				continue
+			}
+			if (h.learned == nil) != (text == "learn_types: false") {
+				t.Errorf("%s: learned is %v", text, h.learned)
+			}
+			if err := h.Close(); err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), hint) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

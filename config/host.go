@@ -15,6 +15,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/approvals"
+	"github.com/wexec/wexec/hostfns/embeddings"
 	"github.com/wexec/wexec/hostfns/fetch"
 	"github.com/wexec/wexec/hostfns/files"
 	"github.com/wexec/wexec/hostfns/upstream"
@@ -85,15 +86,41 @@ func (s *Settings) Open(ctx context.Context, o Options) (*Host, error) {
 	if err := pins.read(); err != nil {
 		return nil, errors.Join(err, h.Table.Close(), h.closeLog())
 	}
+	meaning, err := s.meaning(o)
+	if err != nil {
+		return nil, errors.Join(err, h.Table.Close(), h.closeLog())
+	}
 	if s.LearnTypes {
 		h.learned = hostfns.NewLearned(o.Env.typesDir())
 	}
-	h.Table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned})
+	h.Table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned, Meaning: meaning})
 	h.Engine, err = engine.New(ctx, engine.Config{Cache: s.Cache, Table: h.Table, Logger: o.Logger})
 	if err != nil {
 		return nil, errors.Join(err, h.Table.Close(), h.closeLog())
 	}
 	return h, nil
+}
+
+// meaning is what helps to find tools by meaning, where an endpoint is named.
+func (s *Settings) meaning(o Options) (hostfns.Meaning, error) {
+	if s.Embeddings.URL == "" {
+		return nil, nil
+	}
+	made := embeddings.Options{URL: s.Embeddings.URL, Model: s.Embeddings.Model, Logger: o.Logger}
+	if s.Cache != "" {
+		made.Dir = filepath.Join(s.Cache, "embeddings")
+	}
+	if from := s.Embeddings.Key; from != "" {
+		if kind, _, ok := strings.Cut(from, ":"); !ok || kind != "env" && kind != "file" {
+			return nil, fault.New(fault.UsageConfig, "embeddings: the key itself does not belong into the file").WithHint("key: env:NAME or key: file:PATH")
+		}
+		made.Key = func(ctx context.Context) (string, error) { return o.Env.secret(ctx, from) }
+	}
+	x, err := embeddings.New(made)
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
 }
 
 func (s *Settings) openAudit() (*audit.Log, error) {

@@ -273,10 +273,14 @@ func (r *Run) search(ctx context.Context, args []byte) (Answer, error) {
 	if f := readOwn(args, &in); f != nil {
 		return Answer{}, f
 	}
-	return reply(r.visible(ctx).Search(catalogue.Query{
+	view, q := r.visible(ctx), catalogue.Query{
 		Text: in.Query, Detail: in.Detail, Limit: min(max(in.Limit, 0), 200), Lang: r.facts.Language,
 		Keep: func(t catalogue.Tool) string { return r.table.outlook(t).String() },
-	}))
+	}
+	if r.facts.Deterministic {
+		return reply(view.Search(q)) // an endpoint may answer otherwise tomorrow
+	}
+	return reply(r.table.Search(ctx, view, q))
 }
 
 func (r *Run) describe(ctx context.Context, args []byte) (Answer, error) {

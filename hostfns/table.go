@@ -67,6 +67,8 @@ type Options struct {
 	// Learned is told of answers of tools that declare no type of their own, and
 	// gives their declarations a type. Nil: nothing is learned.
 	Learned *Learned
+	// Meaning helps to find tools; nil: words alone do.
+	Meaning Meaning
 	// Logger is told what goes wrong without failing a call.
 	Logger *slog.Logger
 	// Listing bounds how long a server may take to list its tools; zero is a

@@ -122,7 +122,7 @@ func (d *door) toolsSearch(ctx *cli.Context) error {
 		return err
 	}
 	defer host.Close()
-	found := cat.Search(catalogue.Query{Text: words, Limit: ctx.Int("limit"), Detail: ctx.String("detail"), Lang: lang, Keep: visible(host)})
+	found := host.Table.Search(ctx.Context, cat, catalogue.Query{Text: words, Limit: ctx.Int("limit"), Detail: ctx.String("detail"), Lang: lang, Keep: visible(host)})
 	return d.showFound(ctx, found, "nothing was found: try other words, or wexec tools list")
 }
 

@@ -245,7 +245,7 @@ func (s *Server) helpfulTools(ctx context.Context, code fault.Code, res *engine.
 		if strings.TrimSpace(text) == "" {
 			return ""
 		}
-		entries = cat.Search(catalogue.Query{Text: text, Limit: 3, Detail: "full", Lang: lang, Keep: s.visible}).Tools
+		entries = s.o.Table.Search(ctx, cat, catalogue.Query{Text: text, Limit: 3, Detail: "full", Lang: lang, Keep: s.visible}).Tools
 	}
 	var parts []string
 	for _, e := range entries {

@@ -39,7 +39,7 @@ func (s *Server) searchTools(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 		return nil, err
 	}
 	cat, failed := s.o.Table.Catalogue(ctx)
-	found := cat.Search(catalogue.Query{Text: p.Query, Limit: min(p.Limit, 100), Detail: p.Detail, Keep: s.visible})
+	found := s.o.Table.Search(ctx, cat, catalogue.Query{Text: p.Query, Limit: min(p.Limit, 100), Detail: p.Detail, Keep: s.visible})
 	return plain(found, failed)
 }
 

@@ -1,0 +1,90 @@
+package embeddings
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+)
+
+// Bounds of an answer.
+const (
+	maxAnswer    = 64 << 20
+	maxDimension = 8192
+)
+
+// ask has the endpoint make vectors of texts, one for each.
+func (x *Index) ask(ctx context.Context, texts []string) ([][]float32, error) {
+	body, err := json.Marshal(map[string]any{"model": x.o.Model, "input": texts, "encoding_format": "float"})
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, x.endpoint, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if x.o.Key != nil {
+		key, err := x.o.Key(ctx)
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	res, err := x.client.Do(req)
+	if err != nil {
+		var u *url.Error
+		if errors.As(err, &u) {
+			err = u.Err
+		}
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("it answered %s", res.Status)
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxAnswer {
+		return nil, fmt.Errorf("it answered more than %d bytes", maxAnswer)
+	}
+	return vectors(data, len(texts))
+}
+
+// vectors reads an answer and holds it against what was asked.
+func vectors(data []byte, n int) ([][]float32, error) {
+	var answer struct {
+		Data []struct {
+			Index     int       `json:"index"`
+			Embedding []float32 `json:"embedding"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return nil, fmt.Errorf("its answer cannot be read: %w", err)
+	}
+	out := make([][]float32, n)
+	for _, d := range answer.Data {
+		if d.Index < 0 || d.Index >= n || out[d.Index] != nil || len(d.Embedding) == 0 || len(d.Embedding) > maxDimension {
+			return nil, errors.New("its answer holds vectors that were not asked for")
+		}
+		for _, f := range d.Embedding {
+			if math.IsInf(float64(f), 0) || math.IsNaN(float64(f)) {
+				return nil, errors.New("its answer holds vectors that are no numbers")
+			}
+		}
+		out[d.Index] = d.Embedding
+	}
+	for _, v := range out {
+		if v == nil || len(v) != len(out[0]) {
+			return nil, errors.New("its answer lacks vectors that were asked for")
+		}
+	}
+	return out, nil
+}
