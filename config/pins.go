@@ -152,7 +152,8 @@ func toolsOf(pins []hostfns.Pin) []string {
 
 func (s *Settings) changePins(env *Environment, lock bool, change func(list pinsByTool, tool string), tools []string) error {
 	files := s.PinFiles(env)
-	path, what := files.Own, any(nil)
+	path := files.Own
+	var what any
 	if lock {
 		path = files.Lock
 	}

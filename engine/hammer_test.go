@@ -87,7 +87,7 @@ func blow(e *Engine, r *rand.Rand) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q ended with %s: %v", req.Code, code, err)
+	return fmt.Errorf("%q ended with %s: %w", req.Code, code, err)
 }
 
 func TestHammerOverRunsSessionsCancelAndClose(t *testing.T) {

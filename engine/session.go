@@ -121,7 +121,7 @@ func (s *sessions) expire(one *session) {
 	if one.busy || s.byKey[one.key] != one || time.Since(one.used) < s.e.config.SessionIdle {
 		return
 	}
-	s.drop(one, nil)
+	_ = s.drop(one, nil)
 }
 
 // evict ends the session that was unused for longest. The lock is held.
@@ -135,7 +135,7 @@ func (s *sessions) evict() bool {
 	if oldest == nil {
 		return false
 	}
-	s.drop(oldest, nil)
+	_ = s.drop(oldest, nil)
 	return true
 }
 
@@ -177,7 +177,7 @@ func (s *sessions) close() {
 	defer s.mu.Unlock()
 	s.closed = true
 	for _, one := range s.byKey {
-		s.drop(one, nil)
+		_ = s.drop(one, nil)
 	}
 }
 
@@ -217,7 +217,7 @@ func (e *Engine) EndSession(table *hostfns.Table, actor, name string) error {
 		return fault.New(fault.UsageSession, "the session %q is in the middle of a run", name).
 			WithHint("cancel that run first")
 	}
-	s.drop(one, nil)
+	_ = s.drop(one, nil)
 	return nil
 }
 

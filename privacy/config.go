@@ -216,7 +216,7 @@ func compilePattern(expr string) (*regexp.Regexp, error) {
 	}
 	prog, err := syntax.Compile(tree.Simplify())
 	if err != nil {
-		return nil, fmt.Errorf("%s", err)
+		return nil, err
 	}
 	if len(prog.Inst) > maxPatternCost {
 		return nil, fmt.Errorf("the pattern is too large: %d instructions are more than %d", len(prog.Inst), maxPatternCost)

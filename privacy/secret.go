@@ -130,7 +130,7 @@ func (s *scanner) pem(i int) int {
 		return j
 	}
 	body := j + stop + 5
-	end := body
+	var end int
 	if next := bytes.Index(t[body:], []byte("-----")); next >= 0 {
 		end = body + next
 		if bytes.HasPrefix(t[end:], []byte("-----END ")) {

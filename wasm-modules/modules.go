@@ -113,7 +113,7 @@ func OpenFrom(files fs.FS, m *Manifest, name string) (*Module, error) {
 			}
 			continue
 		}
-		hex.Decode(part.digest[:], []byte(a.SHA256)) // ParseManifest has seen it
+		_, _ = hex.Decode(part.digest[:], []byte(a.SHA256)) // ParseManifest has seen it
 		if part.size != nil {
 			*part.size = uint64(a.Size)
 		}

@@ -175,7 +175,7 @@ func (f *hostFile) Close() sys.Errno {
 
 // drop forgets what was written. The lock of the host is held, or nobody else
 // has the file yet.
-func (f *hostFile) drop() { f.end(false) }
+func (f *hostFile) drop() { _ = f.end(false) }
 
 func (f *hostFile) end(keep bool) (errno sys.Errno) {
 	f.once.Do(func() {

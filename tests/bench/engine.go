@@ -354,7 +354,7 @@ func collector(b *bench) ([]figure, error) {
 				}
 			}})
 		if !errors.Is(err, fault.LimitTime) {
-			return nil, fmt.Errorf("a loop ended with %v", err)
+			return nil, fmt.Errorf("a loop ended otherwise: %w", err)
 		}
 		worst = max(worst, time.Since(started)-limit)
 	}

@@ -221,5 +221,3 @@ func (d *door) auditReplay(ctx *cli.Context) error {
 	}
 	return nil
 }
-
-func shortSum(sum string) string { return sum[:min(len(sum), 12)] }

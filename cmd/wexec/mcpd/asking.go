@@ -79,7 +79,7 @@ func firstReply(ctx context.Context, ways []hostfns.Asker, q hostfns.Question) (
 			answers <- answer{reply, err}
 		}()
 	}
-	err := error(hostfns.ErrNobody)
+	err := hostfns.ErrNobody
 	for range ways {
 		got := <-answers
 		if got.err == nil {
