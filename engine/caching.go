@@ -24,7 +24,7 @@ func (j *job) cacheable() bool {
 		return false // no call that a rule could have marked
 	}
 	return j.e.results.most > 0 && (r.Cache == nil || *r.Cache) && r.Session == "" && r.Plugin == "" &&
-		r.Packages == "" && !r.DryRun && (r.Stdin == nil || r.Input != nil)
+		r.Packages == "" && !r.DryRun && !r.Check && (r.Stdin == nil || r.Input != nil)
 }
 
 // key is what the answer depends on. It is false where that is not known: the

@@ -27,6 +27,7 @@ type document struct {
 	Recursion     int               `json:"recursion"`
 	Fetch         bool              `json:"fetch"`
 	PII           bool              `json:"pii"`
+	Check         bool              `json:"check,omitempty"`
 }
 
 // runProgram runs the request's code in a guest.
@@ -67,7 +68,7 @@ func (j *job) prepare(r *run) error {
 	d := document{
 		Code: p.Code, File: p.File, Args: j.req.Args, Argv: j.req.Argv, Env: j.env(),
 		Servers: j.servers(), Session: j.req.Session != "", Deterministic: j.req.Deterministic,
-		Recursion: j.limits.Recursion, Fetch: j.fetches(), PII: j.veiled(),
+		Recursion: j.limits.Recursion, Fetch: j.fetches(), PII: j.veiled(), Check: j.req.Check,
 	}
 	if len(d.Args) == 0 {
 		d.Args = json.RawMessage("null")

@@ -12,7 +12,7 @@ import types
 
 import _wexec
 
-from . import loop, report, state
+from . import check, loop, report, state
 from .values import NoForm, natural
 
 VALUE, ERROR, NOTHING = 0, 1, 2
@@ -36,6 +36,9 @@ def prepare():
         code, state.result = compiled(source, file)
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         failed(error)
+        return None
+    if doc.get("check"):
+        _wexec.finish(VALUE, check.named(state.source, file))
         return None
     limit = doc.get("recursion") or 1000
     if limit != sys.getrecursionlimit():

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -28,11 +26,10 @@ type remark struct {
 }
 
 // checkProgram finds out whether a program can be read, and whether the tools
-// that it names are there and allowed. To be parsed by the interpreter it is
-// handed to a sandbox that reaches nothing: no tool, no file, no network, no
-// input; whatever it gives is dropped, and it ends after a moment.
+// that it names are there and allowed. Nothing of it is run: an interpreter in
+// a sandbox that reaches nothing compiles it, no more.
 func (d *door) checkProgram(ctx *cli.Context, host *config.Host, cache string, req engine.Request) error {
-	remarks, err := parsed(ctx.Context, cache, req)
+	remarks, names, err := readOnly(ctx.Context, cache, req)
 	if err != nil {
 		return d.failed(ctx, err)
 	}
@@ -41,7 +38,7 @@ func (d *door) checkProgram(ctx *cli.Context, host *config.Host, cache string, r
 		for _, err := range errs {
 			d.voice.warn("%s", err)
 		}
-		remarks = toolRemarks(req.Code, cat, host.Table.Policy())
+		remarks = toolRemarks(names, cat, host.Table.Policy())
 	}
 	bad := slices.ContainsFunc(remarks, func(r remark) bool { return r.Severity == "error" })
 	if ctx.Bool("json") || ctx.Bool("jsonl") {
@@ -70,69 +67,85 @@ func (d *door) checkProgram(ctx *cli.Context, host *config.Host, cache string, r
 	return nil
 }
 
-// parsed has the interpreter read a program.
-func parsed(ctx context.Context, cache string, req engine.Request) ([]remark, error) {
+// readOnly has the interpreter read a program, and gives what is wrong with it,
+// or the tools that it names.
+func readOnly(ctx context.Context, cache string, req engine.Request) ([]remark, []mention, error) {
 	eng, err := engine.New(ctx, engine.Config{Cache: cache, Ready: -1})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = eng.Close() }()
 	off := false
-	_, err = eng.Run(ctx, engine.Request{Language: req.Language, Code: req.Code, File: req.File, Cache: &off, Deterministic: true,
+	res, err := eng.Run(ctx, engine.Request{Language: req.Language, Code: req.Code, File: req.File, Check: true, Cache: &off, Deterministic: true,
 		Input: []byte{}, Limits: engine.Limits{Fuel: 2e9, Time: 5 * time.Second, Memory: req.Limits.Memory}})
 	var e *engine.Error
 	switch code := fault.CodeOf(err); {
-	case err == nil:
-		return nil, nil
 	case code == fault.GuestSyntax && errors.As(err, &e):
-		return []remark{{"error", e.Line, e.Column, e.Error(), e.Hint}}, nil
-	case code.Class() == fault.ClassUsage || code.Class() == fault.ClassInternal || code.Class() == fault.ClassCancelled:
-		return nil, err
+		return []remark{{"error", e.Line, e.Column, e.Error(), e.Hint}}, nil, nil
+	case err != nil && (code.Class() != fault.ClassGuest || req.Language == engine.Python):
+		return nil, nil, err
 	}
-	return nil, nil // it was read, and failed later for want of a world
+	if req.Language == engine.Python {
+		return nil, mentionsOf(res.Value), nil
+	}
+	return nil, mentions(req.Code), nil
 }
 
-// named finds what looks like the call of a tool.
-func named() *regexp.Regexp {
-	return regexp.MustCompile(`\b(?:tools\s*\.\s*)?([A-Za-z_]\w*)\s*\.\s*([A-Za-z_]\w*)\s*\(`)
-}
-
-// toolRemarks looks at the calls of tools in a program's text. It knows those
-// that are written out; a name that the program makes up it cannot see.
-func toolRemarks(code string, cat *catalogue.Catalogue, p *policy.Policy) []remark {
+// toolRemarks looks at the tools that a program names. Those whose names it
+// makes up while it runs nobody can see before.
+func toolRemarks(names []mention, cat *catalogue.Catalogue, p *policy.Policy) []remark {
 	servers := map[string]bool{}
+	var calls []string
 	for _, s := range cat.Servers() {
 		servers[s.Call], servers[s.Name] = true, true
+		calls = append(calls, s.Call)
 	}
 	var out []remark
 	seen := map[string]bool{}
-	for _, m := range named().FindAllStringSubmatchIndex(code, -1) {
-		server, name := code[m[2]:m[3]], code[m[4]:m[5]]
-		whole := code[m[0]:m[1]]
-		explicit := strings.HasPrefix(whole, "tools")
-		if !servers[server] && !explicit || server == "aio" || server == "tools" || seen[server+"."+name] {
+	for _, m := range names {
+		known, name := servers[m.server], m.server+"."+m.tool
+		if !known && !m.sure || seen[name] {
 			continue
 		}
-		seen[server+"."+name] = true
-		r := remark{Line: 1 + strings.Count(code[:m[0]], "\n"), Column: 1 + m[0] - lineStart(code, m[0])}
-		tool, ok := cat.Lookup(server + "." + name)
-		if !ok {
-			r.Severity, r.Message = "error", fmt.Sprintf("there is no tool %s.%s", server, name)
-			if near := cat.Nearest(server+"."+name, 1); len(near) > 0 {
-				r.Hint = "did you mean " + near[0] + "?"
-			}
-			out = append(out, r)
-			continue
-		}
-		switch p.Outlook(tool.ID()) {
-		case policy.Allow:
-		case policy.Ask:
-			r.Severity, r.Message = "warning", tool.ID()+" needs a person's approval"
-			out = append(out, r)
-		default:
-			r.Severity, r.Message, r.Hint = "error", "the policy denies "+tool.ID(), "wexec policy explain "+tool.ID()
+		seen[name] = true
+		if r, ok := toolRemark(m, known, calls, cat, p); ok {
 			out = append(out, r)
 		}
 	}
 	return out
+}
+
+// toolRemark is what there is to say of one name.
+func toolRemark(m mention, known bool, servers []string, cat *catalogue.Catalogue, p *policy.Policy) (remark, bool) {
+	name := m.server + "." + m.tool
+	r := remark{Severity: "error", Line: m.line, Column: m.column}
+	tool, ok := cat.Lookup(name)
+	switch {
+	case !known && !ok:
+		r.Message = "there is no server " + m.server
+		switch near := catalogue.NearestOf(m.server, servers); {
+		case near != "":
+			r.Hint = "did you mean tools." + near + "?"
+		case len(servers) == 0:
+			r.Hint = "no servers are configured: name a file with them, --mcp FILE"
+		default:
+			r.Hint = "the servers are " + strings.Join(servers, ", ")
+		}
+		return r, true
+	case !ok:
+		r.Message, r.Hint = "there is no tool "+name, "wexec tools list "+m.server
+		if near := cat.Nearest(name, 1); len(near) > 0 {
+			r.Hint = "did you mean " + near[0] + "?"
+		}
+		return r, true
+	}
+	switch p.Outlook(tool.ID()) {
+	case policy.Allow:
+		return r, false
+	case policy.Ask:
+		r.Severity, r.Message = "warning", tool.ID()+" needs a person's approval"
+	default:
+		r.Message, r.Hint = "the policy denies "+tool.ID(), "wexec policy explain "+tool.ID()
+	}
+	return r, true
 }

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestToolsAreFoundWhereTheyAreWrittenOut(t *testing.T) {
+	code := "#!/usr/bin/env -S wexec run\n" +
+		"// tools.no.comment()\n" +
+		"const é = 'tools.no.text()'; await tools.github.list_commits({});\n" +
+		"/* tools.no.block() */ jira.search();\n" +
+		"const mail = makeMail(); mail.send();\n" +
+		"console.log(`tools.no.template() ${tools.slack.history({a: {}}) + `x${crm.get()}`} tools.no.more()`);\n" +
+		"a.b.c(); tools?.mail?.send(); tools.github\n  .get_commit(1);\n" +
+		"'it''s'; \"open\ntools.logs.read()"
+	var got []string
+	for _, m := range mentions(code) {
+		got = append(got, fmt.Sprintf("%d:%d %s.%s %v", m.line, m.column, m.server, m.tool, m.sure))
+	}
+	want := []string{"3:36 github.list_commits true", "4:24 jira.search false", "6:1 console.log false", "6:36 slack.history true",
+		"6:71 crm.get false", "7:10 mail.send true", "7:31 github.get_commit true", "10:1 logs.read true"}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestBlankingKeepsEveryPlace(t *testing.T) {
+	for _, code := range []string{"", "`", "`${", "`${`${`${", "'", "/*", "//", "\"\\", "`\\", "}}}{{{`}`${}}`", strings.Repeat("`${", 50000)} {
+		begun := time.Now()
+		if got := withoutText(code); len(got) != len(code) || strings.Count(got, "\n") != strings.Count(code, "\n") {
+			t.Errorf("%.20q became %.20q", code, got)
+		}
+		if took := time.Since(begun); took > 2*time.Second {
+			t.Errorf("%.20q took %v", code, took)
+		}
+	}
+}
+
+func TestWhatTheGuestFoundIsNotTrusted(t *testing.T) {
+	for _, bad := range []string{``, `null`, `{}`, `[1]`, `[[]]`, `[["a"]]`, `[[1,2,"x",null,3]]`} {
+		if got := mentionsOf([]byte(bad)); len(got) != 0 {
+			t.Errorf("%s gives %v", bad, got)
+		}
+	}
+	if got := mentionsOf([]byte(`[["a","b",3,4,true]]`)); len(got) != 1 || got[0] != (mention{"a", "b", 3, 4, true}) {
+		t.Errorf("got %v", got)
+	}
+}
