@@ -1,9 +1,7 @@
 // The exceptions of host calls, and what becomes of an exception that ends a
 // program: its code, its place in the program's own text, its stack.
 ($) => {
-  const define = (target, name, value) =>
-    Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
-  $.define = define;
+  const { define } = $;
   // puts a global where scripts expect it: not enumerable, replaceable
   $.expose = (name, value) => define(globalThis, name, value);
 

@@ -342,7 +342,7 @@
 
   const format = (ctx, value, level, nested) => {
     if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return formatPrimitive(ctx, value, nested);
-    const known = $.namespaces && $.namespaces.get(value);
+    const known = $.labelOf && $.labelOf(value);
     if (known) return known;
     const proxy = $.proxy(value);
     if (proxy) return format(ctx, proxy[0], level, nested);

@@ -37,56 +37,70 @@
   const reserved = new Set(['then', 'toJSON', 'constructor', 'prototype', 'toString', 'valueOf', 'hasOwnProperty',
     'inspect', '$$typeof', 'asymmetricMatch', '__proto__']);
 
-  // An object whose every property is what make(name) gives, and whose keys are
-  // what list() knows. It can be called, which is an error that says so.
-  const namespace = (title, make, list) => {
-    const known = new Map();
-    const target = () => {};
-    define(target, 'name', title);
-    return new Proxy(target, {
-      get(_, name) {
-        if (typeof name === 'symbol') return name === Symbol.toStringTag ? title : undefined;
-        if (known.has(name)) return known.get(name);
-        if (name === 'toString') return () => `[${title}]`;
-        if (reserved.has(name)) return undefined;
-        const made = make(name);
-        known.set(name, made);
-        return made;
-      },
-      set: () => false,
-      has: (_, name) => typeof name === 'string' && list().includes(name),
-      ownKeys: () => list(),
-      getOwnPropertyDescriptor: (_, name) =>
-        (typeof name === 'string' && list().includes(name)
-          ? { value: make(name), writable: false, enumerable: true, configurable: true } : undefined),
-      deleteProperty: () => false,
-      defineProperty: () => false,
-      apply: (_, self, given) => call(title, pack(given)),
-    });
+  // What is behind `tools` and every server: a proxy whose every property is
+  // what make(name) gives, and whose keys are what list() knows. It can be
+  // called, which is an error that says so. There is one for each server in each
+  // run, so it has no functions of its own.
+  const target = () => {};
+  const begun = (handler, title) => {
+    handler.title = title;
+    return (handler.proxy = new Proxy(target, handler));
   };
-  $.namespaces = new WeakMap(); // proxies, for console.log
+  class Namespace {
+    get(_, name) {
+      if (typeof name === 'symbol') return name === Symbol.toStringTag ? this.title : undefined;
+      this.known ??= new Map(); // only where something is asked for
+      if (this.known.has(name)) return this.known.get(name);
+      if (name === 'toString') return () => `[${this.title}]`;
+      if (reserved.has(name)) return undefined;
+      const made = this.make(name);
+      this.known.set(name, made);
+      return made;
+    }
+    set() { return false; }
+    has(_, name) { return typeof name === 'string' && this.list().includes(name); }
+    ownKeys() { return this.list(); }
+    getOwnPropertyDescriptor(_, name) {
+      return this.has(_, name) ? { value: this.make(name), writable: false, enumerable: true, configurable: true } : undefined;
+    }
+    deleteProperty() { return false; }
+    defineProperty() { return false; }
+    apply(_, self, given) { return call(this.title, pack(given)); }
+  }
 
-  const newServer = (server) => {
-    let list;
-    const proxy = namespace(server, (name) => newTool(`${server}.${name}`, proxy), () => (list ??= names(server)));
-    $.namespaces.set(proxy, `[server ${server}]`);
-    return proxy;
+  class Server extends Namespace {
+    make(name) { return newTool(`${this.title}.${name}`, this.proxy); }
+    list() { return (this.names ??= names(this.title)); }
+    get label() { return `[server ${this.title}]`; }
+  }
+
+  class Tools extends Namespace {
+    make(name) {
+      if (Object.hasOwn(helpers, name)) return helpers[name];
+      const flat = /^mcp__(.+?)__(.+)$/.exec(name);
+      if (flat) return newTool(`${flat[1]}.${flat[2]}`);
+      return name.includes('.') ? newTool(name) : $.server(name);
+    }
+    list() { return $.serverNames; }
+    get label() { return '[tools]'; }
+  }
+
+  // what console.log shows in place of such a proxy
+  $.labelOf = (value) => {
+    const handler = $.proxy(value)?.[1];
+    return handler instanceof Namespace ? handler.label : undefined;
   };
 
-  let servers = new Map();
+  const servers = new Map();
   $.server = (name) => {
-    if (!servers.has(name)) servers.set(name, newServer(name));
-    return servers.get(name);
+    let known = servers.get(name);
+    if (known === undefined) servers.set(name, known = begun(new Server(), name));
+    return known;
   };
+  $.hook('server', $.server);
   const helpers = {};
   $.helpers = helpers;
-  $.tools = namespace('tools', (name) => {
-    if (Object.hasOwn(helpers, name)) return helpers[name];
-    const flat = /^mcp__(.+?)__(.+)$/.exec(name);
-    if (flat) return newTool(`${flat[1]}.${flat[2]}`);
-    return name.includes('.') ? newTool(name) : $.server(name);
-  }, () => $.serverNames);
-  $.namespaces.set($.tools, '[tools]');
+  $.tools = begun(new Tools(), 'tools');
   $.serverNames = [];
   $.expose('tools', $.tools);
 

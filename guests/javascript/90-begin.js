@@ -18,6 +18,6 @@
     globalThis.env = input.env ?? {};
     const servers = Array.isArray(input.servers) ? input.servers : [];
     $.serverNames = servers;
-    for (const name of servers) if (!(name in globalThis)) $.expose(name, $.server(name));
+    $.exposeServers(servers);
   });
 };

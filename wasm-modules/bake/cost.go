@@ -31,12 +31,12 @@ type cost struct {
 
 const costPage = 4096
 
-// program is the input document of a program without anything else.
-func program(code, file string) []byte {
-	input, _ := json.Marshal(map[string]any{"code": code, "file": file, "args": map[string]any{},
-		"argv": []string{}, "env": map[string]string{}, "servers": []string{"bench"}, "session": false,
-		"deterministic": false, "root": "", "packages": "", "recursion": 0, "fetch": false, "pii": false})
-	return input
+// program is the input document of a program, as an engine writes it.
+func program(code, file string, servers ...string) []byte {
+	quoted, _ := json.Marshal(code)
+	names, _ := json.Marshal(append([]string{}, servers...))
+	return fmt.Appendf(nil, `{"code":%s,"file":%q,"args":null,"argv":[],"env":{},"servers":%s,"session":false,`+
+		`"deterministic":false,"root":"","packages":"","recursion":0,"fetch":false,"pii":false}`+"\n", quoted, file, names)
 }
 
 // costs runs each input so many times, each in an instance of its own, and
@@ -142,7 +142,7 @@ func (b *baker) committed(ctx context.Context, source, answer string) error {
 }
 
 // report prints what a program costs the guest, and where it writes. Host calls
-// are answered with the file called answer, if any.
+// are answered with the file called answer, if any; there is a server "bench" then.
 func (b *baker) report(ctx context.Context, code, image []byte, source, answer string) error {
 	var data []byte
 	if answer != "" {
@@ -159,7 +159,11 @@ func (b *baker) report(ctx context.Context, code, image []byte, source, answer s
 	if b.entry.Name == "cpython" {
 		file = "main.py"
 	}
-	all, err := b.costs(ctx, code, image, files, data, 21, program(source, file))
+	var servers []string
+	if data != nil {
+		servers = []string{"bench"}
+	}
+	all, err := b.costs(ctx, code, image, files, data, 21, program(source, file, servers...))
 	if err != nil {
 		return err
 	}

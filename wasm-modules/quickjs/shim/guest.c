@@ -23,6 +23,7 @@
 #include "program.h"
 #include "run.h"
 #include "prelude.h"
+#include "settle.h"
 
 GUEST_EXPORT("guest_init") int32_t guest_init(void) {
     guest.rt = JS_NewRuntime();
@@ -38,27 +39,17 @@ GUEST_EXPORT("guest_init") int32_t guest_init(void) {
     for (int i = 0; i < HOOK_COUNT; i++)
         guest.hooks[i] = JS_UNDEFINED;
     install_json(guest.ctx);
-    int r = load_prelude(guest.ctx, "/prelude");
+    if (install_input(guest.ctx))
+        return 5;
+    int r = load_prelude(guest.ctx, "/prelude") ? 3 : settle(guest.ctx) ? 4 : 0;
     output_flush_all();
-    return r ? 3 : 0;
+    return r;
 }
 
 GUEST_EXPORT("guest_run") int32_t guest_run(void) {
     JSContext *ctx = guest.ctx;
     JS_UpdateStackTop(guest.rt);
     reseed(ctx);
-    JSValue input = read_input(ctx);
-    JSValue begun = JS_IsException(input) ? JS_EXCEPTION
-                                          : call_hook(HOOK_BEGIN, 1, (JSValueConst *)&input);
-    if (JS_IsException(begun)) {
-        finish_exception(ctx, JS_GetException(ctx), JS_UNDEFINED);
-    } else {
-        set_recursion(ctx, input);
-        run_program(ctx, input);
-    }
-    clear_run(ctx);
-    JS_FreeValue(ctx, begun);
-    JS_FreeValue(ctx, input);
-    output_flush_all();
+    run_document(ctx, read_input(ctx));
     return 0;
 }

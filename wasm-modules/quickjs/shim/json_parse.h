@@ -16,6 +16,7 @@ typedef struct {
     uint32_t scratch_capacity;
     JSString **short_strings; /* NULL: not used */
     Shapes shapes;
+    KeyNode *root; /* where the next object begins in the trie of shapes */
     int depth;
     const char *error;
 } JSONParser;
@@ -250,8 +251,10 @@ static JSON_SIMD JSAtom parse_key(JSONParser *p, const uint8_t *text, uint32_t *
 static JSON_SIMD JSValue parse_object(JSONParser *p) {
     JSContext *ctx = p->ctx;
     uint32_t base = p->stack_size;
-    KeyNode *node = &p->shapes.nodes[0]; /* NULL: the object left the trie */
-    JSValue object = JS_UNDEFINED;       /* then it is here */
+    KeyNode *node = p->root;       /* NULL: the object left the trie */
+    JSValue object = JS_UNDEFINED; /* then it is here */
+
+    p->root = p->shapes.nodes;
 
     p->at = skip_space(p->at);
     if (*p->at == '}') {
@@ -455,8 +458,10 @@ static JSON_SIMD JSValue parse_value(JSONParser *p) {
 /* The value of size bytes of JSON with JSON_SLACK readable bytes behind them,
    the first of them zero. A SyntaxError, or whatever the interpreter throws
    where memory ends. *too_deep, where given, tells valid text that is nested
-   deeper than this parser goes. */
-static JSValue json_parse_deep(JSContext *ctx, const uint8_t *text, size_t size, BOOL *too_deep) {
+   deeper than this parser goes. known, where given, are the shapes of the
+   outermost object. */
+static JSValue json_parse_deep(JSContext *ctx, const uint8_t *text, size_t size, BOOL *too_deep,
+                               const Shapes *known) {
     JSONParser parser, *p = &parser;
     JSString *short_strings[SHORT_STRING_SLOTS];
     JSRuntime *rt = ctx->rt;
@@ -471,6 +476,7 @@ static JSValue json_parse_deep(JSContext *ctx, const uint8_t *text, size_t size,
     }
     if (shapes_init(ctx, &p->shapes, size))
         return JS_EXCEPTION;
+    p->root = known ? known->nodes : p->shapes.nodes;
 
     /* nothing of what is made here is garbage: let the collector wait, and
        judge by what comes later */
@@ -502,5 +508,5 @@ static JSValue json_parse_deep(JSContext *ctx, const uint8_t *text, size_t size,
 }
 
 static JSValue json_parse(JSContext *ctx, const uint8_t *text, size_t size) {
-    return json_parse_deep(ctx, text, size, NULL);
+    return json_parse_deep(ctx, text, size, NULL, NULL);
 }

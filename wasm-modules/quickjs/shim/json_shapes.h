@@ -69,9 +69,11 @@ JSON_INLINE KeyNode *shapes_step(KeyNode *node, const uint8_t *text, const uint8
 }
 
 /* A new child; it takes over the atom. NULL, and the atom stays the caller's,
-   where the trie is full or the object has the key already. */
+   where the trie is full, is not this one, or the object has the key already. */
 static __attribute__((noinline)) KeyNode *shapes_add(Shapes *s, KeyNode *parent, JSAtom key,
                                                      const uint8_t *text, uint32_t size) {
+    if ((uintptr_t)parent - (uintptr_t)s->nodes >= s->limit * sizeof(KeyNode))
+        return NULL;
     if (s->count >= s->limit || parent->child_count >= SHAPES_MAX_CHILDREN ||
         parent->depth >= SHAPES_MAX_KEYS)
         return NULL;

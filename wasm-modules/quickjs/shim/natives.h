@@ -149,6 +149,46 @@ static JSValue native_decode(JSContext *ctx, JSValueConst this_val, int argc, JS
     return string_buffer_end(b);
 }
 
+/* $.define(object, name, value): a property that is not enumerable */
+static JSValue native_define(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    JSAtom name = JS_ValueToAtom(ctx, argv[1]);
+    if (name == JS_ATOM_NULL)
+        return JS_EXCEPTION;
+    int r = JS_DefinePropertyValue(ctx, argv[0], name, JS_DupValue(ctx, argv[2]),
+                                   JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE | JS_PROP_THROW);
+    JS_FreeAtom(ctx, name);
+    return r < 0 ? JS_EXCEPTION : JS_DupValue(ctx, argv[0]);
+}
+
+/* The value of a global that native_expose_servers made, at its first use. */
+static JSValue guest_autoinit(JSContext *ctx, JSObject *p, JSAtom atom, void *opaque) {
+    JSValue name = JS_AtomToString(ctx, atom);
+    JSValue server = call_hook(HOOK_SERVER, 1, (JSValueConst *)&name);
+    JS_FreeValue(ctx, name);
+    return server;
+}
+
+/* $.exposeServers(names): a global for each name that is free */
+static JSValue native_expose_servers(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    uint32_t count;
+    JSValue *names;
+    if (!js_get_fast_array(ctx, argv[0], &names, &count))
+        return JS_ThrowTypeError(ctx, "expected an array");
+    for (uint32_t i = 0; i < count; i++) {
+        JSAtom name = JS_ValueToAtom(ctx, names[i]);
+        if (name == JS_ATOM_NULL)
+            return JS_EXCEPTION;
+        int r = JS_HasProperty(ctx, ctx->global_obj, name);
+        if (r == 0)
+            r = JS_DefineAutoInitProperty(ctx, ctx->global_obj, name, JS_AUTOINIT_ID_GUEST, NULL,
+                                          JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
+        JS_FreeAtom(ctx, name);
+        if (r < 0)
+            return JS_EXCEPTION;
+    }
+    return JS_UNDEFINED;
+}
+
 /* $.promise(value): [state, result] of a promise, null of anything else */
 static JSValue native_promise(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
     int state = JS_PromiseState(ctx, argv[0]);
@@ -212,6 +252,8 @@ static const JSCFunctionListEntry native_functions[] = {
     JS_CFUNC_DEF("random", 1, native_random),
     JS_CFUNC_DEF("encode", 1, native_encode),
     JS_CFUNC_DEF("decode", 2, native_decode),
+    JS_CFUNC_DEF("define", 3, native_define),
+    JS_CFUNC_DEF("exposeServers", 1, native_expose_servers),
     JS_CFUNC_DEF("promise", 1, native_promise),
     JS_CFUNC_DEF("kind", 1, native_kind),
     JS_CFUNC_DEF("proxy", 1, native_proxy),

@@ -23,6 +23,8 @@ static void output_write_through(int fd, const uint8_t *data, size_t size) {
 
 static void output_flush(Output *o) {
     size_t size = o->size;
+    if (size == 0)
+        return; /* and nothing is written to a page that nobody has touched */
     o->size = 0;
     output_write_through(o->fd, o->data, size);
 }

@@ -94,9 +94,5 @@ static int load_prelude(JSContext *ctx, const char *folder) {
     }
     JS_FreeValue(ctx, natives);
     JS_SetStripInfo(guest.rt, 0);
-    JS_RunGC(guest.rt);
-    /* a collection marks the whole prelude: not before a program has made some
-       garbage of its own */
-    guest.rt->malloc_gc_threshold = guest.rt->malloc_state.malloc_size + (4 << 20);
     return count == 0 ? -1 : r;
 }

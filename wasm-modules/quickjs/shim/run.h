@@ -1,5 +1,6 @@
 /* One run: compile, start, turn the event loop, hand over the outcome. */
 #pragma once
+#include "input.h"
 #include "natives.h"
 #include "program.h"
 
@@ -190,34 +191,13 @@ static void reseed(JSContext *ctx) {
     ctx->random_state = seed ? seed : 1;
 }
 
-static JSValue read_input(JSContext *ctx) {
-    int32_t size = host_input_size();
-    if (size < 0)
-        return JS_ThrowInternalError(ctx, "the host gave no input");
-    uint8_t *text = js_malloc(ctx, (size_t)size + JSON_SLACK);
-    if (!text)
-        return JS_EXCEPTION;
-    if (host_input_read(text, size) != size) {
-        js_free(ctx, text);
-        return JS_ThrowInternalError(ctx, "the host gave a part of the input");
-    }
-    memset(text + size, 0, JSON_SLACK);
-    JSValue input = json_parse(ctx, text, size);
-    js_free(ctx, text);
-    if (!JS_IsException(input) && !JS_IsObject(input)) {
-        JS_FreeValue(ctx, input);
-        return JS_ThrowTypeError(ctx, "the input is no object");
-    }
-    return input;
-}
-
 #define STACK_SIZE (3 << 19)   /* of the wasm stack, what programs may use */
 #define STACK_PER_CALL 296     /* of a plain call in JavaScript, measured */
 
 /* A limit of recursion is a limit of stack: it is approximate. */
 static void set_recursion(JSContext *ctx, JSValueConst input) {
     int32_t depth = 0;
-    JSValue value = JS_GetPropertyStr(ctx, input, "recursion");
+    JSValue value = input_get(ctx, input, INPUT_RECURSION);
     if (JS_ToInt32(ctx, &depth, value))
         JS_FreeValue(ctx, JS_GetException(ctx));
     JS_FreeValue(ctx, value);
@@ -271,7 +251,7 @@ static int await_program(JSContext *ctx, Program *program, JSValueConst input) {
             JS_FreeValue(ctx, value);
             return r;
         }
-        JSValue args = JS_GetPropertyStr(ctx, input, "args");
+        JSValue args = input_get(ctx, input, INPUT_ARGS);
         JSValue result = JS_Call(ctx, value, JS_UNDEFINED, 1, (JSValueConst *)&args);
         JS_FreeValue(ctx, args);
         JS_FreeValue(ctx, value);
@@ -287,14 +267,17 @@ static int await_program(JSContext *ctx, Program *program, JSValueConst input) {
 
 static void run_program(JSContext *ctx, JSValueConst input) {
     Program program = {.function = JS_UNDEFINED};
-    JSValue code = JS_GetPropertyStr(ctx, input, "code"), file = JS_GetPropertyStr(ctx, input, "file");
-    JSValue session = JS_GetPropertyStr(ctx, input, "session");
+    JSValue code = input_get(ctx, input, INPUT_CODE), file = input_get(ctx, input, INPUT_FILE);
+    JSValue session = input_get(ctx, input, INPUT_SESSION);
     size_t size = 0;
     const char *text = JS_ToCStringLen(ctx, &size, code), *name = JS_ToCString(ctx, file);
+    JSValue check = JS_GetPropertyStr(ctx, input, "check");
     int r = -1;
 
-    if (text && name && !program_compile(ctx, &program, JS_ToBool(ctx, session), text, size, name) &&
-        (!program.module || !evaluate_imports(ctx, program.module))) {
+    BOOL compiled = text && name && !program_compile(ctx, &program, JS_ToBool(ctx, session), text, size, name);
+    if (compiled && JS_ToBool(ctx, check)) {
+        r = 2; /* it was read, and is not run */
+    } else if (compiled && (!program.module || !evaluate_imports(ctx, program.module))) {
         guest.program = program.function;
         guest.waited_at = -1;
         /* a module's function is not of the async class: call it as one */
@@ -306,6 +289,8 @@ static void run_program(JSContext *ctx, JSValueConst input) {
     }
     if (r < 0) {
         finish_exception(ctx, JS_GetException(ctx), input);
+    } else if (r == 2) {
+        host_finish(OUTCOME_NOTHING, NULL, 0);
     } else {
         int state = JS_PromiseState(ctx, guest.main_promise);
         JSValue unhandled = first_unhandled(ctx);
@@ -337,4 +322,20 @@ static void clear_run(JSContext *ctx) {
     while (guest.unhandled_count > 0)
         JS_FreeValue(ctx, guest.unhandled[--guest.unhandled_count]);
     set_value(ctx, &guest.main_promise, JS_UNDEFINED);
+}
+
+/* A whole run with this input document, which may be an exception. */
+static void run_document(JSContext *ctx, JSValue input) {
+    JSValue begun = JS_IsException(input) ? JS_EXCEPTION
+                                          : call_hook(HOOK_BEGIN, 1, (JSValueConst *)&input);
+    if (JS_IsException(begun)) {
+        finish_exception(ctx, JS_GetException(ctx), JS_UNDEFINED);
+    } else {
+        set_recursion(ctx, input);
+        run_program(ctx, input);
+    }
+    clear_run(ctx);
+    JS_FreeValue(ctx, begun);
+    JS_FreeValue(ctx, input);
+    output_flush_all();
 }
