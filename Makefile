@@ -37,6 +37,11 @@ guests:
 bench:
 	$(GO) run ./tests/bench
 
+# BASE is the commit to compare with, ROUNDS how often both take their turn
+.PHONY: bench-check
+bench-check:
+	$(GO) run ./tests/budgets -base $(or $(BASE),HEAD~1) -rounds $(or $(ROUNDS),5)
+
 # ROUNDS says how often each peer is measured
 .PHONY: bench-peers
 bench-peers:

@@ -203,13 +203,8 @@ func transportOf(e serverEntry, s *upstream.Server) (string, error) {
 
 var variable = regexp.MustCompile(`\$\{(env:)?([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
 
-// expand fills in ${VAR}, ${VAR:-x}, ${env:VAR} and ${workspaceFolder}.
-func (x expander) expand(text string) (string, error) {
-	out, _, err := x.expandUsing(text)
-	return out, err
-}
-
-// expandUsing is expand, with the variables of the machine that were filled in.
+// expandUsing fills in ${VAR}, ${VAR:-x}, ${env:VAR} and ${workspaceFolder}, and
+// gives the variables of the machine that it used.
 func (x expander) expandUsing(text string) (string, map[string]string, error) {
 	var missing []string
 	used := map[string]string{}

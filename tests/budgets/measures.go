@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/policy"
+)
+
+// bench is what the measures share.
+type bench struct {
+	fresh, tools *engine.Engine
+	self         string
+}
+
+// A measure is something that is done n times in a round.
+type measure struct {
+	name string
+	n    int
+	do   func(*bench) error
+}
+
+var measures = []measure{
+	{"start, javascript", 60, func(b *bench) error { return b.run(b.fresh, engine.JavaScript, "1+1", "2") }},
+	{"start, python", 30, func(b *bench) error { return b.run(b.fresh, engine.Python, "1+1", "2") }},
+	{"a process's start, javascript", 9, func(b *bench) error { return exec.Command(b.self, "-one", engine.JavaScript).Run() }},
+	{"a process's start, python", 7, func(b *bench) error { return exec.Command(b.self, "-one", engine.Python).Run() }},
+	{"overhead of 100 calls, javascript", 7, func(b *bench) error {
+		return b.run(b.tools, engine.JavaScript, "let n = 0; for (let i = 0; i < 100; i++) n += (await tools.shop.one({id: i})).n; return n", "100")
+	}},
+	{"overhead of 100 calls, python", 7, func(b *bench) error {
+		return b.run(b.tools, engine.Python, "from tools import shop\nsum(shop.one(id=i)['n'] for i in range(100))", "100")
+	}},
+	{"a loop, javascript", 5, func(b *bench) error {
+		return b.run(b.fresh, engine.JavaScript, "let s = 0; for (let i = 0; i < 1000000; i++) s = (s + i) | 0; return s", "1783293664")
+	}},
+	{"a loop, python", 5, func(b *bench) error {
+		return b.run(b.fresh, engine.Python, "s = 0\nfor i in range(500000):\n    s += i\ns", "124999750000")
+	}},
+	{"cache hit", 60, func(b *bench) error {
+		res, err := b.fresh.Run(context.Background(), engine.Request{Language: engine.JavaScript, Code: "6 * 7", Deterministic: true})
+		if err == nil && string(res.Value) != "42" {
+			err = fmt.Errorf("it gave %.80s", res.Value)
+		}
+		return err
+	}},
+	{"1,000 items, javascript", 7, func(b *bench) error {
+		return b.run(b.tools, engine.JavaScript, "const by = {}; for (const i of await tools.shop.items({})) by[i.kind] = (by[i.kind] ?? 0) + i.price; return by.b", "166167")
+	}},
+	{"1,000 items, python", 7, func(b *bench) error {
+		return b.run(b.tools, engine.Python, "from tools import shop\nby = {}\nfor i in shop.items():\n    by[i['kind']] = by.get(i['kind'], 0) + i['price']\nby['b']", "166167")
+	}},
+}
+
+func (b *bench) run(e *engine.Engine, language, code, want string) error {
+	res, err := e.Run(context.Background(), engine.Request{Language: language, Code: code})
+	if err == nil && string(res.Value) != want {
+		err = fmt.Errorf("%.60s gave %.80s and not %s", code, res.Value, want)
+	}
+	return err
+}
+
+// reference is a piece of plain Go: hashing, and making and reading JSON.
+func reference() error {
+	text := strings.Repeat("the quick brown fox ", 8000)
+	sum := sha256.Sum256([]byte(text))
+	doc := map[string]any{}
+	for i := range 400 {
+		doc[fmt.Sprint(i, sum[i%32])] = []string{text[i : i+40], text[:20]}
+	}
+	data, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	var back map[string]any
+	return json.Unmarshal(data, &back)
+}
+
+// take measures every line once, each repeat beside one of the reference, and
+// gives the ratio of the two.
+func take() (map[string]float64, error) {
+	b, done, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out := map[string]float64{}
+	for _, m := range measures {
+		if err := errors.Join(m.do(b), reference()); err != nil { // warm
+			return nil, fmt.Errorf("%s: %w", m.name, err)
+		}
+		var its, refs []time.Duration
+		for range m.n {
+			it, err := timed(func() error { return m.do(b) })
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", m.name, err)
+			}
+			ref, err := timed(reference)
+			if err != nil {
+				return nil, err
+			}
+			its, refs = append(its, it), append(refs, ref)
+		}
+		slices.Sort(its)
+		slices.Sort(refs)
+		// The lower quartiles: what a neighbour's work adds is mostly above.
+		out[m.name] = float64(its[m.n/4]) / float64(refs[m.n/4])
+	}
+	return out, nil
+}
+
+func timed(f func() error) (time.Duration, error) {
+	begun := time.Now()
+	err := f()
+	return time.Since(begun), err
+}
+
+// cacheFolder is shared by the tests of a machine, so that guests are compiled
+// once. Those of two commits lie side by side in it.
+func cacheFolder() (string, error) {
+	base, err := os.UserCacheDir()
+	return filepath.Join(base, "wexec-tests"), err
+}
+
+// oneLiner is what a process does that starts, runs 1+1 and ends.
+func oneLiner(language string) error {
+	cache, err := cacheFolder()
+	if err != nil {
+		return err
+	}
+	e, err := engine.New(context.Background(), engine.Config{Cache: cache, Ready: -1})
+	if err != nil {
+		return err
+	}
+	b := &bench{}
+	return errors.Join(b.run(e, language, "1+1", "2"), e.Close())
+}
+
+// numbered is the argument of shop.one.
+type numbered struct {
+	ID int `json:"id"`
+}
+
+func open() (*bench, func(), error) {
+	cache, err := cacheFolder()
+	if err != nil {
+		return nil, nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp("", "wexec-budgets-")
+	if err != nil {
+		return nil, nil, err
+	}
+	log, err := audit.Open(dir, audit.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	rules, err := policy.FromFlags(policy.Flags{AllowTool: []string{"shop.*"}, NoPII: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	type item struct {
+		ID    int    `json:"id"`
+		Kind  string `json:"kind"`
+		Price int    `json:"price"`
+		Name  string `json:"name"`
+	}
+	var items []item
+	for i := range 1000 {
+		items = append(items, item{i, string("abc"[i%3]), i, fmt.Sprintf("item %d %s", i, strings.Repeat("x", 200))})
+	}
+	table, err := hostfns.NewTable(rules, log,
+		hostfns.Func("shop.one", func(context.Context, numbered) (map[string]int, error) { return map[string]int{"n": 1}, nil }, hostfns.ReadOnly()),
+		hostfns.Func("shop.items", func(context.Context, struct{}) (any, error) { return items, nil }, hostfns.ReadOnly()))
+	if err != nil {
+		return nil, nil, err
+	}
+	fresh, err := engine.New(context.Background(), engine.Config{Cache: cache, Ready: -1})
+	if err != nil {
+		return nil, nil, err
+	}
+	tools, err := engine.New(context.Background(), engine.Config{Cache: cache, Table: table})
+	if err != nil {
+		return nil, nil, errors.Join(err, fresh.Close())
+	}
+	return &bench{fresh, tools, self}, func() {
+		// Nothing is lost with what does not close: it was measured.
+		_ = errors.Join(fresh.Close(), tools.Close(), table.Close(), log.Close(), os.RemoveAll(dir))
+	}, nil
+}
