@@ -1,31 +1,30 @@
 package engine
 
 import (
+	"bytes"
 	"unicode"
 	"unicode/utf8"
 )
 
 // Token counts in a Result are estimates: building the exact tokenizer takes
-// longer than most runs. A text is cut where o200k cuts it (words, groups of
-// three digits, runs of marks and of space), and each kind of piece counts what
+// longer than most runs. A text is cut exactly where o200k cuts it: words with
+// the one character before them, up to three digits, runs of marks, line breaks
+// and space. Most pieces are one token; words and long runs of marks count what
 // such pieces cost on average over prose, code, JSON, logs and tables.
 
-// The kinds of pieces. Words of plain letters come by place and length.
+// The kinds of words: what stands before, how it is written, how long it is.
 const (
-	pieceAlone  = 0             // words after a space, a line break or at the start
-	pieceInner  = wordSizes     // words after anything else
-	pieceMixed  = 2 * wordSizes // words next to a digit
-	pieceDigits = 3*wordSizes + iota - 3
-	pieceLead   // one mark right before a word
-	pieceMark   // other runs of marks
-	pieceMarks  // marks of a run after the second
-	pieceBreak  // line breaks with the space around them
-	pieceIndent // runs of two spaces or more
-	pieceLatin  // letters with accents
-	pieceScript // letters of other alphabets
-	pieceIdeo   // ideographs and kana
-	pieceOther  // anything else outside ASCII
-	pieceKinds
+	leadNone = iota
+	leadSpace
+	leadMark
+	leadDigit // a digit is beside it
+	leads
+)
+const (
+	caseLower = iota
+	caseTitle
+	caseOther
+	cases
 )
 
 // wordSizes is how many lengths of words are told apart.
@@ -39,112 +38,187 @@ const (
 
 // tokens estimates how many o200k tokens a text has.
 func tokens(text []byte) int64 {
-	var p [pieceKinds]int
 	if len(text) <= sampleSize*samples {
-		countPieces(text, &p)
-		return int64(weigh(&p) + 0.5)
+		return int64(pieces(text) + 0.5)
 	}
+	sum, size := 0.0, 0
 	step := (len(text) - sampleSize) / (samples - 1)
 	for i := range samples {
-		countPieces(text[i*step:i*step+sampleSize], &p)
+		part := text[i*step : i*step+sampleSize]
+		sum += pieces(part)
+		size += len(part)
 	}
-	return int64(weigh(&p)*float64(len(text))/(sampleSize*samples) + 0.5)
+	return int64(sum*float64(len(text))/float64(size) + 0.5)
 }
 
-func weigh(p *[pieceKinds]int) float64 {
+func isUpper(c byte) bool  { return c >= 'A' && c <= 'Z' }
+func isLower(c byte) bool  { return c >= 'a' && c <= 'z' }
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
+func isSpace(c byte) bool  { return c == ' ' || c >= '\t' && c <= '\r' }
+func isMark(c byte) bool {
+	return c < utf8.RuneSelf && !isLetter(c) && !isDigit(c) && !isSpace(c)
+}
+
+// pieces sums up what the pieces of a text cost.
+func pieces(b []byte) float64 {
 	sum := 0.0
-	for i, n := range p {
-		sum += float64(n) * pieceCosts[i]
+	for i := 0; i < len(b); {
+		c := b[i]
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRune(b[i:])
+			i += n
+			sum += foreign(r)
+			continue
+		}
+		lead := leadNone
+		word := i
+		if c != '\r' && c != '\n' && !isLetter(c) && !isDigit(c) && i+1 < len(b) && isLetter(b[i+1]) {
+			word++
+			if lead = leadMark; c == ' ' {
+				lead = leadSpace
+			}
+		}
+		switch {
+		case isLetter(b[word]):
+			end, style := wordEnd(b, word)
+			if (i > 0 && isDigit(b[i-1])) || (end < len(b) && isDigit(b[end])) {
+				lead = leadDigit
+			}
+			n := end - word
+			if cost := &wordCosts[lead][style]; n <= wordSizes {
+				sum += float64(cost[n-1])
+			} else {
+				sum += float64(cost[wordSizes-1]) + longWord*float64(n-wordSizes)
+			}
+			i = end
+			if i+1 < len(b) && b[i] == '\'' {
+				i += contraction(b[i+1:])
+			}
+		case isDigit(c):
+			n := 1
+			for i++; i < len(b) && n < 3 && isDigit(b[i]); i++ {
+				n++
+			}
+			sum++
+		case isMark(c), c == ' ' && i+1 < len(b) && isMark(b[i+1]):
+			if c == ' ' {
+				i++
+			}
+			start := i
+			for i++; i < len(b) && isMark(b[i]); i++ {
+			}
+			sum += marks(b[start:i])
+			for ; i < len(b) && (b[i] == '\n' || b[i] == '\r' || b[i] == '/'); i++ {
+			}
+		default:
+			end, last := i, -1
+			for ; end < len(b) && isSpace(b[end]); end++ {
+				if b[end] == '\n' || b[end] == '\r' {
+					last = end
+				}
+			}
+			sum++
+			switch {
+			case last >= 0:
+				i = last + 1
+			case end-i > 1 && end < len(b):
+				i = end - 1
+			default:
+				i = end
+			}
+		}
 	}
 	return sum
 }
 
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
-func isLower(c byte) bool  { return c >= 'a' && c <= 'z' }
-func isSpace(c byte) bool  { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
-
-// countPieces adds the pieces of a text to p.
-func countPieces(b []byte, p *[pieceKinds]int) {
-	for i := 0; i < len(b); {
-		start, c := i, b[i]
-		switch {
-		case isLetter(c):
-			// a word ends where small letters are followed by a capital
-			for i++; i < len(b) && isLetter(b[i]) && (isLower(b[i]) || !isLower(b[i-1])); i++ {
-			}
-			if i < len(b) && isLower(b[i-1]) != isLower(c) && i-start > 2 && !isLower(b[start+1]) {
-				// HTTPServer: the last capital begins the next word
-				for j := start + 1; j < i; j++ {
-					if isLower(b[j]) {
-						i = j - 1
-						break
-					}
-				}
-			}
-			kind := pieceInner
-			switch {
-			case start > 0 && isDigit(b[start-1]), i < len(b) && isDigit(b[i]):
-				kind = pieceMixed
-			case start == 0, isSpace(b[start-1]):
-				kind = pieceAlone
-			}
-			n := i - start
-			if n > wordSizes {
-				p[kind+wordSizes-1] += (n + 3) / 6
-				break
-			}
-			p[kind+n-1]++
-		case isDigit(c):
-			for i++; i < len(b) && isDigit(b[i]); i++ {
-			}
-			p[pieceDigits] += (i - start + 2) / 3
-		case isSpace(c):
-			breaks := false
-			for ; i < len(b) && isSpace(b[i]); i++ {
-				breaks = breaks || b[i] == '\n'
-			}
-			switch {
-			case breaks:
-				p[pieceBreak]++
-				if last := b[i-1]; last != '\n' && i-start > 2 {
-					p[pieceIndent]++
-				}
-			case i-start > 1:
-				p[pieceIndent]++
-			}
-		case c < utf8.RuneSelf:
-			for i++; i < len(b) && b[i] < utf8.RuneSelf && !isLetter(b[i]) && !isDigit(b[i]) && !isSpace(b[i]); i++ {
-			}
-			n := i - start
-			if n == 1 && i < len(b) && isLetter(b[i]) {
-				p[pieceLead]++
-				break
-			}
-			p[pieceMark]++
-			p[pieceMarks] += max(n-2, 0)
-		default:
-			r, n := utf8.DecodeRune(b[i:])
-			i += n
-			switch {
-			case r < 0x250:
-				p[pieceLatin]++
-			case r >= 0x2e80 && r < 0xa4d0, r >= 0xac00 && r < 0xd7b0, r >= 0xf900 && r < 0xfb00, r >= 0x20000:
-				p[pieceIdeo]++
-			case unicode.IsLetter(r), unicode.Is(unicode.Mn, r):
-				p[pieceScript]++
-			default:
-				p[pieceOther]++
-			}
-		}
+// wordEnd is where a word ends, and how it is written: capitals, then small
+// letters.
+func wordEnd(b []byte, i int) (end, style int) {
+	start := i
+	for ; i < len(b) && isUpper(b[i]); i++ {
 	}
+	capitals := i - start
+	for ; i < len(b) && isLower(b[i]); i++ {
+	}
+	switch {
+	case capitals == 0:
+		return i, caseLower
+	case capitals == 1 && i > start+1:
+		return i, caseTitle
+	}
+	return i, caseOther
 }
 
-// pieceCosts are the average tokens of a piece of each kind, fitted against
-// o200k over sources, documents, JSON, tables and logs.
-var pieceCosts = [pieceKinds]float64{
-	1.04, 0.92, 0.67, 0.83, 1.03, 1.06, 0.94, 1.19, 1.42, 1.51, 1.65, 1.83, 1.93, 2.04,
-	1.54, 0.98, 0.51, 0.61, 0.84, 1.11, 1.13, 1.44, 1.44, 1.58, 1.69, 1.82, 1.94, 1.99,
-	1.13, 1.00, 0.98, 0.97, 0.99, 1.13, 1.25, 1.37, 1.48, 1.60, 1.72, 1.84, 1.96, 2.08,
-	1.03, 0.81, 1.05, 0.41, 0.52, 0.78, 0.99, 0.65, 0.93, 1.14,
+// contraction is the length of 's and the like after a word, 0 where it is
+// none.
+func contraction(rest []byte) int {
+	switch c := rest[0] | 0x20; {
+	case c == 's', c == 't', c == 'm', c == 'd':
+		return 2
+	case len(rest) > 1:
+		switch string([]byte{c, rest[1] | 0x20}) {
+		case "re", "ve", "ll":
+			return 3
+		}
+	}
+	return 0
+}
+
+// marks is what a run of marks costs.
+func marks(run []byte) float64 {
+	switch len(run) {
+	case 1:
+		return 1
+	case 2:
+		if n := pairOf(run[0], run[1]); pairs[n/64]>>(n%64)&1 != 0 {
+			return 1
+		}
+		return 2
+	}
+	switch {
+	case bytes.Count(run, run[:1]) == len(run): // a line of one mark
+		return max(1, min(1+float64(len(run)-8)/16, 1.5), float64(len(run))/70)
+	case len(run) == 3:
+		if marks(run[:2])+marks(run[1:]) == 2 {
+			return 1
+		}
+		return 2
+	}
+	switch string(run) { // of JSON, and of the ends of code
+	case `":{"`, `":["`, `},{"`, `"},{"`, `":[]`, `":{}`, `");`, `});`, `"}}`, `://`:
+		return 1
+	}
+	return max(2, runCost*float64(len(run)))
+}
+
+// pairOf numbers two marks.
+func pairOf(a, b byte) int { return markNumber(a)<<5 | markNumber(b) }
+
+// markNumber numbers the 32 marks of ASCII; control characters are the first.
+func markNumber(c byte) int {
+	switch {
+	case c >= '!' && c <= '/':
+		return int(c - '!')
+	case c >= ':' && c <= '@':
+		return int(c-':') + 15
+	case c >= '[' && c <= '`':
+		return int(c-'[') + 22
+	case c >= '{' && c <= '~':
+		return int(c-'{') + 28
+	}
+	return 0
+}
+
+// foreign is what a character outside ASCII costs.
+func foreign(r rune) float64 {
+	switch {
+	case r < 0x250:
+		return 0.99
+	case r >= 0x2e80 && r < 0xa4d0, r >= 0xac00 && r < 0xd7b0, r >= 0xf900 && r < 0xfb00, r >= 0x20000:
+		return 0.93
+	case unicode.IsLetter(r), unicode.Is(unicode.Mn, r):
+		return 0.65
+	}
+	return 1.14
 }
