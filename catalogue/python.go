@@ -254,7 +254,9 @@ func pyString(s string) string {
 		case r == '"' || r == '\\':
 			b.WriteByte('\\')
 			b.WriteRune(r)
-		case r < 32 || r == 127 || r == 0x2028 || r == 0x2029:
+		case unseen(r) && r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		case unseen(r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)

@@ -2,10 +2,12 @@ package catalogue
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // TypeScript is a tool's declaration: its documentation and its signature,
@@ -190,9 +192,27 @@ func tsKey(name string) string {
 	return tsLiteral(string(b))
 }
 
-// tsLiteral makes a JSON literal one of TypeScript.
+// tsLiteral makes a JSON literal one of TypeScript. What would not be seen, or
+// would turn the direction of writing, is written as an escape.
 func tsLiteral(js string) string {
-	return strings.NewReplacer("\u2028", `\u2028`, "\u2029", `\u2029`).Replace(js)
+	if !strings.ContainsFunc(js, unseen) {
+		return js
+	}
+	var b strings.Builder
+	for _, r := range js {
+		if unseen(r) {
+			fmt.Fprintf(&b, `\u{%x}`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// unseen reports whether a character of a name or a value has to be escaped
+// where people and models read it.
+func unseen(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == 0x2028 || r == 0x2029
 }
 
 // tsName is the name of a declared function; reserved words, which are fine as

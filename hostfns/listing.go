@@ -114,7 +114,9 @@ func (t *Table) fill(ctx context.Context, l *listing, server string) {
 			if r.err != nil {
 				l.err = unavailable(server, r.err)
 			}
-			l.take(server, p, r.tools)
+			if refused := l.take(server, p, r.tools); len(refused) > 0 {
+				t.log().Warn("tools are left out", "server", server, "count", len(refused), "first", refused[0])
+			}
 		case <-ctx.Done():
 			l.err = fault.New(fault.UpstreamUnavailable, "server %s did not list its tools in time", server)
 		}
@@ -140,24 +142,30 @@ func unavailable(server string, err error) error {
 	return fault.New(fault.UpstreamUnavailable, "server %s cannot list its tools: %w", server, err)
 }
 
-// take adds the tools of one provider. A tool that stands under another
-// server's name, has none, or stands twice is left out.
-func (l *listing) take(server string, p Provider, tools []catalogue.Tool) {
+// take adds the tools of one provider, cleaned. A tool that stands under another
+// server's name, or stands twice, is left out, and so is one that is refused.
+func (l *listing) take(server string, p Provider, tools []catalogue.Tool) (refused []error) {
 	have := map[string]bool{}
 	for _, e := range l.entries {
 		have[e.tool.Name] = true
 	}
 	for _, tool := range tools {
 		if len(l.entries) >= maxTools {
-			return
+			return refused
 		}
-		if (tool.Server != "" && tool.Server != server) || tool.Name == "" || len(tool.Name) > 256 || have[tool.Name] {
+		if (tool.Server != "" && tool.Server != server) || have[tool.Name] {
+			continue
+		}
+		tool, err := CleanTool(tool)
+		if err != nil {
+			refused = append(refused, err)
 			continue
 		}
 		tool.Server = server
 		have[tool.Name] = true
 		l.entries = append(l.entries, &entry{tool: tool, provider: p, id: tool.ID(), listing: l})
 	}
+	return refused
 }
 
 // find is the entry of a tool of a listing.

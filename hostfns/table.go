@@ -111,6 +111,8 @@ func NewTable(p *policy.Policy, sink audit.Sink, providers ...Provider) (*Table,
 			switch {
 			case name == "":
 				faults = append(faults, fmt.Errorf("provider %d has a server without a name", i))
+			case len(name) > maxToolName || CleanText(name, maxToolName) != name || strings.ContainsAny(name, "\n\t"):
+				faults = append(faults, fmt.Errorf("%q is no name for a server", clean(name, 80)))
 			case strings.HasPrefix(name, ownPrefix):
 				faults = append(faults, fmt.Errorf("no server may be called %s", clean(name, 80)))
 			default:
