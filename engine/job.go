@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -126,7 +125,7 @@ func (j *job) check() error {
 	if err := r.Limits.Check(); err != nil {
 		return err
 	}
-	if len(r.Args) > 0 && !json.Valid(r.Args) {
+	if len(r.Args) > 0 && !hostfns.IsJSON(r.Args) {
 		return fault.New(fault.UsageFlag, "args is not JSON")
 	}
 	if r.Plugin != "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/meter"
 	"github.com/wexec/wexec/internal/snapshot"
 )
@@ -98,7 +99,7 @@ func (j *job) value(output []byte) {
 	var err error
 	switch {
 	case len(output) == 0:
-	case json.Valid(output):
+	case hostfns.IsJSON(output):
 		j.res.Value, err = j.tools.EgressJSON("value", output)
 		output = j.res.Value
 	case utf8.Valid(output):

@@ -225,7 +225,7 @@ func (j *job) outcomeOf(r *run) {
 	case o.kind == outcomeError:
 		j.guestErr = readGuestError(o.data)
 	case o.kind == outcomeValue:
-		if !json.Valid(o.data) {
+		if !hostfns.IsJSON(o.data) {
 			j.fail(fault.New(fault.Internal, "the guest gave a value that is not JSON"))
 			return
 		}

@@ -72,7 +72,7 @@ func (q *request) sound(a *Answer) *Failure {
 		if len(a.Data) == 0 {
 			a.Data = []byte("null")
 		}
-		if !a.Checked && !json.Valid(a.Data) {
+		if !a.Checked && !IsJSON(a.Data) {
 			return bad("something that is no JSON")
 		}
 	case Text:

@@ -15,8 +15,8 @@ import (
 // server "host" without a dot. The schema comes from the type of its input,
 // which is a struct or a map, and from the jsonschema tags of its fields; the
 // schema of its output is not declared. What the function returns reaches the
-// program as JSON, []byte as bytes; an error is tool.failed unless it is a
-// *fault.Error.
+// program as JSON, a json.RawMessage as it is, []byte as bytes; an error is
+// tool.failed unless it is a *fault.Error.
 //
 // Several functions may share a server.
 //
@@ -48,8 +48,11 @@ func Func[In, Out any](name string, f func(context.Context, In) (Out, error), op
 		if err != nil {
 			return Answer{}, err
 		}
-		if b, ok := any(out).([]byte); ok {
+		switch b := any(out).(type) {
+		case []byte:
 			return Answer{Kind: Bytes, Data: b}, nil
+		case json.RawMessage: // as it is: to write it anew would take longer than all the rest
+			return Answer{Kind: JSON, Data: b}, nil
 		}
 		data, err := json.Marshal(out)
 		if err != nil {

@@ -78,7 +78,7 @@ func isDocument(text string) bool {
 	if t == "" || (t[0] != '{' && t[0] != '[') {
 		return false
 	}
-	return utf8.ValidString(t) && json.Valid([]byte(t))
+	return utf8.ValidString(t) && hostfns.IsJSON([]byte(t))
 }
 
 // contentList is the items as they are, with base64 data marked as bytes.

@@ -96,9 +96,10 @@ type memory struct {
 	heap bool
 	pool *[]byte // what goes back to the image's pool
 	size uint64
-	huge bool   // large pages were asked for
-	was  uint64 // bytes beyond the image that it came with, cleared
-	kept uint64 // and that stay in it for the next
+	huge bool    // large pages were asked for
+	was  uint64  // bytes beyond the image that it came with, cleared
+	kept uint64  // and that stay in it for the next
+	ages []uint8 // by page of the image: runs since one wrote to it
 	gone bool
 }
 

@@ -77,7 +77,7 @@ func (m *memory) reserve(size uint64) error {
 		return fmt.Errorf("a memory of no bytes cannot be mapped")
 	}
 	if one, ok := im.spares.take(size, m.image); ok {
-		m.base, m.max, m.huge, m.was = one.base, size, one.huge, one.grown
+		m.base, m.max, m.huge, m.was, m.ages = one.base, size, one.huge, one.grown, one.ages
 		im.reserved.Add(int64(size))
 		return nil
 	}

@@ -3,6 +3,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"os"
 	"runtime"
 	"sync"
@@ -34,7 +35,8 @@ type spare struct {
 	base  []byte
 	image bool
 	huge  bool
-	grown uint64 // bytes beyond the image that stay
+	grown uint64  // bytes beyond the image that stay
+	ages  []uint8 // by page of the image: runs since one wrote to it
 }
 
 // maxRegions is how many separate ranges a run may write to for its memory to
@@ -145,7 +147,7 @@ func (im *Image) keep(m *memory) bool {
 	if s.off {
 		return false
 	}
-	s.free = append(s.free, spare{m.base, m.image, m.huge, m.kept})
+	s.free = append(s.free, spare{m.base, m.image, m.huge, m.kept, m.ages})
 	s.grown += m.kept
 	return true
 }
@@ -189,9 +191,11 @@ const (
 	// gapPages is how many clean pages between two dirty ones are dropped with
 	// them: to read them again costs less than another system call.
 	gapPages = 4
-	// extraPages is how many pages a run may write to beside the hot ones for
-	// all of them to be copied back and none dropped.
-	extraPages = 64
+	// imageEach is how much of the image may stay in one memory as pages of its
+	// own, and maxAge how many runs may leave such a page as it was until it is
+	// dropped.
+	imageEach = 4 << 20
+	maxAge    = 8
 	// growthEach and growthAll are how much of what runs grew by stays, cleared,
 	// in one memory and in all that are kept.
 	growthEach = 16 << 20
@@ -202,7 +206,7 @@ const (
 // cleared where they stay, and dropped where they do not.
 func (im *Image) clean(m *memory, written []region) bool {
 	page := uint64(os.Getpagesize())
-	c := cleaner{base: m.base, gap: gapPages * page}
+	c := cleaner{base: m.base, page: page}
 	hot := []span(nil)
 	if m.image {
 		if hot, c.image = im.hot.spans(), im.original(); c.image == nil {
@@ -215,7 +219,10 @@ func (im *Image) clean(m *memory, written []region) bool {
 		inside += max(min(r.end, start), r.start) - r.start
 		grown += r.end - max(min(r.end, start), r.start)
 	}
-	all := inside <= im.HotBytes()+extraPages*page
+	if m.image && m.ages == nil {
+		m.ages = make([]uint8, start/page)
+	}
+	all := inside <= imageEach
 	stays := grown <= growthEach && im.spares.growth(grown)
 	if !stays && m.huge {
 		return false // what is dropped would come back in large pages
@@ -226,7 +233,11 @@ func (im *Image) clean(m *memory, written []region) bool {
 	for _, r := range written {
 		from := min(r.end, start)
 		if r.start < from {
-			hot = c.restore(r.start, from, hot, all)
+			if all {
+				c.renew(r.start, from, m.ages)
+			} else {
+				hot = c.restore(r.start, from, hot)
+			}
 		}
 		switch from = max(from, r.start); {
 		case from == r.end:
@@ -242,18 +253,36 @@ func (im *Image) clean(m *memory, written []region) bool {
 // cleaner drops pages in as few system calls as it can.
 type cleaner struct {
 	base, image []byte
-	gap         uint64
+	page        uint64
 	wait        span // to be dropped
 	failed      bool
 }
 
-// restore puts the image back under a range: hot pages, or all, are copied,
-// others dropped. It returns the hot ranges that may still come.
-func (c *cleaner) restore(from, to uint64, hot []span, all bool) []span {
-	if all {
-		copy(c.base[from:to], c.image[from:to])
-		return hot
+// renew puts the image back under a range, page by page. A page that nobody
+// has written to for some runs is dropped.
+func (c *cleaner) renew(from, to uint64, ages []uint8) {
+	for at := from; at < to; at += c.page {
+		age := &ages[at/c.page]
+		own, image := c.base[at:at+c.page], c.image[at:at+c.page]
+		switch {
+		case !bytes.Equal(own, image):
+			copy(own, image)
+			*age = 0
+		case *age < maxAge:
+			*age++
+		default:
+			if c.wait.to != at {
+				c.flush() // the pages in between stay
+			}
+			c.drop(at, at+c.page)
+			*age = 0
+		}
 	}
+}
+
+// restore puts the image back under a range: hot pages are copied, others
+// dropped. It returns the hot ranges that may still come.
+func (c *cleaner) restore(from, to uint64, hot []span) []span {
 	for len(hot) > 0 && hot[0].to <= from {
 		hot = hot[1:]
 	}
@@ -276,7 +305,7 @@ func (c *cleaner) drop(from, to uint64) {
 	if from >= to {
 		return
 	}
-	if c.wait.to > c.wait.from && from-c.wait.to <= c.gap {
+	if c.wait.to > c.wait.from && from-c.wait.to <= gapPages*c.page {
 		c.wait.to = to
 		return
 	}
