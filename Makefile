@@ -21,9 +21,10 @@ bin/wexec:
 bin/demo-server:
 	$(GO) build -trimpath -o $@ ./examples/demo-server
 
+# PACKAGES says which: make test PACKAGES=./policy
 .PHONY: test
 test: build
-	$(GO) test -short ./...
+	$(GO) test -short $(or $(PACKAGES),./...)
 
 .PHONY: check
 check:

@@ -1,0 +1,247 @@
+package tests
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// Facts stand in one home: versions of modules in go.mod, of guests in the
+// manifest, codes in fault, flags in the commands. These tests
+// look for copies elsewhere that could drift.
+
+// texts are the files people and machines read besides the Go sources.
+func texts(t *testing.T) []string {
+	t.Helper()
+	out := documents(t)
+	for _, pattern := range []string{"../Makefile", "../.ci/run", "../tests/*.sh", "../tests/*/*.sh", "../wasm-modules/*.sh", "../wasm-modules/*/*.sh"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			out = append(out, strings.TrimPrefix(filepath.ToSlash(f), "../"))
+		}
+	}
+	return out
+}
+
+func TestVersionsOfModulesStandInGoModAlone(t *testing.T) {
+	mod := read(t, "go.mod")
+	direct, _, _ := strings.Cut(mod, "// indirect")
+	versions := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) (v\S+)`).FindAllStringSubmatch(direct, -1) {
+		versions[m[1]] = m[2]
+	}
+	if len(versions) < 10 {
+		t.Fatalf("only %d modules found in go.mod", len(versions))
+	}
+	for _, name := range texts(t) {
+		for n, line := range strings.Split(read(t, name), "\n") {
+			for module, version := range versions {
+				last := module[strings.LastIndexByte(module, '/')+1:]
+				if strings.Contains(line, version) && strings.Contains(line, last) && name != "docs/peers.md" {
+					t.Errorf("%s:%d says again that %s is at %s", name, n+1, module, version)
+				}
+			}
+		}
+	}
+}
+
+func TestTheVersionOfGoIsTheSameEverywhere(t *testing.T) {
+	want := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "go.mod"))[1]
+	said := regexp.MustCompile(`\bGo (1\.\d+)\b`)
+	for _, name := range texts(t) {
+		for _, m := range said.FindAllStringSubmatch(read(t, name), -1) {
+			if m[1] != want {
+				t.Errorf("%s speaks of Go %s, go.mod of %s", name, m[1], want)
+			}
+		}
+	}
+}
+
+func TestVersionsOfGuestsStandInTheManifestAlone(t *testing.T) {
+	var manifest struct {
+		Guests []struct {
+			Name, Version string
+			Sources       []struct{ Version, SHA256 string }
+		}
+	}
+	if err := json.Unmarshal([]byte(read(t, "wasm-modules/manifest.json")), &manifest); err != nil {
+		t.Fatal(err)
+	}
+	facts := map[string]string{}
+	for _, g := range manifest.Guests {
+		facts[g.Version] = g.Name
+		for _, s := range g.Sources {
+			facts[s.Version], facts[s.SHA256] = g.Name, g.Name
+		}
+	}
+	for fact := range facts {
+		if fact == "" || strings.HasPrefix(fact, "go") { // documents name the Go that they were measured with
+			delete(facts, fact)
+		}
+	}
+	if len(facts) < 6 {
+		t.Fatalf("the manifest has only %d versions and digests", len(facts))
+	}
+	homes := func(name string) bool { return name == "NOTICE" || name == "CHANGELOG.md" }
+	for _, name := range texts(t) {
+		text := read(t, name)
+		for fact, guest := range facts {
+			if !homes(name) && regexp.MustCompile(`(^|[^\w.])`+regexp.QuoteMeta(fact)+`($|[^\w])`).MatchString(text) {
+				t.Errorf("%s says %s again, which the manifest says of %s", name, fact, guest)
+			}
+		}
+	}
+	for _, s := range sources(t) {
+		for fact, guest := range facts {
+			for _, lit := range literals(s) {
+				if lit.text == fact && !s.test && s.room != "tests" && !strings.HasPrefix(fact, "v") {
+					t.Errorf("%s says %s again, which the manifest says of %s", s.fset.Position(lit.pos), fact, guest)
+				}
+			}
+		}
+	}
+}
+
+type literal struct {
+	text string
+	pos  token.Pos
+}
+
+func literals(s source) []literal {
+	var out []literal
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if text, err := strconv.Unquote(lit.Value); err == nil {
+				out = append(out, literal{text, lit.Pos()})
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// TestCodesAreNamedAndNotSpelt holds that no source of ours but fault's spells
+// a code out: a code that is spelt is not found when it is looked for by name.
+func TestCodesAreNamedAndNotSpelt(t *testing.T) {
+	known := map[string]bool{}
+	for _, c := range fault.Codes() {
+		if strings.Contains(string(c), ".") {
+			known[string(c)] = true
+		}
+	}
+	for _, s := range sources(t) {
+		if s.test || s.room == "fault" || s.room == "tests" || s.room == "examples" {
+			continue
+		}
+		for _, lit := range literals(s) {
+			if known[lit.text] {
+				t.Errorf("%s spells the code %s", s.fset.Position(lit.pos), lit.text)
+			}
+		}
+	}
+}
+
+// TestCodesInTextsAndPreludesExist looks at everything that has the form of a
+// code in the documents and in what runs inside the guests.
+func TestCodesInTextsAndPreludesExist(t *testing.T) {
+	known := map[string]bool{}
+	classes := map[string]bool{}
+	for _, c := range fault.Codes() {
+		known[string(c)] = true
+		class, _, dotted := strings.Cut(string(c), ".")
+		if dotted {
+			classes[class] = true
+		}
+	}
+	code := regexp.MustCompile("[`'\"]([a-z]+)\\.([a-z_]+)[`'\"]")
+	names := documents(t)
+	for _, pattern := range []string{"../guests/javascript/*.js", "../guests/python/*.py"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no preludes: %v", err)
+		}
+		for _, f := range found {
+			names = append(names, strings.TrimPrefix(filepath.ToSlash(f), "../"))
+		}
+	}
+	seen := 0
+	for _, name := range names {
+		for _, m := range code.FindAllStringSubmatch(read(t, name), -1) {
+			word := m[1] + "." + m[2]
+			switch {
+			case known[word]:
+				seen++
+			case classes[m[1]] && m[1] != "guest" && m[1] != "tool" && m[1] != "audit" && !strings.HasPrefix(m[2], "tokens_"): // usage.tokens_… is a Result's
+				t.Errorf("%s names the code %s, which does not exist", name, word)
+			}
+		}
+	}
+	if seen < 30 {
+		t.Errorf("only %d codes seen", seen)
+	}
+}
+
+// TestFlagsInDocumentsExist holds every flag that a document shows behind
+// wexec against the commands' own page, which is made from the commands.
+func TestFlagsInDocumentsExist(t *testing.T) {
+	commands := read(t, "docs/commands.md")
+	line := regexp.MustCompile("(?m)(?:^|[`$ /])wexec ([a-z].*)$")
+	flag := regexp.MustCompile(`(?:^|[\s\x60\[])(--[a-z][a-z-]+)`)
+	shown := 0
+	for _, doc := range documents(t) {
+		for _, m := range line.FindAllStringSubmatch(read(t, doc), -1) {
+			command, _, _ := strings.Cut(m[1], "`")
+			command, _, _ = strings.Cut(command, " -- ")
+			for _, f := range flag.FindAllStringSubmatch(command, -1) {
+				shown++
+				if !strings.Contains(commands, f[1]) {
+					t.Errorf("%s shows %s in %q, which no command has", doc, f[1], command)
+				}
+			}
+		}
+	}
+	if shown < 20 {
+		t.Errorf("only %d flags shown", shown)
+	}
+}
+
+// TestPinnedPackagesAreExact holds that what tests install from npm is pinned
+// to one version, and that a package which two lists name has one version.
+func TestPinnedPackagesAreExact(t *testing.T) {
+	lists, err := filepath.Glob("*/package.json")
+	if err != nil || len(lists) < 3 {
+		t.Fatalf("%d lists: %v", len(lists), err)
+	}
+	exact := regexp.MustCompile(`^\d+\.\d+\.\d+(-[\w.]+)?$`)
+	first := map[string]string{}
+	for _, file := range lists {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list struct{ Dependencies map[string]string }
+		if err := json.Unmarshal(data, &list); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for name, version := range list.Dependencies {
+			if !exact.MatchString(version) {
+				t.Errorf("%s asks for %s %s, which is not one version", file, name, version)
+			}
+			if was, ok := first[name]; ok && was != version {
+				t.Errorf("%s is pinned to %s and to %s", name, was, version)
+			}
+			first[name] = version
+		}
+	}
+}
