@@ -89,6 +89,7 @@ func pluginError(err error) error {
 	text, ok := strings.CutPrefix(f.Message, "the guest failed: ")
 	if !ok {
 		text = strings.Replace(f.Message, "the interpreter", "the plugin", 1)
+		text = strings.Replace(text, guestTrapped, "the plugin trapped: ", 1)
 	}
 	return fault.New(fault.GuestException, "%s", clip(text, maxMessage))
 }

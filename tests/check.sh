@@ -40,6 +40,14 @@ elsewhere() {
   local on
   for on in interpreter portable; do WEXEC_TEST_ON=$on go test -short -count=1 ./engine || { echo "with WEXEC_TEST_ON=$on"; return 1; }; done
 }
+# Foreign plugins are built from source where the compilers are; Debian's can be had.
+plugins() {
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && [ ! -d /usr/lib/rustlib/wasm32-unknown-unknown ]; then
+    apt-get install -y -qq --no-install-recommends rustc libstd-rust-dev-wasm32 lld-14 >/dev/null || echo "no Rust compiler can be had: its plugin is left out"
+  fi
+  go test -count=1 -run PluginsInOtherLanguages -v ./engine | grep -v -e '^===' -e '^PASS'
+  return "${PIPESTATUS[0]}"
+}
 race() { CGO_ENABLED=1 go test -short -race -timeout 25m $(go list ./... | grep -v -e /tests -e /examples -e /guests -e /wasm-modules); }
 fuzz() { ./tests/fuzz.sh 10s; }
 benchmarks() { go test -short -run '^$' -bench . -benchtime 1x ./...; }
@@ -51,6 +59,7 @@ part "linters" linters
 part "test" make test
 part "interpreter and portable snapshots" elsewhere
 part "fresh clone" ./tests/clone.sh
+part "plugins in C, Go and Rust" plugins
 part "real servers and type checkers" go test -count=1 ./tests/servers
 part "long attacks, faults and cases" long
 part "race" race

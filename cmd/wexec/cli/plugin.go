@@ -48,7 +48,12 @@ func (d *door) pluginCall(ctx *cli.Context) error {
 		return d.failed(ctx, err)
 	}
 	defer func() { _ = host.Close() }()
+	var output engine.Output
+	if !ctx.Bool("json") {
+		output.Stderr = d.inv.Stderr
+	}
 	res, err := host.Engine.Run(ctx.Context, engine.Request{
+		Output: output,
 		Plugin: d.path(ctx.Args().Get(0)), PluginDigest: ctx.String("sha256"), Function: ctx.Args().Get(1), Input: input,
 		Limits: limits, Trigger: "cli", Actor: engine.Actor{Type: "person"}, Dir: d.inv.Env.Dir,
 	})

@@ -1,0 +1,72 @@
+// Command plugin is a foreign plugin in Go, with Extism's own library.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	pdk "github.com/extism/go-pdk"
+)
+
+//go:wasmexport upper
+func upper() int32 {
+	pdk.Output(bytes.ToUpper(pdk.Input()))
+	return 0
+}
+
+type order struct {
+	Item  string `json:"item"`
+	Price int    `json:"price"`
+}
+
+// total reads orders and gives their sum, as JSON.
+//
+//go:wasmexport total
+func total() int32 {
+	var in []order
+	if err := pdk.InputJSON(&in); err != nil {
+		pdk.SetError(fmt.Errorf("the orders cannot be read: %w", err))
+		return 1
+	}
+	sum := 0
+	for _, o := range in {
+		sum += o.Price
+	}
+	if err := pdk.OutputJSON(map[string]int{"orders": len(in), "total": sum}); err != nil {
+		pdk.SetError(err)
+		return 1
+	}
+	return 0
+}
+
+//go:wasmexport fail
+func fail() int32 {
+	pdk.SetError(errors.New("the plugin says no"))
+	return 1
+}
+
+//go:wasmexport spin
+func spin() int32 {
+	for n := 0; ; n++ {
+		if n < 0 {
+			return 1
+		}
+	}
+}
+
+//go:wasmexport hoard
+func hoard() int32 {
+	var kept [][]byte
+	for {
+		kept = append(kept, make([]byte, 1<<20))
+		if len(kept) < 0 {
+			return 1
+		}
+	}
+}
+
+//go:wasmexport trap
+func trap() int32 { panic("the plugin fell over") }
+
+func main() {}
