@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +31,45 @@ type head struct {
 	Time    time.Time `json:"time"`
 	Key     string    `json:"key,omitempty"` // Ed25519, public, in hex
 	Sig     string    `json:"sig,omitempty"` // over this line up to here
+}
+
+// tail says which record was written last. It stands behind the two places of
+// the head, is written after each record, and is not signed: it is what a cut
+// after the newest head is found by.
+type tail struct {
+	seq  uint64
+	hash string
+}
+
+// tailSize is what a tail takes: its number in 20 digits, its hash, and line
+// ends between.
+const tailSize = 20 + 1 + 64 + 1
+
+// encodeTail writes a tail over buf.
+func encodeTail(buf []byte, t tail) []byte {
+	buf = append(buf[:0], "00000000000000000000"...)
+	var digits [20]byte
+	n := strconv.AppendUint(digits[:0], t.seq, 10)
+	copy(buf[20-len(n):], n)
+	buf = append(buf, ' ')
+	buf = append(buf, t.hash...)
+	for len(buf) < tailSize-1 {
+		buf = append(buf, ' ') // before the first record there is no hash
+	}
+	return append(buf[:tailSize-1], '\n')
+}
+
+// readTail reads the tail; ok is false where there is none.
+func readTail(r io.ReaderAt) (t tail, ok bool) {
+	var buf [tailSize]byte
+	if n, err := r.ReadAt(buf[:], 2*headSlot); n < tailSize && err != nil {
+		return tail{}, false
+	}
+	seq, err := strconv.ParseUint(string(buf[:20]), 10, 64)
+	if err != nil || buf[20] != ' ' || buf[tailSize-1] != '\n' {
+		return tail{}, false
+	}
+	return tail{seq, strings.TrimRight(string(buf[21:tailSize-1]), " ")}, true
 }
 
 const (

@@ -16,17 +16,18 @@ import (
 
 // segment is one file of a chain, held by this process.
 type segment struct {
-	number int
-	name   string
-	file   file // locked, so that nobody else writes
-	head   file
-	after  string // the segment whose last record the first one follows
-	prev   string // hash of that record
-	size   int64
-	seq    uint64
-	hash   string
-	buf    []byte
-	torn   bool // the end of the file may be half a record
+	number  int
+	name    string
+	file    file // locked, so that nobody else writes
+	head    file
+	after   string // the segment whose last record the first one follows
+	prev    string // hash of that record
+	size    int64
+	seq     uint64
+	hash    string
+	buf     []byte
+	tailBuf []byte
+	torn    bool // the end of the file may be half a record
 
 	headed   time.Time
 	unheaded int
@@ -128,7 +129,8 @@ func (l *Log) takeUp(n int) (*segment, error) {
 		return nil, nil
 	}
 	h, slot, ok := readHead(s.head)
-	if !ok || h.Closed || h.Segment != s.name || !s.recover(h) {
+	last, _ := readTail(s.head)
+	if !ok || h.Closed || h.Segment != s.name || !s.recover(h, last) {
 		s.release()
 		return nil, nil
 	}
@@ -138,7 +140,7 @@ func (l *Log) takeUp(n int) (*segment, error) {
 
 // recover finds the end of the last whole record, cuts what a killed process
 // left behind it, and reports whether the segment fits its head.
-func (s *segment) recover(h head) bool {
+func (s *segment) recover(h head, last tail) bool {
 	info, err := s.file.Stat()
 	if err != nil {
 		return false
@@ -153,10 +155,11 @@ func (s *segment) recover(h head) bool {
 	}
 	if end == 0 {
 		s.seq, s.hash = 0, h.Prev
-		return h.Seq == 0 && s.cut(size, 0)
+		return h.Seq == 0 && last.seq == 0 && s.cut(size, 0)
 	}
 	rec, err := parseLine(line)
-	if err != nil || !rec.intact || rec.seq < h.Seq || (rec.seq == h.Seq && rec.hash != h.Hash) {
+	if err != nil || !rec.intact || rec.seq < h.Seq || (rec.seq == h.Seq && rec.hash != h.Hash) ||
+		rec.seq < last.seq || (rec.seq == last.seq && rec.seq > 0 && rec.hash != last.hash) {
 		return false
 	}
 	s.seq, s.hash = rec.seq, rec.hash
@@ -219,7 +222,7 @@ func (l *Log) create(c file, old *segment) (*segment, error) {
 		s.release()
 		return nil, err
 	}
-	if err := s.writeHead(l.o.Key, false); err != nil {
+	if err := errors.Join(s.writeHead(l.o.Key, false), s.writeTail()); err != nil {
 		s.release()
 		return nil, err
 	}
@@ -267,7 +270,15 @@ func (s *segment) write(e *Event, body []byte) (string, error) {
 	}
 	s.size += int64(len(line))
 	s.seq, s.hash = e.Seq, hash
+	// A tail that could not be written is behind, which readers allow for.
+	_ = s.writeTail()
 	return hash, nil
+}
+
+func (s *segment) writeTail() error {
+	s.tailBuf = encodeTail(s.tailBuf, tail{s.seq, s.hash})
+	_, err := s.head.WriteAt(s.tailBuf, 2*headSlot)
+	return err
 }
 
 func (s *segment) release() {

@@ -81,14 +81,14 @@ func Verify(dir string, keys ...ed25519.PublicKey) (Report, error) {
 		return Report{}, err
 	}
 	var rep Report
-	heads := map[string]head{}
+	heads, tails := map[string]head{}, map[string]tail{}
 	goesOn := map[string]map[string]string{} // segment, hash of a record in it, the segment that goes on from there
 	for _, name := range names {
-		h, ok := headOf(dir, name)
+		h, last, ok := headOf(dir, name)
 		if !ok {
 			continue
 		}
-		heads[name] = h
+		heads[name], tails[name] = h, last
 		if h.After != "" {
 			if goesOn[h.After] == nil {
 				goesOn[h.After] = map[string]string{}
@@ -105,7 +105,7 @@ func Verify(dir string, keys ...ed25519.PublicKey) (Report, error) {
 			rep.add(segmentName(n), 0, 0, Removed, "the segment is missing")
 		}
 		h, headed := heads[name]
-		s, err := rep.segment(dir, name, h, headed, goesOn[name], keys)
+		s, err := rep.segment(dir, name, h, tails[name], headed, goesOn[name], keys)
 		if err != nil {
 			return Report{}, err
 		}
@@ -159,24 +159,25 @@ func (r *Report) add(segment string, line int, seq uint64, change Change, format
 	}
 }
 
-// headOf reads the head beside a segment.
-func headOf(dir, name string) (head, bool) {
+// headOf reads the head and the tail beside a segment.
+func headOf(dir, name string) (head, tail, bool) {
 	f, err := os.Open(filepath.Join(dir, headName(name)))
 	if err != nil {
-		return head{}, false
+		return head{}, tail{}, false
 	}
 	defer f.Close()
 	h, _, ok := readHead(f)
-	return h, ok
+	last, _ := readTail(f)
+	return h, last, ok
 }
 
 // segment checks one file against itself, against its head, and against the
 // segments that go on from it.
-func (r *Report) segment(dir, name string, h head, headed bool, goesOn map[string]string, keys []ed25519.PublicKey) (SegmentReport, error) {
+func (r *Report) segment(dir, name string, h head, last tail, headed bool, goesOn map[string]string, keys []ed25519.PublicKey) (SegmentReport, error) {
 	s := SegmentReport{Name: name}
 	if headed && h.Segment != name {
 		r.add(name, 0, 0, Unsigned, "the head beside it is that of %s", h.Segment)
-		h, headed = head{}, false
+		h, last, headed = head{}, tail{}, false
 	}
 	recs, torn, err := readRecords(filepath.Join(dir, name), func(line int, err error) {
 		r.add(name, line, 0, Changed, "line %d is no whole record", line)
@@ -196,7 +197,7 @@ func (r *Report) segment(dir, name string, h head, headed bool, goesOn map[strin
 		r.add(name, 0, 0, Unsigned, "the head beside it is missing or damaged")
 	case headed:
 		s.Key, s.Signed, s.Time, s.Closed = h.Key, h.Seq, h.Time, h.Closed
-		r.against(name, h, recs)
+		r.against(name, h, last, recs)
 	}
 	if headed && len(keys) > 0 && !slices.ContainsFunc(keys, func(k ed25519.PublicKey) bool { return hex.EncodeToString(k) == h.Key }) {
 		why := "is signed by another key"
@@ -308,8 +309,9 @@ func missing(present map[uint64]int, a, b uint64) string {
 	return fmt.Sprintf("%d records from %d on are gone", n, from)
 }
 
-// against checks a segment against what its head vouches for.
-func (r *Report) against(name string, h head, recs []placed) {
+// against checks a segment against what its head vouches for, and against the
+// record that was written last.
+func (r *Report) against(name string, h head, last tail, recs []placed) {
 	var end uint64
 	for _, rec := range recs {
 		end = max(end, rec.seq)
@@ -317,12 +319,15 @@ func (r *Report) against(name string, h head, recs []placed) {
 			r.add(name, rec.line, rec.seq, Replaced, "record %d is not the one that the head names", rec.seq)
 		}
 	}
-	if end < h.Seq && (len(recs) == 0 || recs[len(recs)-1].seq != 0) {
-		gone := fmt.Sprintf("records %d to %d are", end+1, h.Seq)
-		if end+1 == h.Seq {
-			gone = fmt.Sprintf("record %d is", h.Seq)
+	if n := len(recs); n > 0 && last.seq > h.Seq && recs[n-1].seq == last.seq && recs[n-1].hash != last.hash {
+		r.add(name, recs[n-1].line, last.seq, Replaced, "record %d is not the one that was written last", last.seq)
+	}
+	if newest := max(h.Seq, last.seq); end < newest && (len(recs) == 0 || recs[len(recs)-1].seq != 0) {
+		gone := fmt.Sprintf("records %d to %d are", end+1, newest)
+		if end+1 == newest {
+			gone = fmt.Sprintf("record %d is", newest)
 		}
-		r.add(name, len(recs)+1, h.Seq, Cut, "%s gone from the end", gone)
+		r.add(name, len(recs)+1, newest, Cut, "%s gone from the end", gone)
 	}
 	if h.Closed && end > h.Seq {
 		r.add(name, len(recs), end, Replaced, "records were added after the segment was closed")

@@ -33,7 +33,7 @@ func (d *door) auditCommand() *cli.Command {
 				&cli.StringFlag{Name: "effect", Usage: "only decisions with `EFFECT`: allow, ask or deny"},
 				&cli.StringFlag{Name: "since", Usage: "only what is younger than `DURATION`, or since a time (2026-01-31T08:00:00Z)"})},
 			{Name: "verify", Usage: "find any record that was changed, removed, reordered or cut", Action: d.auditVerify, Flags: dir(
-				&cli.StringSliceFlag{Name: "key", Usage: "a `FILE` with a public key that heads must be signed with", TakesFile: true})},
+				&cli.StringSliceFlag{Name: "key", Usage: "a `FILE` with a public key that heads must be signed with; the configured one where none is given", TakesFile: true})},
 			{Name: "replay", Usage: "run a recorded program again, its calls answered from the record", ArgsUsage: "RUN", Action: d.auditReplay,
 				Description: "No tool is called, no file is opened and nothing is recorded. Runs recorded in full, under a policy with  audit: {code: full, inputs: full, outputs: full},\n" +
 					"can be replayed: such a record also has what the program saw of clock, chance and files. Value, output, calls and fuel are compared,\n" +
@@ -163,6 +163,11 @@ func (d *door) auditVerify(ctx *cli.Context) error {
 		}
 		keys = append(keys, k)
 	}
+	if len(keys) == 0 && !ctx.IsSet("audit") {
+		if keys, err = d.configuredKey(); err != nil {
+			return err
+		}
+	}
 	rep, err := audit.Verify(dir, keys...)
 	if err != nil {
 		return err
@@ -181,6 +186,24 @@ func (d *door) auditVerify(ctx *cli.Context) error {
 		return said(fault.ClassGuest.Exit())
 	}
 	return nil
+}
+
+// configuredKey is the key that heads are signed with here; none where none is
+// configured.
+func (d *door) configuredKey() ([]ed25519.PublicKey, error) {
+	s, err := config.Load(d.inv.Env, config.Flags{})
+	if err != nil || s.Audit.Key == "" {
+		return nil, err
+	}
+	data, err := readBounded(s.Audit.Key)
+	if err != nil {
+		return nil, err
+	}
+	key, err := audit.ParseKey(data)
+	if err != nil {
+		return nil, err
+	}
+	return []ed25519.PublicKey{key.Public().(ed25519.PublicKey)}, nil
 }
 
 // auditReplay runs a recorded program again and compares what comes out.
