@@ -69,8 +69,8 @@ func newIndex(tools []Tool) *index {
 		texts := [fields][]string{
 			inName:        Words(t.Name),
 			inServer:      Words(t.Server),
-			inTitle:       Words(t.Title),
-			inDescription: Words(t.Description),
+			inTitle:       searchWords(t.Title),
+			inDescription: searchWords(t.Description),
 			inArguments:   argumentWords(t.InputSchema),
 		}
 		for f, words := range texts {
@@ -111,8 +111,9 @@ type term struct {
 // question is one word or phrase that was asked for, with everything that may
 // stand for it.
 type question struct {
-	terms  []term
-	weight float64 // against a word that was asked
+	terms   []term
+	weight  float64 // against a word that was asked
+	implied bool    // nobody said it: what only it finds was not asked for
 }
 
 // score gives each tool that matches its BM25F score. Of the spellings and
@@ -122,10 +123,10 @@ type question struct {
 // them often.
 func (x *index) score(asked []question) map[int32]float64 {
 	n := len(x.lengths)
-	total, hits := make([]float64, n), make([]float64, n)
+	total, hits, said := make([]float64, n), make([]float64, n), make([]float64, n)
 	best, tf := make([]float64, n), make([]float64, n)
 	var matched, found []int32
-	all := 0.0
+	all, allSaid := 0.0, 0.0
 	for _, q := range asked {
 		matched = matched[:0]
 		exact := 0
@@ -134,7 +135,9 @@ func (x *index) score(asked []question) map[int32]float64 {
 			for _, p := range x.postings[t.word] {
 				length := 1.0
 				if mean := x.mean[p.field]; mean > 0 {
-					length = 0.5 + 0.5*float64(x.lengths[p.tool][p.field])/mean
+					// Some servers write an essay on each tool: that a word stands in
+					// it says less, but not nothing.
+					length = min(0.55+0.45*float64(x.lengths[p.tool][p.field])/mean, 2.2)
 				}
 				if tf[p.tool] == 0 {
 					found = append(found, p.tool)
@@ -158,20 +161,33 @@ func (x *index) score(asked []question) map[int32]float64 {
 		}
 		idf := math.Log(1 + (float64(n)-df+0.5)/(df+0.5))
 		all += q.weight * idf
+		if !q.implied {
+			allSaid += idf
+		}
 		for _, tool := range matched {
 			total[tool] += q.weight * idf * best[tool]
 			hits[tool] += q.weight * idf
+			if !q.implied {
+				said[tool] += idf * best[tool]
+			}
 			best[tool] = 0
 		}
 	}
 	scores := map[int32]float64{}
 	for tool, s := range total {
-		if s > 0 {
+		if said[tool] >= leastSaid*allSaid && s > 0 {
 			scores[int32(tool)] = s * (0.3 + 0.7*hits[tool]/all)
 		}
 	}
 	return scores
 }
+
+// Floors under what a search shows. What answers next to nothing of what was
+// asked, or far less than the best does, is noise that costs whoever reads it.
+const (
+	leastSaid  = 0.08 // of the asked words, by how much they say
+	leastOfTop = 0.25
+)
 
 // expand turns a question into the words to look for. A question without a
 // verb asks to see things.
@@ -179,9 +195,13 @@ func (x *index) expand(text string) []question {
 	var asked []question
 	words := Words(text)
 	verb := false
-	if len(words) > 1 && orders[words[0]] {
+	if len(words) > 1 && orders[words[0]] != nil {
 		verb = true
-		asked = append(asked, question{weight: 0.9, terms: []term{{"send", 1}, {"post", 0.8}}})
+		q := question{weight: 0.9, implied: true}
+		for i, does := range orders[words[0]] {
+			q.terms = append(q.terms, term{stem(does), 1 - 0.2*float64(min(i, 2))})
+		}
+		asked = append(asked, q)
 	}
 	for i := 0; i < len(words) && len(asked) < 16; i++ {
 		if n, means := phrase(words[i:]); n > 0 {
@@ -191,7 +211,7 @@ func (x *index) expand(text string) []question {
 			}
 			for _, m := range means {
 				for _, other := range synonyms(m) {
-					q.terms = append(q.terms, term{other, 0.6})
+					q.terms = append(q.terms, term{other, 0.45})
 				}
 			}
 			asked = append(asked, q)
@@ -204,7 +224,7 @@ func (x *index) expand(text string) []question {
 			continue
 		}
 		s := stem(w)
-		does := verbs[s] && !strings.HasSuffix(w, "ed") // "assigned to me" is no order
+		does := verbs[s] && !strings.HasSuffix(w, "ed") && !(i == 0 && orders[w] != nil) // "assigned to me" is no order
 		verb = verb || does
 		q := question{terms: []term{{s, 1}}, weight: 1}
 		switch {
@@ -222,7 +242,7 @@ func (x *index) expand(text string) []question {
 		asked = append(asked, q)
 	}
 	if !verb && len(asked) > 0 {
-		asked = append(asked, question{weight: 0.4, terms: []term{{"list", 1}, {"search", 1}, {"get", 0.9}, {"find", 0.9}, {"read", 0.8}}})
+		asked = append(asked, question{weight: 0.5, implied: true, terms: []term{{"list", 1}, {"search", 1}, {"get", 0.9}, {"find", 0.9}, {"read", 0.8}}})
 	}
 	return asked
 }
@@ -297,6 +317,11 @@ func (c *Catalogue) Search(q Query) Found {
 				add(i, s)
 			}
 		}
+		top := 0.0
+		for _, h := range hits {
+			top = max(top, h.score)
+		}
+		hits = slices.DeleteFunc(hits, func(h hit) bool { return h.score < leastOfTop*top })
 	}
 	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
 	found := Found{Tools: []Entry{}, Total: len(hits)}

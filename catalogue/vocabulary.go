@@ -29,6 +29,15 @@ var alike = groupsOf(`
 	updat edit modify chang patch set alter revis
 	send post deliver publish submit dispatch notify tell announc
 	write sav stor put
+	write creat updat append
+	remember add observ stor
+	several multipl many batch bulk
+	slow perform speed
+	tomorrow later schedul
+	giv assign
+	done status state transition
+	execut evaluat run
+	dark colour color theme
 	download export fetch get
 	upload import push attach put
 	run execut start launch invok trigger call
@@ -121,12 +130,17 @@ var verbs = setOf(`creat add make insert open register generat file list fetch g
 	cancel kill clos resolv finish complet mov renam copy comment reply answer assign shar translat convert build deploy scal
 	approv merg look turn switch give take build book plan draw mark tell`)
 
-// orders are nouns that, as the first word, ask to send what they name.
-var orders = map[string]bool{"email": true, "mail": true, "text": true, "message": true, "tweet": true}
+// orders are nouns that, as the first word, ask to do something with what they
+// name.
+var orders = map[string][]string{
+	"email": {"send", "post"}, "mail": {"send", "post"}, "text": {"send", "post"}, "message": {"send", "post"}, "tweet": {"post", "send"},
+	"comment": {"add", "create", "post"}, "remember": {"add", "create", "store"},
+}
 
 // phrases are words that mean something else together, with what they mean.
 var phrases = map[string][]string{
 	"get rid of":      {"delet"},
+	"file a":          {"creat", "open"},
 	"rid of":          {"delet"},
 	"kick off":        {"run", "trigger", "rerun"},
 	"tick off":        {"complet"},

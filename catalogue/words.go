@@ -34,6 +34,20 @@ func Words(s string) []string {
 	return out
 }
 
+// searchWords are the words of a text as it is searched: names in one that are
+// written with capitals inside, such as JavaScript and GitHub, also as a whole.
+func searchWords(s string) []string {
+	var out []string
+	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }) {
+		words := Words(part)
+		out = append(out, words...)
+		if len(words) == 2 {
+			out = append(out, strings.ToLower(part))
+		}
+	}
+	return out
+}
+
 // boundary reports whether a new word begins at i, where the last began at
 // start. Short names with a digit (s3, ec2, v2) and plurals of abbreviations
 // (PRs) stay whole.
