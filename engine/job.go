@@ -195,7 +195,7 @@ func (j *job) open(ctx context.Context) error {
 	}
 	j.seen.root = r.Root
 	tools, err := j.table.Open(ctx, hostfns.RunInfo{
-		ID: j.res.RunID, Session: shared, Start: start, Limits: r.Limits, Asker: r.Asker, Root: r.Root, Dir: r.Dir, DryRun: r.DryRun,
+		ID: j.res.RunID, Session: shared, Start: start, Limits: r.Limits, Asker: r.Asker, Root: r.Root, Packages: r.Packages, Dir: r.Dir, DryRun: r.DryRun,
 		Progress: func(p hostfns.Progress) {
 			j.event(Event{Type: EventProgress, Text: p.Text, Done: p.Done, Total: p.Total})
 		},

@@ -24,6 +24,7 @@ type document struct {
 	Deterministic bool              `json:"deterministic"`
 	Root          string            `json:"root"`
 	Packages      string            `json:"packages"`
+	Cwd           string            `json:"cwd"`
 	Recursion     int               `json:"recursion"`
 	Fetch         bool              `json:"fetch"`
 	PII           bool              `json:"pii"`
@@ -82,6 +83,11 @@ func (j *job) prepare(r *run) error {
 	if j.req.Packages != "" {
 		d.Packages = "/packages"
 	}
+	// Relative paths mean the caller's working folder where anything of it may
+	// be granted, and the scratch folder where nothing is.
+	if d.Cwd = "/tmp"; j.granted() {
+		d.Cwd = "/"
+	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -90,6 +96,15 @@ func (j *job) prepare(r *run) error {
 	}
 	r.input = buf.Bytes()
 	return nil
+}
+
+// granted says whether the policy grants any files of the host.
+func (j *job) granted() bool {
+	if j.rec != nil {
+		return slices.Contains(j.rec.Start.Offers, "granted")
+	}
+	files := j.table.Policy().Files()
+	return len(files.Read)+len(files.Write) > 0
 }
 
 // compiling is told when a guest has to be compiled first.
@@ -280,6 +295,7 @@ func (j *job) offers() []string {
 	var out []string
 	for name, there := range map[string]bool{
 		"app": j.req.Root != "", "packages": j.req.Packages != "", "fetch": j.fetches(), "pii": j.veiled(),
+		"granted": j.granted(),
 	} {
 		if there {
 			out = append(out, name)

@@ -22,11 +22,13 @@ const maxScratch = 128 << 20
 
 // Mount is what the file system of a run is made of.
 type Mount struct {
-	Gate  Gate
-	Root  string // folder of the host seen as /app; empty: none
-	Dir   string // folder that relative paths start from; empty: none
-	Read  []string
-	Write []string // literal starts of what the policy grants: absolute, of the host
+	Gate Gate
+	Root string // folder of the host seen as /app; empty: none
+	Dir  string // folder that relative paths start from; empty: none
+	// Packages is the folder of the host seen as /packages; empty: none.
+	Packages string
+	Read     []string
+	Write    []string // literal starts of what the policy grants: absolute, of the host
 	// Catalogue gives the tree seen as /mcp-servers. It may start servers, and
 	// is called on first use.
 	Catalogue func() fs.FS
@@ -47,7 +49,7 @@ func (r *Run) FS() (sys.FS, error) {
 	}
 	if f := r.table.filer(); f != nil {
 		m := Mount{
-			Gate: &gate{run: r, tool: "wexec:files"}, Root: r.info.Root, Dir: r.info.Dir,
+			Gate: &gate{run: r, tool: "wexec:files"}, Root: r.info.Root, Dir: r.info.Dir, Packages: r.info.Packages,
 			Catalogue: func() fs.FS { return r.visible(r.ctx).Tree() },
 			Memory:    min(r.limits.Memory, r.limits.HostBytes, maxScratch),
 		}

@@ -68,6 +68,13 @@ func (g *gate) File(ctx context.Context, req FileRequest) error {
 	if err := r.Err(); err != nil {
 		return err
 	}
+	if req.Import {
+		d := r.table.policy.DecideFile(policy.FileRequest{Path: req.Path, Import: true})
+		if d.Effect == policy.Allow {
+			return nil
+		}
+		return &Failure{Code: fault.DeniedFile, Message: clean(req.Guest, 500) + " may not be imported: " + d.Message, Rule: d.Rule}
+	}
 	r.cacheable(0) // what stands in a file now may not stand there later
 	if r.table.recording != nil {
 		return &Failure{Code: fault.DeniedFile, Message: "a replay has no files of the host"}

@@ -90,6 +90,9 @@ type FileRequest struct {
 	// Look asks about the existence of a file alone, which is no effect and
 	// leaves no record.
 	Look bool
+	// Import says that a file of the program's own folder is imported: only
+	// what the policy denies stands in the way, and it leaves no record.
+	Import bool
 }
 
 // Secret is a secret for a host, and where it goes.

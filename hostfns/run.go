@@ -33,9 +33,10 @@ type RunInfo struct {
 	Session *Session
 	// Asker is asked where the policy says ask. Nil: the table's.
 	Asker Asker
-	// Root is the folder of the host that the program sees as /app, Dir the one
-	// its relative paths start from. Empty: none.
-	Root, Dir string
+	// Root is the folder of the host that the program sees as /app, Packages the
+	// one it sees as /packages, Dir the one its relative paths start from. Empty:
+	// none.
+	Root, Packages, Dir string
 	// DryRun answers every call with null, after it was decided and listed.
 	DryRun bool
 	// Progress is told how far the program or a tool is. Nil: nobody.

@@ -68,7 +68,7 @@ files:
 		{"", false, Deny},
 		{"/", false, Deny},
 	} {
-		if d := home.DecideFile(FileRequest{c.path, c.write}); d.Effect != c.want {
+		if d := home.DecideFile(FileRequest{Path: c.path, Write: c.write}); d.Effect != c.want {
 			t.Errorf("%q write %v: %v by %s: %s", c.path, c.write, d.Effect, d.Rule, d.Message)
 		}
 	}
@@ -127,5 +127,25 @@ func TestFilesOfSeveralLayersTighten(t *testing.T) {
 	alone := Layer(Layered{f, FromCLI})
 	if alone.DecideFile(FileRequest{Path: "/etc/passwd"}).Effect != Allow || alone.DecideFile(FileRequest{Path: "/etc/passwd", Write: true}).Effect != Deny {
 		t.Error("flags alone")
+	}
+}
+
+func TestImportsNeedNoGrantAndYieldToDenials(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("paths of other systems")
+	}
+	p, err := Parse("/proj/policy.yaml", []byte("version: 1\nfiles:\n  deny: [\"**/private/**\"]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var none *Policy
+	for _, c := range []struct {
+		policy *Policy
+		path   string
+		want   Effect
+	}{{p, "/proj/lib.js", Allow}, {p, "/proj/private/lib.js", Deny}, {none, "/proj/lib.js", Allow}} {
+		if d := c.policy.DecideFile(FileRequest{Path: c.path, Import: true}); d.Effect != c.want {
+			t.Errorf("%s: %v, %s", c.path, d.Effect, d.Message)
+		}
 	}
 }

@@ -92,4 +92,7 @@ type NetRequest struct {
 type FileRequest struct {
 	Path  string // absolute path of the host, cleaned, links resolved
 	Write bool
+	// Import says that the program imports a file of its own folder, which
+	// needs no grant: only a denial stands in the way.
+	Import bool
 }

@@ -3,7 +3,12 @@
 ($) => {
   const { define } = $;
   // puts a global where scripts expect it: not enumerable, replaceable
-  $.expose = (name, value) => define(globalThis, name, value);
+  $.expose = (name, value) => {
+    const prototype = typeof value === 'function' && Object.getOwnPropertyDescriptor(value, 'prototype');
+    if (prototype && !prototype.writable) $.classes.add(value);
+    return define(globalThis, name, value);
+  };
+  $.classes = new WeakSet(); // of the prelude's own, for console.log
 
   class ToolError extends Error {
     constructor(message, fields) {
@@ -35,16 +40,41 @@
   };
   $.hook('error', $.failure);
 
-  const frame = /^ {4}at (?:.* \()?(.+?):(\d+):(\d+)\)?$/m;
+  const frame = /^ {4}at (?:.* \()?([^<\n].*?):(\d+):(\d+)\)?$/m;
 
   // {file, line, column} of an error, as far as it tells
   const placeOf = (error, file) => {
     const own = (key) => (Object.hasOwn(error, key) ? error[key] : undefined);
-    if (typeof own('lineNumber') === 'number' && own('lineNumber') > 0) {
+    // a name such as <input> is that of a text which was read, JSON for instance
+    if (typeof own('lineNumber') === 'number' && own('lineNumber') > 0 && !String(own('fileName')).startsWith('<')) {
       return { file: own('fileName') || file, line: own('lineNumber'), column: own('columnNumber') };
     }
     const found = frame.exec(typeof error.stack === 'string' ? error.stack : '');
     return found ? { file: found[1], line: Number(found[2]), column: Number(found[3]) } : {};
+  };
+
+  // The expression that ends where a call's arguments begin: `rows.map` of
+  // `[1, 2].rows.map(`, with the brackets that belong to it.
+  const calleeIn = (text) => {
+    const opening = { ')': '(', ']': '[' };
+    let at = text.length;
+    while (at > 0) {
+      const c = text[at - 1];
+      if (/[\w$.?]/.test(c)) at--;
+      else if (c in opening || c === '"' || c === "'" || c === '`') {
+        if (/[\w$]/.test(text[at] ?? '.')) break; // a bracket that ends something else
+        let depth = 0, i = at - 1;
+        if (c in opening) {
+          for (; i >= 0; i--) {
+            if (text[i] === c) depth++;
+            else if (text[i] === opening[c] && --depth === 0) break;
+          }
+        } else i = text.lastIndexOf(c, at - 2);
+        if (i < 0) break;
+        at = i;
+      } else break;
+    }
+    return text.slice(at).replace(/^[.?]+/, '');
   };
 
   const textOf = (value) => {
@@ -85,9 +115,9 @@
       const text = $.sourceLine(input, outcome.file, place.line);
       if (text !== undefined) outcome.text = text;
       if (outcome.message === 'not a function' && text !== undefined && place.column > 1) {
-        const callee = /[\w$.\]?[)('"]*[\w$\])]$/.exec(text.slice(0, place.column - 1).replace(/\?\.$/, ''));
+        const callee = calleeIn(text.slice(0, place.column - 1).replace(/\?\.$/, ''));
         if (callee) {
-          outcome.message = `${callee[0]} is not a function`;
+          outcome.message = `${callee} is not a function`;
           if (typeof error.stack === 'string') $.define(error, 'stack', error.stack.replace('not a function', () => outcome.message));
         }
       }

@@ -50,6 +50,27 @@
     return call.test(input.code);
   };
 
+  const arrayMethods = new Set(['map', 'filter', 'forEach', 'reduce', 'reduceRight', 'find', 'findIndex', 'some', 'every', 'sort', 'slice',
+    'push', 'flatMap', 'flat', 'join', 'concat', 'reverse', 'splice', 'includes', 'indexOf', 'at']);
+  const known = () => [Array, String, Object, Map, Set, Promise, Number, Date, RegExp]
+    .flatMap((type) => [...Object.getOwnPropertyNames(type.prototype), ...Object.getOwnPropertyNames(type)]);
+
+  // what to call instead of `whole`, which is no function
+  const forCall = (whole) => {
+    const [, owner, name] = /^(.*)\.([\w$]+)$/s.exec(whole) ?? [];
+    if (name === undefined) return undefined;
+    if (/^fetch\(|\bfetch\(.*\)$/.test(owner)) return `fetch gives a promise: write (await ${owner}).${name}()`;
+    if (Object.hasOwn(globalThis, owner) && typeof globalThis[owner] === 'object') {
+      const near = $.nearest(name, Object.getOwnPropertyNames(globalThis[owner]));
+      return near ? `did you mean ${owner}.${near}?` : undefined;
+    }
+    if (arrayMethods.has(name)) {
+      return `only arrays have .${name}: take the field that holds the list, or Object.values(…) or Object.entries(…) of an object`;
+    }
+    const near = $.nearest(name, known());
+    return near && near !== name ? `did you mean .${near}()?` : undefined;
+  };
+
   $.hintFor = (outcome, input) => {
     const code = input && typeof input.code === 'string' ? input.code : '';
     const { message } = outcome;
@@ -65,20 +86,32 @@
       if (forgotAwait(input || { code: '' }) && /undefined|not a function|not iterable/.test(message)) {
         return 'a tool call gives a promise: write await before it';
       }
+      const called = /^(.+) is not a function$/s.exec(message);
+      if (called) return forCall(called[1]);
+      if (/^(?:undefined|null) is not iterable|^Cannot destructure /.test(message)) {
+        return 'the value is missing: look at what it came from with console.log';
+      }
+      if (message === 'object is not iterable') return 'to go over an object, take Object.keys(…), Object.values(…) or Object.entries(…) of it';
+      if (message.startsWith('Cannot mix BigInt')) return 'Number(x) or BigInt(x) makes both of one kind';
       if (/^(?:cannot read propert|Cannot read propert)/.test(message)) {
         return 'the value is missing: use ?. where it may be, or look at it with console.log';
       }
+    }
+    if (outcome.name === 'RangeError' && message === 'Maximum call stack size exceeded') return 'use a loop, or an array as a stack';
+    if (outcome.name === 'SyntaxError' && /^unexpected token: '(?:undefined|\[object)|"(?:undefined|\[object Object\])" is not valid JSON/.test(message)) {
+      return 'JSON.parse takes a text: is the value missing, or an object already?';
     }
     return undefined;
   };
 
   // the nearest of the names by edit distance, undefined if none is near
   $.nearest = (name, names) => {
-    const wanted = String(name).toLowerCase();
+    const wanted = String(name).toLowerCase(), letters = [...wanted].sort().join('');
     let best, least = Math.min(3, Math.max(1, wanted.length >> 2) + 1);
     for (const candidate of names) {
       const text = candidate.toLowerCase();
       if (Math.abs(text.length - wanted.length) >= least || text.length < 2) continue;
+      if (text.length === wanted.length && text !== wanted && [...text].sort().join('') === letters) return candidate; // two that changed places
       let row = Array.from({ length: text.length + 1 }, (_, i) => i);
       for (let i = 1; i <= wanted.length; i++) {
         const next = [i];

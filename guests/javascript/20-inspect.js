@@ -85,7 +85,7 @@
 
   const formatFunction = (f, name, tag) => {
     const source = Function.prototype.toString.call(f);
-    if (source.startsWith('class') && source.endsWith('}')) {
+    if ((source.startsWith('class') && source.endsWith('}')) || $.classes.has(f)) {
       const own = ownName(f);
       const parent = Object.getPrototypeOf(f);
       let text = `[class ${own || '(anonymous)'}`;

@@ -51,6 +51,8 @@
     });
   });
 
+  $.expose('navigator', { userAgent: `QuickJS/${$.version}`, hardwareConcurrency: 1, language: 'en-US', languages: ['en-US'] });
+
   $.expose('performance', {
     now: () => $.now() - $.started,
     get timeOrigin() { return Date.now() - ($.now() - $.started); },

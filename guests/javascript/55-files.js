@@ -5,7 +5,15 @@
     ENOSPC: 'no space left on device', EFBIG: 'file too large', EINVAL: 'invalid argument', ENAMETOOLONG: 'name too long',
     ELOOP: 'too many symbolic links', EXDEV: 'cross-device link not permitted', EIO: 'i/o error' };
 
+  // true where a file is missing because its folder was never granted
+  const beyond = (path) => {
+    const top = `/${path.split('/', 2)[1] ?? ''}`;
+    if (top === '/' || ['/tmp', '/mcp-servers', '/app', '/packages'].includes(top)) return false;
+    return typeof $.fileStatus(top, true) === 'string';
+  };
+
   const fileError = (code, call, path, to) => {
+    if (code === 'EROFS' || (code === 'ENOENT' && path !== undefined && beyond(path))) code = 'EACCES';
     const place = to === undefined ? ` '${path}'` : ` '${path}' -> '${to}'`;
     const error = new Error(`${code}: ${explain[code] ?? 'operation failed'}, ${call}${path === undefined ? '' : place}`);
     Object.assign(error, { code, syscall: call });
@@ -29,7 +37,8 @@
     const text = parts.join('/') + (path.endsWith('/') && parts.length > 0 ? '/' : '');
     return path.startsWith('/') ? `/${text}` : text || '.';
   };
-  const folder = () => ($.input && $.input.root) || '/tmp';
+  // where relative paths start; imports start at the file that has them
+  const folder = () => ($.input && $.input.cwd) || '/tmp';
   const resolve = (...parts) => {
     let path = '';
     for (let i = parts.length - 1; i >= 0 && !path.startsWith('/'); i--) if (parts[i] !== '') path = path === '' ? parts[i] : `${parts[i]}/${path}`;

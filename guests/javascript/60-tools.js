@@ -17,8 +17,12 @@
     return list;
   };
 
+  // The prelude's own calls are no tools, whatever a program makes a name of.
+  const callTool = (name, list) => (name.startsWith('wexec:')
+    ? Promise.reject(new ToolError(`there is no tool ${name}`, { code: 'tool.unknown', tool: name })) : call(name, pack(list)));
+
   const newTool = (name, owner) => {
-    const tool = (...list) => call(name, pack(list));
+    const tool = (...list) => callTool(name, list);
     define(tool, 'name', name);
     // what people write who take a tool for an object: tool.call({…})
     define(tool, 'call', (...list) =>
@@ -29,13 +33,28 @@
   };
 
   const names = (server) => {
-    const list = $.callNow('wexec:names', server === undefined ? {} : { server });
+    const list = $.callNow('wexec:names', { server });
     return Array.isArray(list) ? list.filter((name) => typeof name === 'string') : [];
   };
 
-  // names that ask what an object is, not for a tool
+  // Names that ask what an object is, and not for a tool, unless there is one of
+  // that name.
   const reserved = new Set(['then', 'toJSON', 'constructor', 'prototype', 'toString', 'valueOf', 'hasOwnProperty',
     'inspect', '$$typeof', 'asymmetricMatch', '__proto__']);
+  const ordinary = (title, name) => (name === 'toString' ? () => `[${title}]` : name === 'hasOwnProperty' ? Object.prototype.hasOwnProperty : undefined);
+
+  // A tool by the name of `then` makes an object look like a promise. Where it is
+  // awaited, it is given two functions, and what comes of it has no such tool.
+  const thenTool = (tool, again) => {
+    const then = (...list) => {
+      if (typeof list[0] !== 'function') return tool(...list);
+      list[0](again());
+      return undefined;
+    };
+    define(then, 'name', tool.name);
+    define(then, 'toString', tool.toString);
+    return then;
+  };
 
   // What is behind `tools` and every server: a proxy whose every property is
   // what make(name) gives, and whose keys are what list() knows. It can be
@@ -51,11 +70,22 @@
       if (typeof name === 'symbol') return name === Symbol.toStringTag ? this.title : undefined;
       this.known ??= new Map(); // only where something is asked for
       if (this.known.has(name)) return this.known.get(name);
-      if (name === 'toString') return () => `[${this.title}]`;
-      if (reserved.has(name)) return undefined;
-      const made = this.make(name);
+      if (reserved.has(name) && !(this.isTool(name) && !(name === 'then' && this.awaited))) return ordinary(this.title, name);
+      const made = name === 'then' ? thenTool(this.make(name), () => this.again()) : this.make(name);
       this.known.set(name, made);
       return made;
+    }
+    isTool(name) {
+      try {
+        return this.list().includes(name);
+      } catch {
+        return false; // a server that is not there has no tools
+      }
+    }
+    again() {
+      const handler = new this.constructor();
+      handler.awaited = true;
+      return begun(handler, this.title);
     }
     set() { return false; }
     has(_, name) { return typeof name === 'string' && this.list().includes(name); }
@@ -65,7 +95,7 @@
     }
     deleteProperty() { return false; }
     defineProperty() { return false; }
-    apply(_, self, given) { return call(this.title, pack(given)); }
+    apply(_, self, given) { return callTool(this.title, given); }
   }
 
   class Server extends Namespace {
@@ -102,7 +132,7 @@
   $.helpers = helpers;
   $.tools = begun(new Tools(), 'tools');
   $.serverNames = [];
-  $.expose('tools', $.tools);
+  define(globalThis, 'tools', $.tools);
 
   // {$bytes} in a content list stands for bytes
   const withBytes = (value) => {

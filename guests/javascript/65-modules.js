@@ -68,7 +68,10 @@
   const bare = (name) => (name.startsWith('node:') ? name.slice(5) : name);
 
   // ---- where an import stands, for its error ----
+  // the program's file by the name that the caller gave it
+  const asGiven = (file) => ($.input && file === `${$.input.root}/${$.path.basename($.input.file)}` ? $.input.file : file);
   const placed = (error, name, base) => {
+    base = asGiven(base);
     const code = $.input && (base === $.input.file ? $.input.code : $.readSource(base));
     const at = typeof code === 'string' ? [`'${name}'`, `"${name}"`, `\`${name}\``].map((text) => code.indexOf(text)).filter((i) => i >= 0) : [];
     if (at.length > 0) {
@@ -80,6 +83,7 @@
     return error;
   };
   const notFound = (name, base, hint, what = 'module') => {
+    base = asGiven(base);
     const error = new Error(`Cannot find ${what} '${name}' imported from ${base}`);
     error.code = 'ERR_MODULE_NOT_FOUND';
     $.define(error, 'hint', hint);
@@ -91,6 +95,7 @@
     const status = $.fileStatus(path, true);
     return typeof status === 'string' ? undefined : status[0];
   };
+  const isAddon = (file) => typeof file === 'string' && file.endsWith('.node');
   const endings = ['', '.js', '.ts', '.mjs', '.cjs', '.json', '.mts', '/index.js', '/index.ts', '/index.mjs', '/index.json'];
   const fileAt = (path) => {
     for (const ending of endings) if (kindOf(path + ending) === 'file') return path + ending;
@@ -100,17 +105,33 @@
   };
   const readJSON = (path) => {
     const text = $.readSource(path);
-    return text === undefined ? undefined : JSON.parse(text);
+    if (text === undefined) return undefined;
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      throw new SyntaxError(`${path}: ${error.message}`);
+    }
   };
 
-  // what the exports of a package.json name for a path in it
-  const exported = (exports, inside) => {
+  // what builds native code, or looks for it
+  const builders = ['node-gyp', 'node-gyp-build', 'prebuild-install', 'bindings', 'nan', 'node-addon-api', 'node-pre-gyp', '@mapbox/node-pre-gyp'];
+  const refuseAddon = (title, name, base) => {
+    const error = new Error(`the package '${title}' is a native addon: only pure JavaScript runs here`);
+    $.define(error, 'hint', 'use a package that is written in JavaScript alone, or a tool');
+    error.code = 'ERR_DLOPEN_FAILED';
+    throw placed(error, name, base);
+  };
+
+  // What the exports of a package.json name for a path in it. Which of several
+  // answers holds is said by conditions, in the order of the file.
+  const imported = ['import', 'module', 'module-sync', 'node', 'default'], required = ['require', 'node', 'default'];
+  const exported = (exports, inside, conditions) => {
     const pick = (target) => {
       if (typeof target === 'string') return target;
       if (Array.isArray(target)) return target.map(pick).find(Boolean);
       if (target === null || typeof target !== 'object') return undefined;
       for (const key of Object.keys(target)) {
-        if (['import', 'module', 'default', 'node', 'require', 'browser'].includes(key)) {
+        if (conditions.includes(key)) {
           const found = pick(target[key]);
           if (found) return found;
         }
@@ -131,7 +152,8 @@
     return undefined;
   };
 
-  const packageFile = (name, base) => {
+  // the file by which an import enters a package, undefined where there is no such package
+  const packageFile = (name, base, byRequire) => {
     const parts = name.split('/');
     const title = parts.slice(0, name.startsWith('@') ? 2 : 1).join('/');
     const inside = name.slice(title.length + 1);
@@ -145,16 +167,21 @@
       const home = `${root}/${title}`;
       if (kindOf(home) !== 'folder') continue;
       const about = readJSON(`${home}/package.json`) ?? {};
-      if (about.gypfile || kindOf(`${home}/binding.gyp`) === 'file') {
-        const error = new Error(`the package '${title}' is a native addon: only pure JavaScript runs here`);
-        error.code = 'ERR_DLOPEN_FAILED';
-        throw placed(error, name, base);
+      if (about.gypfile || isAddon(about.main) || builders.some((builder) => Object.hasOwn(about.dependencies ?? {}, builder)) || /\bnode-(?:pre-)?gyp\b/.test(about.scripts?.install ?? '')) {
+        refuseAddon(title, name, base);
       }
+      let file;
       if (about.exports !== undefined && about.exports !== null) {
-        const target = exported(about.exports, inside ? `./${inside}` : '.');
-        if (target) return fileAt($.path.normalize(`${home}/${target}`));
+        const path = inside ? `./${inside}` : '.', first = byRequire ? required : imported;
+        const target = exported(about.exports, path, first) ?? exported(about.exports, path, byRequire ? imported : required);
+        if (target) file = fileAt($.path.normalize(`${home}/${target}`));
+      } else if (inside) file = fileAt(`${home}/${inside}`);
+      else {
+        const entry = (byRequire ? undefined : about.module) ?? about.main ?? 'index.js';
+        file = fileAt($.path.normalize(`${home}/${entry}`).replace(/\/$/, '')) ?? fileAt(`${home}/index.js`);
       }
-      return inside ? fileAt(`${home}/${inside}`) : fileAt(`${home}/${about.module ?? about.main ?? 'index.js'}`) ?? fileAt(`${home}/index.js`);
+      if (file) return file;
+      throw notFound(name, base, `the package '${title}' is there, but has no JavaScript under that name`, 'module');
     }
     return undefined;
   };
@@ -169,7 +196,7 @@
     return Object.fromEntries([...Object.keys(owner).map((name) => [name, owner[name]]), ['default', owner]]);
   };
 
-  const resolve = (name, base) => {
+  const resolve = (name, base, byRequire = false) => {
     const plain = bare(name);
     if (Object.hasOwn(builtins, plain)) return `wexec:${plain}`;
     if (name.startsWith('wexec:')) return name;
@@ -178,24 +205,27 @@
     const from = base.startsWith('/') ? base : `${root}/${$.path.basename(base)}`;
     if (/^\/mcp-servers(?:\/|$)/.test(name)) return `wexec:${$.path.normalize(name).replace(/\/$/, '')}`;
     if (name.startsWith('./') || name.startsWith('../') || name.startsWith('/') || name === '.' || name === '..') {
-      if (!root) {
+      if (isAddon(name)) throw notFound(name, base, 'a native addon cannot run here: only pure JavaScript does');
+      const packages = ($.input && $.input.packages) || '';
+      const inside = (path, folder) => folder !== '' && (path === folder || path.startsWith(`${folder}/`));
+      if (!root && !inside(base, packages)) {
         throw notFound(name, base, 'this program has no files beside it: put everything into one program');
       }
       const path = name.startsWith('/') ? $.path.normalize(name) : $.path.normalize(`${$.path.dirname(from)}/${name}`);
-      if (path !== root && !path.startsWith(`${root}/`) && !path.startsWith(`${$.input.packages || root}/`)) {
+      if (!inside(path, root) && !inside(path, packages)) {
         throw notFound(name, base, `imports stay inside the program's folder`);
       }
       const file = fileAt(path);
       if (!file) throw notFound(name, base, 'there is no such file beside the program');
-      if (file.endsWith('.node')) throw notFound(name, base, 'a native addon cannot run here');
       return file;
     }
     if (/^https?:/.test(name)) throw notFound(name, base, 'code is never loaded from the network', 'module');
-    const file = root ? packageFile(name, from) : undefined;
+    const file = root || ($.input && $.input.packages) ? packageFile(name, from, byRequire) : undefined;
     if (file) return file;
     const near = $.nearest(plain, Object.keys(builtins));
-    throw notFound(name, base, hints[plain] ?? hints[plain.split('/')[0]] ??
-      (near ? `did you mean '${near}'?` : 'there are no packages here: write it yourself, or use a tool'), name.startsWith('node:') ? 'module' : 'package');
+    throw notFound(name, base, hints[plain] ?? hints[plain.split('/')[0]] ?? (near ? `did you mean '${near}'?`
+      : root && kindOf(`${root}/node_modules`) ? 'there is no such package in node_modules beside the program'
+        : 'there are no packages here: write it yourself, or use a tool'), name.startsWith('node:') ? 'module' : 'package');
   };
 
   // ---- CommonJS ----
@@ -206,10 +236,13 @@
     return /\b(?:module\.exports|exports\.\w+|exports\[|require\(|Object\.defineProperty\(exports)/.test(text);
   };
   const requireFrom = (base) => (name) => {
-    const full = resolve(name, base);
+    const full = resolve(name, base, true);
     if (full.startsWith('wexec:')) return valuesOf(full.slice(6));
     return loadCommon(full);
   };
+  // what packages ask of Node's process
+  const process = { env: { NODE_ENV: 'production' }, argv: [], platform: 'wasi', version: 'v20.0.0', versions: { node: '20.0.0' },
+    cwd: () => $.path.resolve('.'), nextTick: (fn, ...list) => queueMicrotask(() => fn(...list)), emitWarning: () => {} };
   const loadCommon = (file) => {
     if (common.has(file)) return common.get(file).exports;
     const module = { exports: {}, id: file, filename: file, loaded: false };
@@ -218,8 +251,8 @@
     if (text === undefined) throw new Error(`cannot read ${file}`);
     if (file.endsWith('.json')) module.exports = JSON.parse(text);
     else {
-      const run = $.evaluate(`(function (exports, require, module, __filename, __dirname) {${text}\n})`, file);
-      run.call(module.exports, module.exports, requireFrom(file), module, file, $.path.dirname(file));
+      const run = $.evaluate(`(function (exports, require, module, __filename, __dirname, process) {${text}\n})`, file);
+      run.call(module.exports, module.exports, requireFrom(file), module, file, $.path.dirname(file), process);
     }
     module.loaded = true;
     return module.exports;

@@ -44,6 +44,12 @@ func TestSessionsKeepVariables(t *testing.T) {
 		{"return a", "10"},
 		{"const broken = ;", ""},
 		{"await Promise.resolve(b.length)", "2"},
+		{"import { basename as base, join } from 'path'; import fs, { existsSync } from 'node:fs'; import * as url from 'url'\nlet n = 1; const next = () => ++n; return base('/a/b') + join('c', 'd')", `"bc/d"`},
+		{"next(); return [n, base('/x/y'), typeof fs.readFileSync, typeof url.URL, existsSync('/none')]", `[2,"y","function","function",false]`},
+		{"import { nothing } from 'path'; return nothing", ""},
+		{"import { basename } from 'path'\nexport const kept = basename('/a/k'); export default kept", `"k"`},
+		{"kept + basename('/m')", `"km"`},
+		{"export { basename as b } from 'path'; return 1", "1"},
 	} {
 		h.input["code"] = step.code
 		if err := g.run(t); err != nil {
@@ -111,6 +117,54 @@ func TestToolsAreNames(t *testing.T) {
 	}
 }
 
+// TestEveryNameOfAToolCanBeCalled: what an object is asked for anyway is a tool
+// where there is one of that name, and the prelude's own calls are none.
+func TestEveryNameOfAToolCanBeCalled(t *testing.T) {
+	names := []string{"constructor", "__proto__", "toString", "then", "hasOwnProperty", "prototype", "valueOf", "toJSON", "name", "length"}
+	called := func(h *host) {
+		h.input["servers"] = []string{"github"}
+		h.handle = func(name string, _ []byte) answer {
+			if name == "wexec:names" {
+				return jsonAnswer(names)
+			}
+			return jsonAnswer(name)
+		}
+	}
+	for _, name := range names {
+		for _, code := range []string{"return github." + name + "({ a: 1 })", "return tools.github['" + name + "']()"} {
+			if h := run(t, code, called); string(h.document) != `"github.`+name+`"` {
+				t.Errorf("%s gave %s", code, h.document)
+			}
+		}
+	}
+	for _, code := range []string{"const g = await github; return g.list()", "return (await (async () => tools.github)()).list()", "return (await Promise.resolve(github)).list()"} {
+		if h := run(t, code, called); string(h.document) != `"github.list"` {
+			t.Errorf("a server with a tool named then, awaited: %s gave %d %s", code, h.outcome, h.document)
+		}
+	}
+	h := run(t, "return [github.then, github.constructor, `${github}`, github.hasOwnProperty('list'), typeof github.toString, 'list' in github]", func(h *host) {
+		h.input["servers"] = []string{"github"}
+		h.handle = func(string, []byte) answer { return jsonAnswer([]string{"list"}) }
+	})
+	if want := `[null,null,"[github]",true,"function",true]`; string(h.document) != want {
+		t.Errorf("without such tools: %s, want %s", h.document, want)
+	}
+	for _, code := range []string{"await tools['wexec:names']()", "await tools['wexec:fetch']({ method: 'GET', url: 'http://x/' })", "await tools['wexec:a.b']()", "await tools['wexec:a'].b()", "await pages('wexec:names')"} {
+		h := run(t, code, called)
+		if e := h.fault(t); e.Code != "tool.unknown" || len(h.started) != 0 {
+			t.Errorf("%s: %+v, %q", code, e, h.started)
+		}
+	}
+}
+
+// TestClassesAreShownAsInNode: what the platform defines as classes.
+func TestClassesAreShownAsInNode(t *testing.T) {
+	h := run(t, "console.log(URL, [Headers], ToolError, Map, class A extends URL {}, setTimeout, navigator.userAgent)")
+	if want := "[class URL] [ [class Headers] ] [class ToolError extends Error] [Function: Map] [class A extends URL] [Function: setTimeout] QuickJS/2025-04-26\n"; h.stdout.String() != want {
+		t.Errorf("%s, want %s", h.stdout.String(), want)
+	}
+}
+
 // TestHelpersLoseNoBranch covers attempt, settle, mapLimit and pages.
 func TestHelpersLoseNoBranch(t *testing.T) {
 	tests := []struct{ code, want string }{
@@ -156,12 +210,25 @@ func TestFilesAndImports(t *testing.T) {
 		"app/node_modules/esm/src/index.mjs":  "export default 'esm'",
 		"app/node_modules/esm/src/more.mjs":   "export const more = 1",
 		"app/node_modules/addon/package.json": `{"gypfile": true}`,
+		"app/node_modules/dual/package.json":  `{"exports": {".": {"types": "./t.d.ts", "import": "./e.mjs", "require": "./c.cjs"}}}`,
+		"app/node_modules/dual/e.mjs":         "export default 'es'; export const dual = 'es'",
+		"app/node_modules/dual/c.cjs":         "module.exports = 'common'",
+		"app/node_modules/asks/package.json":  `{"main": "./lib/"}`,
+		"app/node_modules/asks/lib/index.js":  "exports.answer = [require('dual'), process.env.NODE_ENV]",
+		"app/node_modules/built/package.json": `{"main": "build/Release/x.node"}`,
+		"app/node_modules/gyp/package.json":   `{"main": "i.js", "dependencies": {"node-gyp-build": "^4"}}`,
+		"app/node_modules/empty/package.json": `{"main": "gone.js"}`,
+		"app/bad.json":                        "{no}",
 		"secret.txt":                          "outside",
 	}
 	tests := []struct{ code, want string }{
 		{"import n, { twice, sub } from './util.js'\nreturn [n, twice(n), sub(5, 2)]", "[21,42,3]"},
 		{"import n from './util'\nn", "21"},
-		{"import d from './data.json' with { type: 'json' }\nreturn d", ""},
+		{"import d from './data.json' with { type: 'json' }\nreturn d", `{"n":21}`},
+		{"import d from './data.json'\nexport default d.n", "21"},
+		{"import './data.json' with { 'type': 'json', }; export { default as d } from './data.json' with {}\nreturn 1", "1"},
+		{"const { default: d } = await import('./data.json', { with: { type: 'json' } }); return d.n", "21"},
+		{"import d, { dual } from 'dual'\nimport { answer } from 'asks'\nreturn [d, dual, answer]", `["es","es",["common","production"]]`},
 		{"import i from './lib'\ni", `"index"`},
 		{"const { twice } = await import('./util.js'); return twice(4)", "8"},
 		{"import pure, { name } from 'pure'\nreturn [name, pure.dep.v]", `["pure",7]`},
@@ -188,8 +255,15 @@ func TestFilesAndImports(t *testing.T) {
 		{"import '../secret.txt'", "guest.exception", "app/main.js", "secret"},
 		{"import './nothing.js'", "guest.exception", "app/main.js", "nothing"},
 		{"import 'addon'", "guest.exception", "app/main.js", "native addon"},
+		{"import 'built'", "guest.exception", "app/main.js", "'built' is a native addon"},
+		{"import 'gyp'", "guest.exception", "app/main.js", "'gyp' is a native addon"},
+		{"import './x.node'", "guest.exception", "app/main.js", "x.node"},
+		{"import 'empty'", "guest.exception", "app/main.js", "empty"},
+		{"import './bad.json'", "guest.exception", "app/main.js", "/app/bad.json: "},
+		{"import './data.json' with { type: 5 }", "guest.syntax", "app/main.js", "string expected"},
 		{"import 'http://x/y.js'", "guest.exception", "app/main.js", "http"},
-		{"import { readFile } from 'fs/promises'\nawait readFile('/none')", "guest.exception", "app/main.js", "ENOENT"},
+		{"import { readFile } from 'fs/promises'\nawait readFile('/none')", "denied.file", "app/main.js", "EACCES"},
+		{"import { readFile } from 'fs/promises'\nawait readFile('none')", "guest.exception", "app/main.js", "ENOENT: no such file or directory, open '/tmp/none'"},
 	}
 	for _, test := range faults {
 		e := run(t, test.code, setup).fault(t)

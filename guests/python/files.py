@@ -9,7 +9,7 @@ import sys
 
 import _wexec
 
-GRANTED = ("/tmp", "/mcp-servers", "/app", "/lib")
+GRANTED = ("/tmp", "/mcp-servers", "/app", "/packages", "/lib")
 
 
 def beyond(path):

@@ -22,6 +22,45 @@ INSTEAD = {
     "matplotlib": "there is no screen here; return the figures",
 }
 
+# Names of other languages for what str, list and dict have.
+METHODS = {
+    "toUpperCase": ".upper()", "toLowerCase": ".lower()", "trim": ".strip()", "push": ".append(…)", "length": "len(x)", "size": "len(x)",
+    "includes": "y in x", "contains": "y in x", "indexOf": ".find(…) of a text, .index(…) of a list", "map": "[f(x) for x in …]",
+    "filter": "[x for x in … if …]", "forEach": "for x in …:", "reduce": "functools.reduce, or sum(…)", "some": "any(… for x in …)",
+    "every": "all(… for x in …)", "slice": "x[a:b]", "substring": "x[a:b]", "substr": "x[a:b]", "concat": "x + y", "toString": "str(x)",
+    "charAt": "x[i]", "hasOwnProperty": "y in x", "has": "y in x", "set": "x[key] = value", "entries": ".items()", "iteritems": ".items()",
+    "has_key": "y in x", "join": "', '.join(list)", "unshift": ".insert(0, …)", "shift": ".pop(0)", "find": "next((x for x in … if …), None)",
+    "padStart": ".rjust(…)", "padEnd": ".ljust(…)", "startsWith": ".startswith(…)", "endsWith": ".endswith(…)", "replaceAll": ".replace(…)",
+    "toFixed": "f'{x:.2f}'", "flat": "[y for x in … for y in x]", "add": ".append(…)", "toJSON": "json.dumps(x)", "json": "the value itself",
+}
+
+# Where names that programs often forget to import come from.
+ORIGINS = {
+    "collections": "Counter defaultdict OrderedDict namedtuple deque ChainMap", "datetime": "timedelta timezone date",
+    "pathlib": "Path PurePath", "dataclasses": "dataclass field asdict astuple", "enum": "Enum IntEnum auto", "decimal": "Decimal ROUND_HALF_UP",
+    "functools": "reduce partial lru_cache wraps cached_property", "fractions": "Fraction", "io": "StringIO BytesIO", "zoneinfo": "ZoneInfo",
+    "typing": "List Dict Optional Any Union Tuple Callable Iterable NamedTuple TypedDict", "math": "sqrt ceil floor pi log sin cos isclose",
+    "itertools": "groupby chain combinations permutations islice accumulate product zip_longest", "statistics": "mean median stdev mode",
+    "pprint": "pprint", "copy": "deepcopy", "contextlib": "contextmanager suppress", "urllib.parse": "urlparse urlencode quote unquote",
+    "time": "sleep", "textwrap": "dedent", "uuid": "uuid4", "operator": "itemgetter attrgetter", "string": "ascii_lowercase ascii_letters",
+    "random": "randint shuffle", "abc": "ABC abstractmethod",
+}
+
+# What is written so elsewhere, and how it is written here; in lines that are no Python.
+ELSEWHERE = (
+    (r"\s*[!%]|\s*pip3? install\b", "this is a notebook's command: nothing is installed and no shell is here"),
+    (r".*[^+]\+\+\s*;?\s*$|\s*\+\+\w|.*--;?\s*$", "write x += 1"),
+    (r"\s*else\s+if\b", "write elif"),
+    (r"\s*(//|/\*)", "a comment begins with #"),
+    (r".*(&&|\|\|)", "write and, or"),
+    (r".*[=!]==", "write == and !="),
+    (r".*\bfunction\s*\w*\(", "write def name(…):"),
+    (r"\s*(if|while|for)\s*\(.*\)\s*\{", "a block begins with a colon and is indented"),
+    (r"\s*switch\b", "write match x: with case …:, or if and elif"),
+    (r"\s*catch\b", "write except"),
+    (r".*\?.*:.*", "write a if condition else b"),
+)
+
 QUOTES = re.compile("[\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb]")
 SERVER_TEXT = "a tool is called as tools.SERVER.TOOL(name=value)"
 
@@ -59,6 +98,10 @@ def about_syntax(error, place, source):
         return "print is a function: print(…)"
     if "'await' outside async function" in message:
         return "make the function async def, and await it where it is called"
+    if message == "invalid syntax" or "cannot assign to" in message or "invalid decimal literal" in message:
+        for pattern, hint in ELSEWHERE:
+            if re.match(pattern, text):
+                return hint
     return ""
 
 
@@ -93,6 +136,9 @@ def about_name(error, place, source):
         return f"in Python this is {words[name]}"
     if name in sys.stdlib_module_names:
         return f"import {name}"
+    for module, names in ORIGINS.items():
+        if name in names.split():
+            return f"from {module} import {name}"
     return ""
 
 
@@ -103,9 +149,47 @@ def about_attribute(error, place, source):
         return nearest_server(error.name)
     if type(error.obj).__name__ == "coroutine":
         return "the call was not awaited: (await …)." + str(error.name)
-    if isinstance(error.obj, dict):
-        return f"an answer is a dict: write [{error.name!r}] or .get({error.name!r})"
+    name = str(error.name)
+    if error.obj is None:
+        return nothing_there(place)
+    if isinstance(error.obj, (str, list, dict, tuple, set, float, int)) and name in METHODS:
+        return f"in Python this is {METHODS[name]}"
+    if isinstance(error.obj, dict) and f".{name}(" not in place.get("text", ""):
+        return f"an answer is a dict: write [{name!r}] or .get({name!r})"
+    if error.obj is sys.modules.get("datetime") and hasattr(error.obj.datetime, name):
+        return f"write datetime.datetime.{name}, or from datetime import datetime"
+    if isinstance(error.obj, type) and error.obj.__module__ == "datetime" and name == error.obj.__name__:
+        return f"{name} is the class already: write {name}.now() and the like"
     return ""
+
+
+def nothing_there(place):
+    if re.search(r"\.(sort|reverse|append|extend|insert|update|add|remove|clear)\([^()]*\)\s*[.\[]", place.get("text", "")):
+        return "a method that changes its object gives None: write it on a line of its own, or sorted(…), reversed(…), x + [y]"
+    return "the value is None: a function without return gives it, and .get(…) where there is no such key"
+
+
+def about_key(error, place, source):
+    if type(error).__name__ == "ZoneInfoNotFoundError":
+        return "zoneinfo.available_timezones() lists the names, such as Europe/Berlin"
+    if type(error) is not KeyError:
+        return ""
+    return "there is no such key: list(x) shows the keys, x.get(key) gives None where one is missing"
+
+
+def about_value(error, place, source):
+    import json
+
+    if isinstance(error, json.JSONDecodeError):
+        if "double quotes" in error.msg and "'" in error.doc[:200]:
+            return "JSON has double quotes; what Python printed is read by ast.literal_eval(…)"
+        if not error.doc.strip():
+            return "the text is empty"
+    return ""
+
+
+def about_input(error, place, source):
+    return "nobody can be asked: the caller passes args, and standard input holds the run's input"
 
 
 def about_type(error, place, source):
@@ -118,6 +202,10 @@ def about_type(error, place, source):
         return "json.dumps knows plain values: json.dumps(x, default=str)"
     if "string indices must be integers" in message:
         return "this is a text, not a dict; if it is JSON, json.loads(…) makes it one"
+    if "'NoneType' object is not" in message:
+        return nothing_there(place)
+    if "offset-naive and offset-aware" in message:
+        return "give both a time zone: datetime.now(timezone.utc), x.replace(tzinfo=timezone.utc)"
     if "can't be used in 'await' expression" in message:
         return "this call is not asynchronous: leave await out, or use tools.aio"
     return ""
@@ -164,6 +252,9 @@ ASK = (
     (ImportError, about_import),
     (NameError, about_name),
     (AttributeError, about_attribute),
+    (KeyError, about_key),
+    (ValueError, about_value),
+    (EOFError, about_input),
     (TypeError, about_type),
     (RuntimeError, about_runtime),
     (MemoryError, about_memory),

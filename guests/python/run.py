@@ -51,6 +51,7 @@ def main_module(doc, file):
     if main is None or not doc.get("session"):
         state.main = main = types.ModuleType("__main__")
         sys.modules["__main__"] = main
+        working_folder(doc.get("cwd") or "/tmp")
     space = main.__dict__
     space["__file__"] = file
     space["__builtins__"] = builtins
@@ -70,6 +71,14 @@ def environment(doc):
         library = sys.path[-1] if not state.path else state.path
         state.path = library
         sys.path[:] = [p for p in (root, library, packages) if p]
+
+
+def working_folder(folder):
+    try:
+        if os.getcwd() != folder:
+            os.chdir(folder)
+    except OSError:
+        pass  # a place without a scratch folder
 
 
 def source_again():

@@ -222,7 +222,7 @@ def without_form(value, path):
     if isinstance(value, CALLABLES) or callable(value) and not hasattr(value, "__dict__"):
         label = getattr(value, "__name__", name)
         kind = "module" if isinstance(value, types.ModuleType) else "class" if isinstance(value, type) else "function"
-        hint = f"call it: {label}(…)" if kind != "module" else "return what is in it"
+        hint = "return what is in it" if kind == "module" else "call it" if label == "<lambda>" else f"call it: {label}(…)"
         return NoForm(path, f"is the {kind} {label}, which has no JSON form", hint)
     hint = "return what is needed of it"
     if getattr(value, "__dict__", None):

@@ -58,9 +58,11 @@ func (*Provider) Mount(m hostfns.Mount) (sys.FS, io.Closer, error) {
 		tmp:   newMemory(cmp.Or(m.Memory, defaultMemory), m.Gate, m.Now),
 		tools: sync.OnceValue(func() sys.FS { return &sysfs.AdaptFS{FS: toolTree(m.Catalogue)} }),
 	}
-	if m.Root != "" {
-		root := cleanDir(m.Root)
+	if root := cleanDir(m.Root); root != "" {
 		t.app = &host{gate: m.Gate, grant: root, app: true}
+	}
+	if packages := cleanDir(m.Packages); packages != "" {
+		t.packages = &host{gate: m.Gate, grant: packages, app: true, whole: true}
 	}
 	for _, grant := range slices.Concat(m.Read, m.Write) {
 		if grant = cleanDir(grant); grant != "" && !slices.ContainsFunc(t.hosts, func(h *host) bool { return h.grant == grant }) {
@@ -99,13 +101,17 @@ type tree struct {
 	tools func() sys.FS
 	app   *host // nil: no folder of the program
 	hosts []*host
+
+	packages *host // nil: no folder of packages
 }
 
 // Close gives up whatever is open; writing that has not ended is dropped.
 func (t *tree) Close() error {
 	t.tmp.close()
-	if t.app != nil {
-		t.app.close()
+	for _, h := range []*host{t.app, t.packages} {
+		if h != nil {
+			h.close()
+		}
 	}
 	for _, h := range t.hosts {
 		h.close()
@@ -129,6 +135,8 @@ const (
 	tmpName   = "tmp"
 	toolsName = "mcp-servers"
 	appName   = "app"
+
+	packagesName = "packages"
 )
 
 // find says which part a path belongs to. The path comes from the guest:
@@ -163,6 +171,9 @@ func (t *tree) find(name string) (place, sys.Errno) {
 		return p, 0
 	case first == appName && t.app != nil:
 		p.host, p.rel = t.app, rest
+		return p, 0
+	case first == packagesName && t.packages != nil:
+		p.host, p.rel = t.packages, rest
 		return p, 0
 	}
 	for _, abs := range t.meanings(clean) {
@@ -250,6 +261,9 @@ func (t *tree) top() []string {
 	names := []string{toolsName, tmpName}
 	if t.app != nil {
 		names = append(names, appName)
+	}
+	if t.packages != nil {
+		names = append(names, packagesName)
 	}
 	names = append(names, t.leading("/")...)
 	if t.dir != "" {

@@ -38,6 +38,12 @@ func (g *guard) Network(context.Context, hostfns.NetworkRequest) error { return 
 func (g *guard) File(_ context.Context, req hostfns.FileRequest) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if req.Import {
+		if strings.Contains(req.Path, "denied") {
+			return errors.New("denied")
+		}
+		return nil
+	}
 	if !req.Look {
 		g.asked = append(g.asked, req)
 	}
@@ -514,4 +520,39 @@ func FuzzPathsStayInside(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestProgramsReadTheirSourcesAndPackagesAlone(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"app/main.js", "app/data.json", "app/package.json", "app/node_modules/p/package.json", "app/denied.json",
+		"app/client_secret.json", "app/Credentials.JSON", "app/.env.json", "app/data.csv", "app/node_modules/p/x.node",
+		"packages/p/__init__.py", "packages/p/data.txt", "packages/p/secret.json", "packages/denied.py", "packages/.hidden"} {
+		put(t, top+"/"+name, name)
+	}
+	fsys, closer, err := New().Mount(hostfns.Mount{Gate: &guard{ctx: t.Context()}, Root: top + "/app", Packages: top + "/packages", Memory: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closer.Close()
+	for name, want := range map[string]bool{
+		"app/main.js": true, "app/data.json": true, "app/package.json": true, "app/node_modules/p/package.json": true,
+		"app/denied.json": false, "app/client_secret.json": false, "app/Credentials.JSON": false, "app/.env.json": false,
+		"app/data.csv": false, "app/node_modules/p/x.node": false,
+		"packages/p/__init__.py": true, "packages/p/data.txt": true, "packages/p/secret.json": true,
+		"packages/denied.py": false, "packages/.hidden": false, "packages/../app/main.js": false,
+	} {
+		f, errno := fsys.OpenFile(name, sys.O_RDONLY, 0)
+		if (errno == 0) != want {
+			t.Errorf("reading %s: errno %v, want it to be read: %v", name, errno, want)
+		}
+		if errno == 0 {
+			f.Close()
+		}
+		if _, errno := fsys.OpenFile(name, sys.O_RDWR|sys.O_CREAT|sys.O_TRUNC, 0o644); errno == 0 {
+			t.Errorf("%s can be written", name)
+		}
+	}
 }

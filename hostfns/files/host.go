@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ type host struct {
 	gate  hostfns.Gate
 	grant string // literal start of what is granted, or the program's folder
 	app   bool   // the program's own folder: its sources may be read
+	whole bool   // a folder of packages, which the caller named: all of it may be read
 
 	mu     sync.Mutex
 	root   *os.Root
@@ -217,8 +219,12 @@ func openFolder(parent *os.Root, name string) (*os.Root, sys.Errno) {
 	return next, 0
 }
 
-// sources are the files of the program's folder that it may import.
-var sources = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".py", ".pyi"}
+// private are names of data that is not there to be imported.
+var private = regexp.MustCompile(`(?i)credential|secret|password|service[-_]?account`)
+
+// sources are the files of the program's folder that it may import, and with
+// that read.
+var sources = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".json", ".py", ".pyi"}
 
 // decide asks the policy about a node.
 func (h *host) decide(n *node, p place, write, look bool) sys.Errno {
@@ -226,6 +232,9 @@ func (h *host) decide(n *node, p place, write, look bool) sys.Errno {
 		return sys.EACCES
 	}
 	if h.app && !write && h.imports(n) {
+		if n.info != nil && h.gate.File(h.gate.Lifetime(), hostfns.FileRequest{Path: filepath.FromSlash(n.path), Guest: p.guest, Import: true}) != nil {
+			return sys.EACCES
+		}
 		return 0
 	}
 	if _, ok := below(h.grant, n.path); !ok && !(n.info != nil && n.info.IsDir() && look) {
@@ -241,8 +250,8 @@ func (h *host) decide(n *node, p place, write, look bool) sys.Errno {
 	return sys.EACCES
 }
 
-// imports reports whether a node of the program's folder is one of its sources
-// or a folder that may hold some.
+// imports reports whether a node of the program's folder, or of its packages,
+// is one of its sources or a folder that may hold some.
 func (h *host) imports(n *node) bool {
 	rel, ok := below(h.grant, n.path)
 	if !ok {
@@ -256,7 +265,11 @@ func (h *host) imports(n *node) bool {
 	if n.info == nil || n.info.IsDir() {
 		return true
 	}
-	return n.info.Mode().IsRegular() && slices.Contains(sources, strings.ToLower(path.Ext(n.name)))
+	if !n.info.Mode().IsRegular() {
+		return false
+	}
+	ending := strings.ToLower(path.Ext(n.name))
+	return h.whole || slices.Contains(sources, ending) && !(ending == ".json" && private.MatchString(n.name))
 }
 
 func (h *host) stat(p place, follow bool) (stat.Stat_t, sys.Errno) {

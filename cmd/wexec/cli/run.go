@@ -29,7 +29,7 @@ func (d *door) runCommand() *cli.Command {
 		&cli.StringSliceFlag{Name: "arg", Usage: "one argument, as `NAME=VALUE`; the value is JSON where it parses, else text"},
 		&cli.StringFlag{Name: "args", Usage: "all arguments, as `JSON`, @FILE or @- for standard input"},
 		&cli.StringFlag{Name: "intent", Usage: "what the program is for, in words"},
-		&cli.StringFlag{Name: "packages", Usage: "a `DIR` of pure Python packages", TakesFile: true},
+		&cli.StringFlag{Name: "packages", Usage: "a `DIR` of pure packages that the program may import, as /packages", TakesFile: true},
 		&cli.BoolFlag{Name: "json", Usage: "print the whole Result as JSON, and nothing else"},
 		&cli.BoolFlag{Name: "jsonl", Usage: "print every event as a line of JSON, the Result last"},
 		&cli.BoolFlag{Name: "stats", Usage: "say afterwards what the run used"},
@@ -241,6 +241,12 @@ func (d *door) request(ctx *cli.Context) (engine.Request, error) {
 		return req, err
 	}
 	req.Limits = limits
+	if req.Packages != "" {
+		req.Packages = d.path(req.Packages)
+		if info, err := os.Stat(req.Packages); err != nil || !info.IsDir() {
+			return req, fault.New(fault.UsageFile, "open the folder of packages: %s is no folder", req.Packages)
+		}
+	}
 	inputTaken, err := d.readProgram(ctx, &req)
 	if err != nil {
 		return req, err

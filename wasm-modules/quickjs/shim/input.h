@@ -5,13 +5,13 @@
 
 typedef enum {
     INPUT_CODE, INPUT_FILE, INPUT_ARGS, INPUT_ARGV, INPUT_ENV, INPUT_SERVERS, INPUT_SESSION,
-    INPUT_DETERMINISTIC, INPUT_ROOT, INPUT_PACKAGES, INPUT_RECURSION, INPUT_FETCH, INPUT_PII,
+    INPUT_DETERMINISTIC, INPUT_ROOT, INPUT_PACKAGES, INPUT_CWD, INPUT_RECURSION, INPUT_FETCH, INPUT_PII,
     INPUT_COUNT
 } InputKey;
 
 static const char *const input_keys[INPUT_COUNT] = {
     "code", "file", "args", "argv", "env", "servers", "session",
-    "deterministic", "root", "packages", "recursion", "fetch", "pii"};
+    "deterministic", "root", "packages", "cwd", "recursion", "fetch", "pii"};
 
 static KeyNode input_nodes[INPUT_COUNT + 1];
 static Shapes input_shapes = {input_nodes, 1, INPUT_COUNT + 1};

@@ -241,6 +241,7 @@ static JSValue native_hook(JSContext *ctx, JSValueConst this_val, int argc, JSVa
 }
 
 static const JSCFunctionListEntry native_functions[] = {
+    JS_PROP_STRING_DEF("version", QUICKJS_VERSION, JS_PROP_CONFIGURABLE),
     JS_CFUNC_DEF("write", 2, native_write),
     JS_CFUNC_DEF("call", 2, native_call),
     JS_CFUNC_DEF("callNow", 2, native_call_now),

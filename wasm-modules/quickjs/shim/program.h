@@ -6,8 +6,8 @@
    that turns out to have imports or exports is read again as a program module:
    its variables are locals too, its imports are those of a module, and of its
    exports only the default one matters, since nothing imports a program. In a
-   session the variables of a program are globals, so that the next one has
-   them. */
+   session the variables of a program are globals, what it imports among them,
+   so that the next one has them. */
 #pragma once
 
 typedef enum { FORM_BODY, FORM_MODULE, FORM_SESSION } ProgramForm;
@@ -86,6 +86,15 @@ static int program_export_default(JSParseState *s, Program *program) {
     return js_parse_expect_semi(s);
 }
 
+/* An export of what another module exports: only a module can. */
+static int program_export_from(JSParseState *s, Program *program) {
+    if (!s->cur_func->module) {
+        program->needs_module = TRUE;
+        return -1;
+    }
+    return js_parse_export(s);
+}
+
 /* `{a, b as c}` without a `from`: nobody imports them. `from` is left to the
    interpreter, since the module has to be loaded. */
 static int program_export_list(JSParseState *s, const JSParsePos *start, Program *program) {
@@ -121,7 +130,7 @@ static int program_export_list(JSParseState *s, const JSParsePos *start, Program
     if (token_is_pseudo_keyword(s, JS_ATOM_from)) {
         if (js_parse_seek_token(s, start))
             return -1;
-        return js_parse_export(s);
+        return program_export_from(s, program);
     }
     return js_parse_expect_semi(s);
 }
@@ -137,9 +146,156 @@ static int program_export(JSParseState *s, Program *program) {
     case '{':
         return program_export_list(s, &start, program);
     case '*':
-        return js_parse_seek_token(s, &start) ? -1 : js_parse_export(s);
+        return js_parse_seek_token(s, &start) ? -1 : program_export_from(s, program);
     }
     return js_parse_source_element(s);
+}
+
+/* ---- imports of a session ---- */
+
+typedef struct {
+    JSAtom module;
+    int count;
+    struct { JSAtom name, local; } *list; /* name: JS_ATOM__star_ for all of it */
+} SessionImport;
+
+static void free_session_import(JSContext *ctx, SessionImport *import) {
+    JS_FreeAtom(ctx, import->module);
+    for (int i = 0; i < import->count; i++) {
+        JS_FreeAtom(ctx, import->list[i].name);
+        JS_FreeAtom(ctx, import->list[i].local);
+    }
+    js_free(ctx, import->list);
+}
+
+/* Takes the token as the local name of `name`, which becomes the list's. */
+static int session_local(JSParseState *s, SessionImport *import, JSAtom name) {
+    void *list = NULL;
+    if (s->token.val != TOK_IDENT || s->token.u.ident.is_reserved)
+        js_parse_error(s, "identifier expected");
+    else
+        list = js_realloc(s->ctx, import->list, (import->count + 1) * sizeof(*import->list));
+    if (!list) {
+        JS_FreeAtom(s->ctx, name);
+        return -1;
+    }
+    import->list = list;
+    import->list[import->count].name = name;
+    import->list[import->count++].local = JS_DupAtom(s->ctx, s->token.u.ident.atom);
+    return next_token(s);
+}
+
+/* `{a, b as c, default as d}` */
+static int session_import_list(JSParseState *s, SessionImport *import) {
+    do {
+        if (next_token(s))
+            return -1;
+        if (s->token.val == '}')
+            break;
+        if (!token_is_ident(s->token.val))
+            return js_parse_error(s, "identifier expected");
+        JSAtom name = JS_DupAtom(s->ctx, s->token.u.ident.atom);
+        BOOL renamed = peek_token(s, FALSE) == TOK_IDENT;
+        if (renamed && (next_token(s) || !token_is_pseudo_keyword(s, JS_ATOM_as) || next_token(s))) {
+            JS_FreeAtom(s->ctx, name);
+            return js_parse_error(s, "'as' expected");
+        }
+        if (session_local(s, import, name))
+            return -1;
+    } while (s->token.val == ',');
+    return js_parse_expect(s, '}');
+}
+
+static int session_import_parse(JSParseState *s, SessionImport *import) {
+    if (next_token(s))
+        return -1;
+    if (s->token.val != TOK_STRING) {
+        if (s->token.val == TOK_IDENT) {
+            if (session_local(s, import, JS_DupAtom(s->ctx, JS_ATOM_default)))
+                return -1;
+            if (s->token.val == ',' && next_token(s))
+                return -1;
+        }
+        if (s->token.val == '*') {
+            if (next_token(s))
+                return -1;
+            if (!token_is_pseudo_keyword(s, JS_ATOM_as))
+                return js_parse_error(s, "expecting 'as'");
+            if (next_token(s) || session_local(s, import, JS_DupAtom(s->ctx, JS_ATOM__star_)))
+                return -1;
+        } else if (s->token.val == '{' && session_import_list(s, import)) {
+            return -1;
+        }
+        import->module = js_parse_from_clause(s);
+        return import->module == JS_ATOM_NULL ? -1 : js_parse_expect_semi(s);
+    }
+    import->module = JS_ValueToAtom(s->ctx, s->token.u.str.str);
+    if (import->module == JS_ATOM_NULL || next_token(s) || js_parse_with_clause(s))
+        return -1;
+    return js_parse_expect_semi(s);
+}
+
+/* Throws where the module on the stack has no export of that name. */
+static int session_import_check(JSParseState *s, JSAtom module, JSAtom name) {
+    char from[ATOM_GET_STR_BUF_SIZE], what[ATOM_GET_STR_BUF_SIZE], text[2 * ATOM_GET_STR_BUF_SIZE + 80];
+
+    emit_op(s, OP_dup);
+    emit_op(s, OP_push_atom_value);
+    emit_atom(s, name);
+    emit_op(s, OP_swap);
+    emit_op(s, OP_in);
+    int found = emit_goto(s, OP_if_true, -1);
+    snprintf(text, sizeof text, "The requested module '%s' does not provide an export named '%s'",
+             JS_AtomGetStr(s->ctx, from, sizeof from, module), JS_AtomGetStr(s->ctx, what, sizeof what, name));
+    JSAtom message = JS_NewAtom(s->ctx, text);
+    if (message == JS_ATOM_NULL)
+        return -1;
+    emit_op(s, OP_scope_get_var);
+    emit_atom(s, JS_ATOM_SyntaxError);
+    emit_u16(s, s->cur_func->scope_level);
+    emit_op(s, OP_dup);
+    emit_op(s, OP_push_atom_value);
+    emit_atom(s, message);
+    JS_FreeAtom(s->ctx, message);
+    emit_op(s, OP_call_constructor);
+    emit_u16(s, 1);
+    emit_op(s, OP_throw);
+    emit_label(s, found);
+    return 0;
+}
+
+/* An import declaration in a session, where variables are globals: what is
+   imported becomes such variables when the program comes to the line. */
+static int session_import(JSParseState *s) {
+    SessionImport import = {0};
+    const uint8_t *place = s->token.ptr;
+    int r = session_import_parse(s, &import);
+
+    if (!r) {
+        emit_op(s, OP_push_atom_value);
+        emit_atom(s, import.module);
+        emit_source_pos(s, place);
+        emit_op(s, OP_import);
+        emit_op(s, OP_await);
+    }
+    for (int i = 0; !r && i < import.count; i++) {
+        JSAtom name = import.list[i].name, local = import.list[i].local;
+        if (name != JS_ATOM__star_)
+            r = session_import_check(s, import.module, name);
+        emit_op(s, OP_dup);
+        if (name != JS_ATOM__star_) {
+            emit_op(s, OP_get_field);
+            emit_atom(s, name);
+        }
+        r = r || define_var(s, s->cur_func, local, JS_VAR_DEF_CONST) < 0;
+        emit_op(s, OP_scope_put_var_init);
+        emit_atom(s, local);
+        emit_u16(s, s->cur_func->scope_level);
+    }
+    if (!r)
+        emit_op(s, OP_drop);
+    free_session_import(s->ctx, &import);
+    return r ? -1 : 0;
 }
 
 /* Declarations leave the value of the statement before them alone. */
@@ -158,7 +314,12 @@ static int program_statements(JSParseState *s, Program *program) {
     while (s->token.val != TOK_EOF) {
         int next = s->token.val == TOK_IMPORT ? peek_token(s, FALSE) : 0;
         BOOL is_import = s->token.val == TOK_IMPORT && next != '(' && next != '.';
-        if ((is_import || s->token.val == TOK_EXPORT) && !fd->module) {
+        if (is_import && fd->is_session) {
+            if (session_import(s))
+                return -1;
+            continue;
+        }
+        if ((is_import || s->token.val == TOK_EXPORT) && !fd->module && !fd->is_session) {
             program->needs_module = TRUE;
             return -1;
         }
