@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -191,46 +190,6 @@ func TestActorsWaitInTurn(t *testing.T) {
 	if strings.Join(got, " ") != "greedy modest" {
 		t.Errorf("the first two were %v", got)
 	}
-}
-
-// TestSoak hammers for as long as WEXEC_SOAK says (make soak: an hour), and
-// then memory, goroutines, descriptors and mappings must be where they were.
-func TestSoak(t *testing.T) {
-	span, err := time.ParseDuration(os.Getenv("WEXEC_SOAK"))
-	if err != nil {
-		t.Skip("WEXEC_SOAK says how long: 2m")
-	}
-	e := newTiny(t, Config{Table: newTable(t, audit.None(), add())})
-	hammer(t, e, 16, time.Now().Add(span/10))
-	before := take(t)
-	runs := hammer(t, e, 16, time.Now().Add(span))
-	after := take(t)
-	t.Logf("%d runs; before %+v, after %+v", runs, before, after)
-	if after.goroutines > before.goroutines+20 || after.descriptors > before.descriptors+5 ||
-		after.mappings > before.mappings+100 || after.resident > before.resident+before.resident/4+32<<10 {
-		t.Errorf("not level: before %+v, after %+v", before, after)
-	}
-}
-
-type levels struct{ goroutines, descriptors, mappings, resident int }
-
-func take(t *testing.T) levels {
-	t.Helper()
-	time.Sleep(500 * time.Millisecond)
-	runtime.GC()
-	l := levels{goroutines: runtime.NumGoroutine()}
-	if list, err := os.ReadDir("/proc/self/fd"); err == nil {
-		l.descriptors = len(list)
-	}
-	if data, err := os.ReadFile("/proc/self/maps"); err == nil {
-		l.mappings = strings.Count(string(data), "\n")
-	}
-	if data, err := os.ReadFile("/proc/self/statm"); err == nil {
-		f := strings.Fields(string(data))
-		pages, _ := strconv.Atoi(f[1])
-		l.resident = pages * os.Getpagesize() >> 10
-	}
-	return l
 }
 
 func TestARunWaitsWhileTheMemoryInFlightIsOverItsBound(t *testing.T) {

@@ -63,6 +63,7 @@ part "plugins in C, Go and Rust" plugins
 part "real servers and type checkers" go test -count=1 ./tests/servers
 part "long attacks, faults and cases" long
 part "race" race
+part "soak, two minutes" make soak SPAN=2m
 part "platforms" platforms
 part "fuzz" fuzz
 part "benchmarks once" benchmarks
