@@ -39,6 +39,7 @@ type Settings struct {
 	LearnTypes bool // types of answers that no server declares are learned
 	Log        string
 	Warnings   []string
+	Unhonoured []string // what files say that is for the policy to say
 	Project    Project
 
 	values []Value
@@ -261,7 +262,7 @@ func (s *Settings) addServers(more Servers, origin string) {
 		s.Servers = append(s.Servers, m)
 		s.set("servers."+m.Name, described(m), m.Origin)
 	}
-	s.Warnings = append(s.Warnings, more.Warnings...)
+	s.Unhonoured = append(s.Unhonoured, more.Warnings...)
 }
 
 // described is a server as it may be shown: no variables, no headers.

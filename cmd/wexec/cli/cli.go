@@ -120,7 +120,7 @@ func (d *door) app() *cli.App {
 		},
 	}
 	for _, c := range app.Commands {
-		d.prepare(c)
+		d.prepare(c, app.Name+" ")
 	}
 	return app
 }
@@ -140,15 +140,32 @@ wexec COMMAND --help says more.
 `
 
 // prepare gives a command and those below it the same manners.
-func (d *door) prepare(c *cli.Command) {
+func (d *door) prepare(c *cli.Command, before string) {
 	c.OnUsageError = d.usageError
 	c.HideHelpCommand = true
 	for _, sub := range c.Subcommands {
-		d.prepare(sub)
+		d.prepare(sub, before+c.Name+" ")
+	}
+	if !c.Hidden && asksHelp(d.inv.Args) {
+		c.CustomHelpTemplate = strings.ReplaceAll(helpOf(c, before), "{{", `{{"{{"}}`)
+	}
+	help := func() error {
+		_, err := io.WriteString(d.inv.Stdout, helpOf(c, before))
+		return err
 	}
 	if len(c.Subcommands) > 0 && c.Action == nil {
-		c.Action = func(ctx *cli.Context) error { return unknownCommand(ctx, c.Subcommands, c.Name+" ") }
+		c.Action = func(ctx *cli.Context) error {
+			if ctx.Args().Len() == 0 {
+				return help()
+			}
+			return unknownCommand(ctx, c.Subcommands, c.Name+" ")
+		}
 	}
+}
+
+// asksHelp reports whether somebody may want help, so that it is only made then.
+func asksHelp(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool { return strings.TrimLeft(a, "-") == "help" || a == "-h" })
 }
 
 // noCommand answers a call without a command, or with one that is unknown.
@@ -164,9 +181,6 @@ func (d *door) noCommand(ctx *cli.Context) error {
 
 func unknownCommand(ctx *cli.Context, commands []*cli.Command, before string) error {
 	name := ctx.Args().First()
-	if name == "" {
-		return cli.ShowSubcommandHelp(ctx)
-	}
 	var names []string
 	for _, c := range commands {
 		if !c.Hidden {

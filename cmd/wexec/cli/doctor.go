@@ -1,14 +1,18 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
@@ -30,25 +34,36 @@ type checked struct {
 	Hint   string `json:"hint,omitempty"`
 }
 
-func (d *door) doctor(ctx *cli.Context) error {
-	var all []checked
-	add := func(name string, err error, detail string) {
-		c := checked{Name: name, OK: err == nil, Detail: detail}
-		if err != nil {
-			c.Detail, c.Hint = err.Error(), fault.HintOf(err)
-		}
-		all = append(all, c)
-		if !ctx.Bool("json") {
-			mark := d.voice.paint("32", "ok  ")
-			if err != nil {
-				mark = d.voice.paint("31", "FAIL")
-			}
-			fmt.Fprintf(d.inv.Stdout, "%s %-10s %s\n", mark, c.Name, c.Detail)
-			if c.Hint != "" {
-				fmt.Fprintf(d.inv.Stdout, "     %-10s %s\n", "", c.Hint)
-			}
-		}
+// examination is what the doctor has looked at so far.
+type examination struct {
+	d    *door
+	json bool
+	all  []checked
+}
+
+// add notes what came of a look. An error that says not how it is mended gets
+// the advice that fits the check.
+func (x *examination) add(name string, err error, detail, advice string) {
+	c := checked{Name: name, OK: err == nil, Detail: detail}
+	if err != nil {
+		c.Detail, c.Hint = err.Error(), cmp.Or(fault.HintOf(err), advice)
 	}
+	x.all = append(x.all, c)
+	if x.json {
+		return
+	}
+	mark := x.d.voice.paint("32", "ok  ")
+	if err != nil {
+		mark = x.d.voice.paint("31", "FAIL")
+	}
+	fmt.Fprintf(x.d.inv.Stdout, "%s %-10s %s\n", mark, c.Name, c.Detail)
+	if c.Hint != "" {
+		fmt.Fprintf(x.d.inv.Stdout, "     %-10s %s\n", "", c.Hint)
+	}
+}
+
+func (d *door) doctor(ctx *cli.Context) error {
+	x := &examination{d: d, json: ctx.Bool("json")}
 	for _, name := range wasmmodules.Names() {
 		m, err := wasmmodules.Open(name)
 		if err == nil {
@@ -58,29 +73,30 @@ func (d *door) doctor(ctx *cli.Context) error {
 		if err == nil {
 			detail = "version " + m.Version + ", every digest as committed"
 		}
-		add(name, err, detail)
+		x.add(name, err, detail, "this program is damaged: install it anew")
 	}
+	x.memory()
+	x.mappings()
 	settings, err := d.settings(ctx)
-	add("settings", err, "every file reads")
+	x.add("settings", err, "every file reads", "mend the file that is named; wexec config show says where each value comes from")
 	if err == nil {
-		add("cache", writable(settings.Cache), settings.Cache)
-		d.doctorAudit(settings, add)
-		if p := settings.Policy(); p == nil {
-			add("policy", nil, "none: tools are denied (wexec init writes one)")
-		} else {
-			add("policy", nil, p.Name())
-		}
-		d.doctorServers(ctx, settings, add)
+		x.add("cache", writable(settings.Cache), settings.Cache, "")
+		x.record(settings)
+		x.servers(ctx, settings)
 	}
 	for _, f := range config.FindServers(d.inv.Env) {
-		add("client", nil, fmt.Sprintf("%s has %d servers in %s", f.Client, f.Servers, f.Path))
+		detail := fmt.Sprintf("%s has %s in %s", f.Client, counted(f.Servers, "server"), f.Path)
+		if !mentionsWexec(f.Path) {
+			detail += fmt.Sprintf("; wexec is not among them (wexec mcp install --client %s)", f.Client)
+		}
+		x.add("client", nil, detail, "")
 	}
-	if ctx.Bool("json") {
-		if err := d.printJSON(map[string]any{"checks": all}); err != nil {
+	if x.json {
+		if err := d.printJSON(map[string]any{"checks": x.all}); err != nil {
 			return err
 		}
 	}
-	for _, c := range all {
+	for _, c := range x.all {
 		if !c.OK {
 			return said(1)
 		}
@@ -88,45 +104,67 @@ func (d *door) doctor(ctx *cli.Context) error {
 	return nil
 }
 
-func (d *door) doctorAudit(s *config.Settings, add func(string, error, string)) {
+// mentionsWexec reports whether a client's file has wexec among its servers.
+func mentionsWexec(path string) bool {
+	data, err := readBounded(path)
+	return err == nil && strings.Contains(string(data), strconv.Quote(ownName))
+}
+
+// record looks at the audit.
+func (x *examination) record(s *config.Settings) {
 	if err := writable(s.Audit.Dir); err != nil {
-		add("audit", err, "")
+		x.add("audit", err, "", "")
 		return
 	}
 	rep, err := audit.Verify(s.Audit.Dir)
 	if err == nil && !rep.OK() {
-		err = fault.New(fault.UsageAudit, "%s (%d problems)", rep.Problems[0], len(rep.Problems)).WithHint("wexec audit verify lists them")
+		err = fault.New(fault.UsageAudit, "%s (%d problems)", rep.Problems[0], len(rep.Problems)).
+			WithHint("wexec audit verify lists them; move %s aside to begin a new record", s.Audit.Dir)
 	}
-	add("audit", err, fmt.Sprintf("%d records in %s, unbroken", rep.Records, s.Audit.Dir))
+	x.add("audit", err, fmt.Sprintf("%s in %s, unbroken", counted(rep.Records, "record"), s.Audit.Dir), "name another folder with --audit DIR")
 }
 
-// doctorServers starts each server, counts its tools and times it.
-func (d *door) doctorServers(ctx *cli.Context, s *config.Settings, add func(string, error, string)) {
-	host, err := s.Open(ctx.Context, config.Options{Env: d.inv.Env, Version: d.inv.Version, Logger: d.logger("error"), NoAudit: true})
+// servers starts each server, counts its tools and times it, and says what the
+// policy lets through of them.
+func (x *examination) servers(ctx *cli.Context, s *config.Settings) {
+	var layers []string
+	for _, l := range s.Policies {
+		layers = append(layers, strings.TrimSpace(string(l.Origin)+" "+l.Policy.Name()))
+	}
+	said := "none, so every tool is denied (wexec init writes one)"
+	if len(layers) > 0 {
+		said = strings.Join(layers, ", ")
+	}
+	host, err := s.Open(ctx.Context, config.Options{Env: x.d.inv.Env, Version: x.d.inv.Version, Logger: x.d.logger("error"), NoAudit: true})
 	if err != nil {
-		add("engine", err, "")
+		x.add("policy", nil, said, "")
+		x.add("engine", err, "", "look at the cache folder: wexec guests warm prepares it anew")
 		return
 	}
 	defer host.Close()
 	for _, server := range host.Upstream.Servers() {
 		begun := time.Now()
 		tools, err := host.Upstream.Tools(ctx.Context, server)
-		detail := fmt.Sprintf("%d tools in %d ms", len(tools), time.Since(begun).Milliseconds())
+		detail := fmt.Sprintf("%s in %d ms", counted(len(tools), "tool"), time.Since(begun).Milliseconds())
 		if left := host.Upstream.Refused(server); len(left) > 0 {
 			detail += fmt.Sprintf(", %d left out: %s", len(left), left[0])
 		}
-		add(server, err, detail)
+		x.add(server, err, detail, "start it by hand as the file with mcpServers says, or take it out there")
 	}
-	d.doctorPins(ctx, s, host, add)
+	cat, _ := host.Table.Catalogue(ctx.Context)
+	if p := s.Policy(); p != nil && len(cat.Tools()) > 0 {
+		said += "; " + outlooks(p, cat).String()
+	}
+	x.add("policy", nil, said, "")
+	x.pins(s, cat)
 }
 
-// doctorPins looks for tools that are not what was pinned.
-func (d *door) doctorPins(ctx *cli.Context, s *config.Settings, host *config.Host, add func(string, error, string)) {
-	pins, err := s.Pins(d.inv.Env)
+// pins looks for tools that are not what was pinned.
+func (x *examination) pins(s *config.Settings, cat *catalogue.Catalogue) {
+	pins, err := s.Pins(x.d.inv.Env)
 	if err != nil || len(pins) == 0 {
 		return
 	}
-	cat, _ := host.Table.Catalogue(ctx.Context)
 	var changed []string
 	for _, p := range pins {
 		if pinState(cat, p).State == "changed" {
@@ -137,7 +175,7 @@ func (d *door) doctorPins(ctx *cli.Context, s *config.Settings, host *config.Hos
 		err = fault.New(fault.DeniedPinned, "%s changed since being pinned: %s", counted(len(changed), "tool"), changed[0]).
 			WithHint("wexec tools pin --list shows what changed")
 	}
-	add("pins", err, counted(len(pins), "tool")+" as pinned")
+	x.add("pins", err, counted(len(pins), "tool")+" as pinned", "")
 }
 
 // writable reports whether a folder can be made and written to.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -29,7 +30,7 @@ type page struct {
 	deep                           bool // it has commands of its own
 }
 
-type option struct{ names, value, usage string }
+type option struct{ names, value, usage, category string }
 
 // pages lists the commands of the app in the order of its help, those below
 // right behind.
@@ -66,7 +67,61 @@ func optionOf(f cli.Flag, doc cli.DocGenerationFlag) option {
 		}
 	}
 	o.usage = strings.ReplaceAll(o.usage, "`", "")
+	if c, ok := f.(cli.CategorizableFlag); ok {
+		o.category = c.GetCategory()
+	}
+	switch f := f.(type) {
+	case *cli.StringFlag:
+		o.usage += byDefault(f.Value)
+	case *cli.IntFlag:
+		o.usage += byDefault(fmt.Sprint(f.Value))
+	}
 	return o
+}
+
+// byDefault says what a flag is without being given.
+func byDefault(value string) string {
+	if value == "" || value == "0" {
+		return ""
+	}
+	return " (" + value + " where it is absent)"
+}
+
+// helpOf is what a command says of itself.
+func helpOf(c *cli.Command, before string) string {
+	p := pages([]*cli.Command{c}, before)[0]
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", p.name, p.usage)
+	if !p.deep || p.args != "" || len(p.flags) > 0 {
+		fmt.Fprintf(&b, "\n  %s\n", synopsis(p))
+	}
+	if p.description != "" {
+		fmt.Fprintf(&b, "\n%s\n", p.description)
+	}
+	if p.deep {
+		b.WriteString("\nCommands:\n")
+		for _, sub := range c.Subcommands {
+			if !sub.Hidden {
+				fmt.Fprintf(&b, "  %-8s %s\n", sub.Name, sub.Usage)
+			}
+		}
+	}
+	widest := 0
+	for _, f := range p.flags {
+		widest = max(widest, len(strings.TrimSpace(f.names+" "+f.value)))
+	}
+	heading := ""
+	for i, f := range p.flags {
+		if i == 0 || f.category != heading {
+			heading = f.category
+			fmt.Fprintf(&b, "\n%s:\n", cmp.Or(heading, "Flags"))
+		}
+		fmt.Fprintf(&b, "  %-*s  %s\n", widest, strings.TrimSpace(f.names+" "+f.value), f.usage)
+	}
+	if p.deep {
+		fmt.Fprintf(&b, "\n%s COMMAND --help says more.\n", p.name)
+	}
+	return b.String()
 }
 
 // Markdown is the documentation of every command, made from the commands

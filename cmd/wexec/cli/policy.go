@@ -109,7 +109,7 @@ func (d *door) policyCheck(ctx *cli.Context) error {
 		if found == nil {
 			found = []policy.Finding{}
 		}
-		if err := d.printJSON(map[string]any{"findings": found}); err != nil {
+		if err := d.printJSON(map[string]any{"findings": found, "tools": outlooks(p, cat)}); err != nil {
 			return err
 		}
 	} else {
@@ -119,14 +119,50 @@ func (d *door) policyCheck(ctx *cli.Context) error {
 		if cat == nil {
 			d.voice.note("no server is configured: tools and arguments were not looked at (--mcp FILE)")
 		}
-		if len(found) == 0 {
-			d.voice.note("nothing to say against it")
+		what := fmt.Sprintf("looked at %s", counted(len(p.Test(policy.TestOptions{}).Coverage), "rule"))
+		if cat != nil {
+			what += " and " + outlooks(p, cat).String()
 		}
+		if len(found) == 0 {
+			what += ": nothing to say against them"
+		}
+		d.voice.note("%s", what)
 	}
 	if failed {
 		return said(fault.UsagePolicy.Class().Exit())
 	}
 	return nil
+}
+
+// outlook is how many tools a policy allows, asks for and denies, as far as
+// that can be told without arguments.
+type outlook struct {
+	Allow int `json:"allow"`
+	Ask   int `json:"ask"`
+	Deny  int `json:"deny"`
+}
+
+func outlooks(p *policy.Policy, cat *catalogue.Catalogue) *outlook {
+	if cat == nil {
+		return nil
+	}
+	o := &outlook{}
+	for _, t := range cat.Tools() {
+		switch p.Outlook(t.ID()) {
+		case policy.Allow:
+			o.Allow++
+		case policy.Ask:
+			o.Ask++
+		default:
+			o.Deny++
+		}
+	}
+	return o
+}
+
+// String says it in words.
+func (o *outlook) String() string {
+	return fmt.Sprintf("%s: %d allowed, %d asked for, %d denied", counted(o.Allow+o.Ask+o.Deny, "tool"), o.Allow, o.Ask, o.Deny)
 }
 
 func (d *door) policyTest(ctx *cli.Context) error {

@@ -10,38 +10,45 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
+// Headings under which help shows flags that many commands have.
+const (
+	configuration = "Configuration"
+	limits        = "Limits"
+	grants        = "Grants, which widen the defaults and never a policy file"
+)
+
 // settingFlags are the flags of every command that reads the configuration.
 func settingFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "policy", Usage: "a policy `FILE`; may be given several times", TakesFile: true},
-		&cli.StringSliceFlag{Name: "mcp", Usage: "a `FILE` with mcpServers, as Claude, Cursor or VS Code have them", TakesFile: true},
-		&cli.StringFlag{Name: "audit", Usage: "the `DIR` that runs are recorded in", TakesFile: true},
+		&cli.StringSliceFlag{Name: "policy", Category: configuration, Usage: "a policy `FILE`; may be given several times", TakesFile: true},
+		&cli.StringSliceFlag{Name: "mcp", Category: configuration, Usage: "a `FILE` with mcpServers, as Claude, Cursor or VS Code have them", TakesFile: true},
+		&cli.StringFlag{Name: "audit", Category: configuration, Usage: "the `DIR` that runs are recorded in", TakesFile: true},
 	}
 }
 
 // limitFlags are the limits of a run, by the names of the Request.
 func limitFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "fuel", Usage: "stop after `N` units of about one instruction"},
-		&cli.StringFlag{Name: "memory", Usage: "memory of the program, as `SIZE` (64MiB)"},
-		&cli.StringFlag{Name: "time", Usage: "wall time, as `DURATION` (30s)"},
-		&cli.StringFlag{Name: "output", Usage: "stdout, stderr and value together, as `SIZE` (1MiB)"},
-		&cli.StringFlag{Name: "max-tool-calls", Usage: "at most `N` tool calls"},
-		&cli.StringFlag{Name: "parallel", Usage: "at most `N` tool calls at once"},
-		&cli.StringFlag{Name: "host-bytes", Usage: "bytes through the host, as `SIZE` (256MiB)"},
-		&cli.StringFlag{Name: "recursion", Usage: "recursion at most `N` deep"},
+		&cli.StringFlag{Name: "fuel", Category: limits, Usage: "stop after `N` units of about one instruction (100e9 where it is absent)"},
+		&cli.StringFlag{Name: "memory", Category: limits, Usage: "`SIZE` of the program's memory, like 64MiB (512MiB where it is absent)"},
+		&cli.StringFlag{Name: "time", Category: limits, Usage: "`DURATION` of the run, like 5s or 2m (30s where it is absent)"},
+		&cli.StringFlag{Name: "output", Category: limits, Usage: "`SIZE` of stdout, stderr and value together (1MiB where it is absent)"},
+		&cli.StringFlag{Name: "max-tool-calls", Category: limits, Usage: "at most `N` tool calls (200 where it is absent)"},
+		&cli.StringFlag{Name: "parallel", Category: limits, Usage: "at most `N` tool calls at once (16 where it is absent)"},
+		&cli.StringFlag{Name: "host-bytes", Category: limits, Usage: "`SIZE` of what passes through the host (256MiB where it is absent)"},
+		&cli.StringFlag{Name: "recursion", Category: limits, Usage: "recursion at most `N` deep (as the interpreter has it where it is absent)"},
 	}
 }
 
 // allowFlags widen the defaults, never a policy file.
 func allowFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "allow-tool", Usage: "let the program call tools that match `GLOB` (github.get_*)"},
-		&cli.StringSliceFlag{Name: "deny-tool", Usage: "forbid tools that match `GLOB`"},
-		&cli.StringSliceFlag{Name: "allow-net", Usage: "let the program reach `HOST` (api.github.com)"},
-		&cli.StringSliceFlag{Name: "allow-read", Usage: "let the program read below `PATH`"},
-		&cli.StringSliceFlag{Name: "allow-write", Usage: "let the program write below `PATH`"},
-		&cli.BoolFlag{Name: "no-pii", Usage: "do not replace personal data"},
+		&cli.StringSliceFlag{Name: "allow-tool", Category: grants, Usage: "let the program call tools that match `GLOB` (github.get_*)"},
+		&cli.StringSliceFlag{Name: "deny-tool", Category: grants, Usage: "forbid tools that match `GLOB`"},
+		&cli.StringSliceFlag{Name: "allow-net", Category: grants, Usage: "let the program reach `HOST` (api.github.com)"},
+		&cli.StringSliceFlag{Name: "allow-read", Category: grants, Usage: "let the program read below `PATH`"},
+		&cli.StringSliceFlag{Name: "allow-write", Category: grants, Usage: "let the program write below `PATH`"},
+		&cli.BoolFlag{Name: "no-pii", Category: grants, Usage: "do not replace personal data"},
 	}
 }
 
@@ -64,6 +71,12 @@ func (d *door) settings(ctx *cli.Context) (*config.Settings, error) {
 	}
 	for _, w := range s.Warnings {
 		d.voice.warn("%s", w)
+	}
+	switch ctx.Command.Name {
+	case "doctor", "check", "list": // where people look at what holds
+		for _, w := range s.Unhonoured {
+			d.voice.warn("%s", w)
+		}
 	}
 	return s, nil
 }

@@ -100,6 +100,9 @@ func (d *door) toolsOf(ctx *cli.Context, source string) ([]catalogue.Tool, error
 	if err != nil {
 		return nil, err
 	}
+	for _, w := range settings.Unhonoured {
+		d.voice.warn("%s", w)
+	}
 	host, err := settings.Open(ctx.Context, config.Options{Env: d.inv.Env, Version: d.inv.Version, Logger: d.logger("error"), NoAudit: true})
 	if err != nil {
 		return nil, err

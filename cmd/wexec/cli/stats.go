@@ -56,6 +56,8 @@ func counted(n int, thing string) string {
 
 func bytesText(n int64) string {
 	switch {
+	case n >= 10<<30:
+		return fmt.Sprintf("%d GiB", n>>30)
 	case n >= 10<<20:
 		return fmt.Sprintf("%d MiB", n>>20)
 	case n >= 1<<20:

@@ -111,7 +111,9 @@ func (v *voice) runError(e *engine.Error) {
 	for _, f := range frames(e) {
 		v.say("  %s", v.paint("2", f))
 	}
-	v.hint(e.Hint)
+	if e.Hint != "decided by "+e.Rule { // which was said already
+		v.hint(e.Hint)
+	}
 }
 
 func (v *voice) headline(code fault.Code, text string) {
@@ -128,7 +130,7 @@ func frames(e *engine.Error) []string {
 	if strings.TrimSpace(lines[0]) == strings.TrimSpace(strings.SplitN(e.Error(), "\n", 2)[0]) {
 		lines = lines[1:]
 	}
-	if len(lines) < 2 {
+	if len(lines) < 2 || e.Code == fault.GuestSyntax && e.Excerpt != "" {
 		return nil
 	}
 	for i, l := range lines {
