@@ -25,7 +25,7 @@ import (
 //
 // The folder:
 //
-//	code/      native code of the guests, in wazero's own format
+//	code/      native code of the guests, mapped by every process
 //	images/    memory images, mapped by every instance
 //	outputs/   what the TypeScript compiler made of a program
 //	results/   values of programs that certainly give them again
@@ -36,6 +36,7 @@ import (
 type Cache struct {
 	dir      string
 	wasm     wazero.CompilationCache
+	maps     bool          // native code is mapped from its file
 	memories snapshot.Mode // how instances get theirs
 
 	mu     sync.Mutex
@@ -65,6 +66,7 @@ func OpenCache(dir string) (*Cache, error) {
 	if err != nil {
 		return nil, fault.New(fault.UsageConfig, "the cache folder cannot be used: %w", err)
 	}
+	c.maps = snapshot.MapCode(c.wasm)
 	c.dir = dir
 	c.dropDamaged()
 	return c, nil

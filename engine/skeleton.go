@@ -13,6 +13,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/snapshot"
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
@@ -21,6 +22,9 @@ import (
 // the module's shape. So the cache holds the native code of the whole module
 // under the name that wazero gives to its skeleton, in which every function
 // body is left out, and later processes load the skeleton.
+//
+// The native code lies on whole pages of its file, so that it is mapped and not
+// read (see [snapshot.AlignCode]).
 //
 // wazero does not document that this works. Three things guard it: the file is
 // looked at before and after the load; a guest that traps before it has asked
@@ -68,6 +72,11 @@ func (c *Cache) lay(ctx context.Context, m *wasmmodules.Module, skeleton []byte)
 	from, err := compileInto(ctx, filepath.Join(work, "whole"), whole)
 	if err != nil {
 		return err
+	}
+	if c.maps {
+		if err := snapshot.AlignCode(from); err != nil {
+			return err
+		}
 	}
 	name, err := compileInto(ctx, filepath.Join(work, "skeleton"), skeleton)
 	if err != nil {

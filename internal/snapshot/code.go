@@ -1,0 +1,216 @@
+package snapshot
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"unsafe"
+)
+
+// Native code in a cache folder of wazero's begins in the middle of a page, so
+// it can only be read: 25 MB for a large interpreter, at each start of a
+// process, and one system call for each of its ten thousand functions before
+// that. [AlignCode] lays such a file anew with the code on whole pages, and
+// [MapCode] has wazero map it from there.
+//
+// The file: what comes before the code, what comes after it, zeros up to a
+// whole page, the code, and a trailer with the three sizes and the digest of
+// all but the code, which has a checksum of wazero's.
+const (
+	codeMagic   = "wexec native code 1\n\x00\x00\x00\x00"
+	codeTrailer = len(codeMagic) + 3*8 + sha256.Size
+	codePage    = 64 << 10 // whole pages on every machine
+)
+
+// wazeroMagic begins wazero's own files.
+const wazeroMagic = "WAZEVO"
+
+// codeParts finds the code in a file of wazero's: what comes before it, and
+// its size.
+func codeParts(file []byte) (before, code int, err error) {
+	bad := errors.New("this is no native code as wazero 1.12 writes it")
+	if len(file) < len(wazeroMagic)+1 || string(file[:len(wazeroMagic)]) != wazeroMagic {
+		return 0, 0, bad
+	}
+	at := uint64(len(wazeroMagic)) + 1 + uint64(file[len(wazeroMagic)])
+	if at+4 > uint64(len(file)) {
+		return 0, 0, bad
+	}
+	at += 4 + 8*uint64(binary.LittleEndian.Uint32(file[at:]))
+	if at+8 > uint64(len(file)) {
+		return 0, 0, bad
+	}
+	size := binary.LittleEndian.Uint64(file[at:])
+	at += 8
+	if size == 0 || size > uint64(len(file))-at {
+		return 0, 0, bad
+	}
+	return int(at), int(size), nil
+}
+
+// AlignCode lays a file of native code that wazero wrote anew, so that it can
+// be mapped. The file is replaced whole.
+func AlignCode(path string) (err error) {
+	file, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("align native code: %w", err)
+	}
+	before, size, err := codeParts(file)
+	if err != nil {
+		return fmt.Errorf("align native code: %w", err)
+	}
+	head := append(append([]byte(nil), file[:before]...), file[before+size:]...)
+	padded := (len(head) + codePage - 1) / codePage * codePage
+	trailer := []byte(codeMagic)
+	for _, n := range []int{before, len(head) - before, size} {
+		trailer = binary.LittleEndian.AppendUint64(trailer, uint64(n))
+	}
+	sum := sha256.Sum256(head)
+	trailer = append(trailer, sum[:]...)
+	f, err := os.CreateTemp(filepath.Dir(path), ".code-*")
+	if err != nil {
+		return fmt.Errorf("align native code: %w", err)
+	}
+	defer func() {
+		f.Close()
+		if err != nil {
+			os.Remove(f.Name())
+			err = fmt.Errorf("align native code: %w", err)
+		}
+	}()
+	for _, part := range [][]byte{head, make([]byte, padded-len(head)), file[before : before+size], trailer} {
+		if _, err = f.Write(part); err != nil {
+			return err
+		}
+	}
+	if err = f.Chmod(0o600); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// codeFiles is the part of wazero's compilation cache that keeps files.
+type codeFiles interface {
+	Get(key [32]byte) (content io.ReadCloser, ok bool, err error)
+	Add(key [32]byte, content io.Reader) error
+	Delete(key [32]byte) error
+}
+
+// MapCode has a compilation cache of wazero read the files that [AlignCode]
+// laid. It is false where the cache is not as in wazero 1.12: such files cannot
+// be read then and must not be laid.
+func MapCode(cache any) bool {
+	v := reflect.ValueOf(cache)
+	if !isStructPointer(v) {
+		return false
+	}
+	f := v.Elem().FieldByName("fileCache")
+	if !f.IsValid() || f.Kind() != reflect.Interface || f.IsNil() || !reflect.TypeFor[*mappedFiles]().Implements(f.Type()) {
+		return false
+	}
+	field := reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem()
+	files, ok := field.Interface().(codeFiles)
+	if !ok {
+		return false
+	}
+	field.Set(reflect.ValueOf(&mappedFiles{files}))
+	return true
+}
+
+// mappedFiles gives files of both forms.
+type mappedFiles struct{ codeFiles }
+
+// Get opens a file of native code.
+func (m *mappedFiles) Get(key [32]byte) (io.ReadCloser, bool, error) {
+	content, ok, err := m.codeFiles.Get(key)
+	f, isFile := content.(*os.File)
+	if !ok || err != nil || !isFile {
+		return content, ok, err
+	}
+	c, err := openCode(f)
+	if err != nil {
+		f.Close()
+		return nil, false, err
+	}
+	if c == nil {
+		return f, true, nil
+	}
+	return c, true, nil
+}
+
+// code is a file of native code, read as wazero's own file would be.
+type code struct {
+	f      *os.File
+	head   []byte // what comes before the code and after it
+	before int
+	from   int64 // where the code begins in the file
+	size   int
+	at     int // how far it was read, as in wazero's file
+}
+
+// openCode looks at a file. It is nil where the file is not of our form.
+func openCode(f *os.File) (*code, error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() < int64(codeTrailer) {
+		return nil, err
+	}
+	trailer := make([]byte, codeTrailer)
+	if _, err := f.ReadAt(trailer, info.Size()-int64(codeTrailer)); err != nil {
+		return nil, err
+	}
+	if string(trailer[:len(codeMagic)]) != codeMagic {
+		return nil, nil
+	}
+	var n [3]uint64
+	for i := range n {
+		if n[i] = binary.LittleEndian.Uint64(trailer[len(codeMagic)+8*i:]); n[i] > uint64(info.Size()) {
+			return nil, errors.New("the sizes in a file of native code are not its own")
+		}
+	}
+	padded := (n[0] + n[1] + codePage - 1) / codePage * codePage
+	if padded+n[2]+uint64(codeTrailer) != uint64(info.Size()) {
+		return nil, errors.New("the sizes in a file of native code are not its own")
+	}
+	c := &code{f: f, head: make([]byte, n[0]+n[1]), before: int(n[0]), from: int64(padded), size: int(n[2])}
+	if _, err = f.ReadAt(c.head, 0); err != nil {
+		return nil, err
+	}
+	if sha256.Sum256(c.head) != [sha256.Size]byte(trailer[codeTrailer-sha256.Size:]) {
+		return nil, errors.New("a file of native code is damaged")
+	}
+	return c, nil
+}
+
+// Read gives the bytes that wazero's file would have. Where all of the code is
+// asked for at once, p is the memory that wazero mapped for it: the file is
+// mapped in its place.
+func (c *code) Read(p []byte) (n int, err error) {
+	switch in := c.at - c.before; {
+	case in < 0:
+		n = copy(p, c.head[c.at:c.before])
+	case in == 0 && len(p) == c.size && mapOver(p, c.f, c.from):
+		n = c.size
+	case in < c.size:
+		n, err = c.f.ReadAt(p[:min(len(p), c.size-in)], c.from+int64(in))
+	case in-c.size < len(c.head)-c.before:
+		n = copy(p, c.head[c.at-c.size:])
+	default:
+		return 0, io.EOF
+	}
+	c.at += n
+	if n > 0 {
+		err = nil
+	}
+	return n, err
+}
+
+// Close closes the file; what was mapped stays.
+func (c *code) Close() error { return c.f.Close() }
