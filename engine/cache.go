@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 
@@ -29,7 +32,7 @@ import (
 //	images/    memory images, mapped by every instance
 //	outputs/   what the TypeScript compiler made of a program
 //	results/   values of programs that certainly give them again
-//	catalogue/ the digest of each table's catalogue, as it was last known
+//	catalogue/ digests of what each server of a table listed, as last known
 //
 // Files are written whole and renamed into place, readable for their owner
 // alone. A damaged one is made again.
@@ -41,6 +44,7 @@ type Cache struct {
 
 	mu     sync.Mutex
 	images map[[32]byte]*snapshot.Image
+	noted  map[*hostfns.Table]map[string]string // digests that are in the folder
 	closed bool
 }
 
@@ -48,7 +52,7 @@ type Cache struct {
 // empty name keeps everything in memory. A folder that cannot be written to is
 // a fault; an engine goes on without one.
 func OpenCache(dir string) (*Cache, error) {
-	c := &Cache{images: map[[32]byte]*snapshot.Image{}}
+	c := &Cache{images: map[[32]byte]*snapshot.Image{}, noted: map[*hostfns.Table]map[string]string{}}
 	if dir == "" {
 		c.wasm = wazero.NewCompilationCache()
 		return c, nil
@@ -69,7 +73,27 @@ func OpenCache(dir string) (*Cache, error) {
 	c.maps = snapshot.MapCode(c.wasm)
 	c.dir = dir
 	c.dropDamaged()
+	for _, sub := range []string{"code", "images"} {
+		dropUnfinished(filepath.Join(dir, sub))
+	}
 	return c, nil
+}
+
+// dropUnfinished removes what killed processes left half made in a folder of
+// the cache. What is younger than an hour may be another's work in progress.
+func dropUnfinished(dir string) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, d := range list {
+		if !strings.HasPrefix(d.Name(), ".") {
+			continue
+		}
+		if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > time.Hour {
+			_ = os.RemoveAll(filepath.Join(dir, d.Name()))
+		}
+	}
 }
 
 // Dir is the cache's folder, or "" where there is none.
@@ -146,23 +170,53 @@ func (c *Cache) library(m *wasmmodules.Module) ([]byte, error) {
 	return data, err
 }
 
-// catalogue is the digest of the tools of a table, as it was last known on this
-// machine, or "".
-func (c *Cache) catalogue(t *hostfns.Table) string {
-	data, err := readBounded(c.cataloguePath(t), 256)
-	if err != nil || len(data) != 64 {
-		return ""
+// maxCatalogue bounds what is kept of one table's catalogue, in bytes.
+const maxCatalogue = 1 << 20
+
+// catalogue gives the digests of what the servers of a table listed, as they
+// were last known on this machine.
+func (c *Cache) catalogue(t *hostfns.Table) map[string]string {
+	if c.dir == "" || len(t.Servers()) == 0 {
+		return nil
 	}
-	return string(data)
+	data, err := readBounded(c.cataloguePath(t), maxCatalogue)
+	if err != nil {
+		return nil
+	}
+	var known map[string]string
+	if json.Unmarshal(data, &known) != nil {
+		return nil
+	}
+	maps.DeleteFunc(known, func(_, digest string) bool { return len(digest) != 64 })
+	return known
 }
 
-// knowCatalogue notes the digest of the tools of a table.
+// knowCatalogue notes the digests of the servers that have listed their tools.
 func (c *Cache) knowCatalogue(t *hostfns.Table) {
 	if c.dir == "" || len(t.Servers()) == 0 {
 		return
 	}
-	if d := t.Digest(); len(d) == 64 && c.catalogue(t) != d {
-		_ = writeFile(c.cataloguePath(t), []byte(d))
+	listed, _ := t.Digests()
+	c.mu.Lock()
+	same := maps.Equal(c.noted[t], listed)
+	c.noted[t] = listed
+	c.mu.Unlock()
+	if same {
+		return
+	}
+	known, changed := c.catalogue(t), false
+	for server, digest := range listed {
+		if known[server] != digest {
+			if known == nil {
+				known = map[string]string{}
+			}
+			known[server], changed = digest, true
+		}
+	}
+	if changed {
+		if data, err := json.Marshal(known); err == nil {
+			_ = writeFile(c.cataloguePath(t), data)
+		}
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -82,6 +81,7 @@ func (f *resultFolder) write(digest string, e resultEntry) error {
 // sweepFolder removes the files of a folder that were not used for longest
 // until the rest is within most bytes. Other processes may do the same.
 func sweepFolder(dir string, most int64) {
+	dropUnfinished(dir)
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		return
@@ -96,10 +96,6 @@ func sweepFolder(dir string, most int64) {
 	for _, d := range list {
 		info, err := d.Info()
 		if err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		if strings.HasPrefix(d.Name(), ".") && time.Since(info.ModTime()) > time.Hour {
-			_ = os.Remove(filepath.Join(dir, d.Name())) // what a killed process left
 			continue
 		}
 		files = append(files, file{d.Name(), info.Size(), info.ModTime()})
