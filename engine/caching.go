@@ -27,17 +27,14 @@ func (j *job) cacheable() bool {
 		r.Packages == "" && !r.DryRun && !r.Check && (r.Stdin == nil || r.Input != nil)
 }
 
-// key is what the answer depends on. It is false where that is not known: the
-// tools of a server that has not been listed yet.
+// key is what the answer depends on. Of the tools that is what their servers
+// were last known to list, in this process or an earlier one; a server that is
+// not known stands as such in the key, and makes it another than the one with
+// which a program is kept that asked that server for anything.
 func (j *job) key() (resultKey, bool) {
-	known := j.table.Digest()
-	if known == "" {
-		if j.table != j.e.table || j.e.cache.dir == "" {
-			return resultKey{}, false
-		}
-		if known = j.e.cache.catalogue(j.table); known == "" {
-			return resultKey{}, false
-		}
+	known, err := json.Marshal(j.known())
+	if err != nil {
+		return resultKey{}, false
 	}
 	r := &j.req
 	limits, err := json.Marshal(j.limits)
@@ -57,7 +54,7 @@ func (j *job) key() (resultKey, bool) {
 	for _, part := range [][]byte{
 		[]byte(keyVersion), []byte(r.Language), []byte(r.Code), []byte(r.File), r.Args, []byte(strings.Join(r.Argv, "\x00")),
 		r.Input, env, []byte(r.Root), []byte(r.Dir), []byte(j.res.Provenance.Guest),
-		[]byte(j.e.guests.compilerDigest(r.Language)), []byte(j.res.Provenance.Policy), []byte(known), limits, seed[:],
+		[]byte(j.e.guests.compilerDigest(r.Language)), []byte(j.res.Provenance.Policy), known, limits, seed[:],
 		[]byte(r.Actor.ID), []byte(r.Actor.Type), []byte(strings.Join(j.table.Servers(), "\x00")),
 	} {
 		var n [8]byte
@@ -66,6 +63,23 @@ func (j *job) key() (resultKey, bool) {
 		h.Write(part)
 	}
 	return resultKey{j.table, hex.EncodeToString(h.Sum(nil))}, true
+}
+
+// known are the digests of the tools of each server as far as they are known,
+// and of the pins.
+func (j *job) known() map[string]string {
+	listed, pins := j.table.Digests()
+	if j.table == j.e.table {
+		for server, digest := range j.e.cache.catalogue(j.table) {
+			if _, ok := listed[server]; !ok {
+				listed[server] = digest
+			}
+		}
+	}
+	if pins != "" {
+		listed["\x00pins"] = pins
+	}
+	return listed
 }
 
 // cached answers the job from the result cache where that is possible.
@@ -120,10 +134,18 @@ func (j *job) keep(cacheable time.Duration) {
 		j.e.results.refuse(j.cacheKey)
 		return
 	}
-	j.e.results.keep(j.cacheKey, resultEntry{
+	entry := resultEntry{
 		Value: j.res.Value, Stdout: j.res.Stdout, Stderr: j.res.Stderr,
 		Tools: j.res.Provenance.Tools, Expires: expires, Files: files,
-	})
+	}
+	if late, ok := j.key(); ok && late != j.cacheKey {
+		// The run has listed what was not known when it began. Twins that wait
+		// look under the key that they began with.
+		j.e.results.keep(late, entry)
+		j.e.results.remember(j.cacheKey, entry)
+		return
+	}
+	j.e.results.keep(j.cacheKey, entry)
 }
 
 // chancy are words without which a program cannot ask for the time or for

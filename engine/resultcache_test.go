@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/policy"
 )
@@ -100,6 +102,68 @@ func TestCallsThatARuleMarksAreReusedUntilTheyExpire(t *testing.T) {
 	time.Sleep(250 * time.Millisecond)
 	late, err := tiny(t, e, "c x.get {}", with)
 	wantValue(t, late, err, "2")
+}
+
+// servers is a provider with a server of each name; some change their tools.
+type servers struct {
+	hostfns.Provider
+	names   []string
+	listed  map[string]int
+	version map[string]int
+	changed func(string)
+}
+
+func (s *servers) Servers() []string { return s.names }
+
+func (s *servers) Tools(_ context.Context, server string) ([]catalogue.Tool, error) {
+	s.listed[server]++
+	return []catalogue.Tool{{Server: server, Name: "get", Description: fmt.Sprint("version ", s.version[server])}}, nil
+}
+
+func (s *servers) Watch(changed func(string)) func() { s.changed = changed; return func() {} }
+func (s *servers) Close() error                      { return nil }
+
+// An unknown catalogue is a miss and no more: what the run listed is known from
+// then on, in the next process too, and a server that nobody asked is not
+// started for it.
+func TestAnUnknownCatalogueIsAMissAndThenKnown(t *testing.T) {
+	dir := t.TempDir()
+	var calls atomic.Int64
+	state := &servers{names: []string{"x", "y"}, listed: map[string]int{}, version: map[string]int{}}
+	state.Provider = hostfns.Func("x.get", func(context.Context, struct{}) (int64, error) { return calls.Add(1), nil })
+	open := func() *Engine {
+		p, err := policy.Parse("p.yaml", []byte("version: 1\ntools:\n  allow:\n    - tool: \"x.*\"\n      cache: 1h\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := hostfns.NewTable(p, audit.None(), state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return newTiny(t, Config{Cache: dir, Table: table})
+	}
+	e := open()
+	for i, want := range []string{"miss 1", "hit 1", "hit 1"} {
+		if i == 2 {
+			e = open() // another process
+		}
+		res, err := tiny(t, e, "c x.get {}")
+		if got := res.Cache + " " + string(res.Value); err != nil || got != want {
+			t.Fatalf("run %d: %s %v", i, got, err)
+		}
+	}
+	if state.listed["x"] != 1 || state.listed["y"] != 0 {
+		t.Errorf("servers were asked for their tools: %v", state.listed)
+	}
+	// A server whose tools have changed is unknown until it has listed them.
+	state.version["x"] = 2
+	state.changed("x")
+	for i, want := range []string{"miss 2", "hit 2"} {
+		res, err := tiny(t, e, "c x.get {}")
+		if got := res.Cache + " " + string(res.Value); err != nil || got != want {
+			t.Fatalf("run %d after the change: %s %v", i, got, err)
+		}
+	}
 }
 
 func TestTwoTenantsNeverShareAnAnswer(t *testing.T) {

@@ -23,6 +23,9 @@ type listing struct {
 	err     error
 	entries []*entry
 	cat     *catalogue.Catalogue
+
+	summed sync.Once
+	sum    string // of cat
 }
 
 // entry is one tool and where it is called.
@@ -49,6 +52,7 @@ const maxTools = 20_000
 func (t *Table) changed(server string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.stale[server] = true
 	delete(t.listings, server)
 	clear(t.resolved)
 	t.whole = nil

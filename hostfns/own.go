@@ -63,6 +63,7 @@ func (r *Run) ownCall(ctx context.Context, name string, args []byte, f *flight) 
 		return Answer{}, recorded
 	}
 	if err != nil {
+		r.cacheable(0)
 		return Answer{}, err
 	}
 	if err := r.spend(int64(len(a.Data))); err != nil {
@@ -216,6 +217,7 @@ func (r *Run) visible(ctx context.Context) *catalogue.Catalogue {
 	whole, errs := r.table.Catalogue(waiting)
 	for _, err := range errs {
 		r.warn(clean(err.Error(), 500))
+		r.cacheable(0) // with that server the value may be another
 	}
 	view := r.table.visible(whole)
 	if r.facts.Deterministic {

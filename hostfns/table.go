@@ -46,6 +46,7 @@ type Table struct {
 
 	mu       sync.Mutex
 	listings map[string]*listing
+	stale    map[string]bool   // servers whose tools have changed at least once
 	resolved map[string]*entry // spelling to tool, while no listing changes
 	whole    *catalogue.Catalogue
 	spelled  *catalogue.Catalogue // one nameless tool for each server: the spellings of servers
@@ -91,7 +92,7 @@ func NewTable(p *policy.Policy, sink audit.Sink, providers ...Provider) (*Table,
 	t := &Table{
 		policy: p, sink: sink, all: providers,
 		servers: map[string][]Provider{}, own: map[string]Provider{},
-		listings: map[string]*listing{}, resolved: map[string]*entry{},
+		listings: map[string]*listing{}, stale: map[string]bool{}, resolved: map[string]*entry{},
 	}
 	var faults []error
 	for i, pr := range providers {
