@@ -23,6 +23,9 @@ func (d *door) mcpCommand() *cli.Command {
 		&cli.StringFlag{Name: "token-file", Usage: "the `FILE` with the bearer token of HTTP; else WEXEC_HTTP_TOKEN, else one is made up and shown", TakesFile: true},
 		&cli.StringSliceFlag{Name: "allow-host", Usage: "a `NAME` under which HTTP clients reach this server"},
 		&cli.StringSliceFlag{Name: "allow-origin", Usage: "a web `ORIGIN` (https://app.example.com) whose pages may call"},
+		&cli.StringFlag{Name: "oauth-issuer", Usage: "take access tokens of the authorization server at `URL`"},
+		&cli.StringFlag{Name: "oauth-resource", Usage: "the `URL` of this server, for which access tokens have to be (the address that it listens at, where it is absent)"},
+		&cli.StringSliceFlag{Name: "oauth-scope", Usage: "a `SCOPE` that access tokens have to have"},
 		&cli.IntFlag{Name: "max-clients", Usage: "at most `N` HTTP clients at once", Value: 64},
 	}
 	flags = append(flags, settingFlags()...)
@@ -66,6 +69,9 @@ func (d *door) serveHTTP(ctx *cli.Context, server *mcpd.Server) error {
 	if err != nil {
 		return err
 	}
+	if made && ctx.IsSet("oauth-issuer") {
+		token, made = "", false // people log in; nobody needs one that is made up
+	}
 	l, err := listen(ctx.Context, ctx.String("http"))
 	if err != nil {
 		return err
@@ -80,8 +86,17 @@ func (d *door) serveHTTP(ctx *cli.Context, server *mcpd.Server) error {
 			d.voice.hint("name the host that clients use: --allow-host NAME")
 		}
 	}
-	return server.HTTP(ctx.Context, l, mcpd.HTTPOptions{Token: token, Hosts: ctx.StringSlice("allow-host"),
-		Origins: ctx.StringSlice("allow-origin"), Sessions: ctx.Int("max-clients")})
+	o := mcpd.HTTPOptions{Token: token, Hosts: ctx.StringSlice("allow-host"), Origins: ctx.StringSlice("allow-origin"), Sessions: ctx.Int("max-clients")}
+	if ctx.IsSet("oauth-issuer") {
+		o.OAuth = &mcpd.OAuth{Issuer: ctx.String("oauth-issuer"), Resource: ctx.String("oauth-resource"), Scopes: ctx.StringSlice("oauth-scope")}
+		if o.OAuth.Resource == "" {
+			o.OAuth.Resource = "http://" + l.Addr().String() + mcpd.Path
+		}
+		d.voice.say("every request needs an access token of %s for %s", o.OAuth.Issuer, o.OAuth.Resource)
+	} else if ctx.IsSet("oauth-resource") || ctx.IsSet("oauth-scope") {
+		return fault.New(fault.UsageFlag, "--oauth-resource and --oauth-scope say nothing without an issuer").WithHint("--oauth-issuer URL")
+	}
+	return server.HTTP(ctx.Context, l, o)
 }
 
 // listen opens an address. One without a host is of this machine only.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 
@@ -20,16 +21,20 @@ type clients struct {
 func newClients() *clients { return &clients{names: map[*mcp.ServerSession]string{}} }
 
 // withoutSession is the owner of what clients of the sessionless protocol do
-// over HTTP. They all hold the same token, and the ids of runs cannot be
-// guessed.
+// over HTTP. They all hold the same token, or are told apart by who logged in,
+// and the ids of runs cannot be guessed.
 const withoutSession = "http"
 
 // owner says whose a request is. The first request of a client makes the
 // server wait for its end.
 func (s *Server) owner(session *mcp.ServerSession, extra *mcp.RequestExtra) string {
 	if session.ID() == "" && extra != nil && extra.Header.Get(requestHeader) != "" {
+		if extra.TokenInfo != nil {
+			return withoutSession + "/" + url.PathEscape(extra.TokenInfo.UserID)
+		}
 		return withoutSession
 	}
+	actor := actorOf(session, extra).ID
 	s.clients.mu.Lock()
 	defer s.clients.mu.Unlock()
 	name, known := s.clients.names[session]
@@ -45,7 +50,7 @@ func (s *Server) owner(session *mcp.ServerSession, extra *mcp.RequestExtra) stri
 		s.clients.mu.Lock()
 		delete(s.clients.names, session)
 		s.clients.mu.Unlock()
-		s.forgetClient(name, actorOf(session).ID)
+		s.forgetClient(name, actor)
 	}()
 	return name
 }

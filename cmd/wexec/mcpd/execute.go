@@ -42,7 +42,7 @@ func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	}
 	req := engine.Request{
 		Language: p.Language, Code: p.Code, Args: p.Args, Intent: p.Intent, Trigger: "mcp",
-		Limits: s.o.Table.Policy().Limits().Tighten(s.o.Limits).OrDefaults().Tighten(p.Limits), Actor: actorOf(r.Session), Env: s.o.Env, Dir: s.o.Dir,
+		Limits: s.o.Table.Policy().Limits().Tighten(s.o.Limits).OrDefaults().Tighten(p.Limits), Actor: actorOf(r.Session, r.Extra), Env: s.o.Env, Dir: s.o.Dir,
 	}
 	if p.Session != "" {
 		req.Session = sessionName(owner, p.Session)
@@ -302,8 +302,13 @@ func eventText(e engine.Event) (string, mcp.LoggingLevel) {
 }
 
 // actorOf is on whose behalf a client runs programs.
-func actorOf(session *mcp.ServerSession) engine.Actor {
+// Who logged in is known better than what a client says of itself.
+func actorOf(session *mcp.ServerSession, extra *mcp.RequestExtra) engine.Actor {
 	a := engine.Actor{Type: "agent"}
+	if extra != nil && extra.TokenInfo != nil && extra.TokenInfo.UserID != "" {
+		a.ID = extra.TokenInfo.UserID
+		return a
+	}
 	if p := session.InitializeParams(); p != nil && p.ClientInfo != nil {
 		a.ID = p.ClientInfo.Name
 	}

@@ -2,8 +2,6 @@ package mcpd
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"log/slog"
 	"net"
@@ -14,14 +12,14 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/wexec/wexec/fault"
 )
 
 // HTTPOptions say who may connect over HTTP, and how many.
 type HTTPOptions struct {
-	// Token is what every request has to bear. Required.
+	// Token is what every request has to bear. Required, unless OAuth is set.
 	Token string
+	// OAuth takes access tokens too. Nil takes none.
+	OAuth *OAuth
 	// Hosts are names under which the server is reached, beside those of the
 	// loopback and the address it listens at. A request for another host is
 	// refused, so that no web page reaches it through a name of its own.
@@ -44,8 +42,9 @@ const maxBody = 8 << 20
 // Handler answers MCP over streamable HTTP, for any number of clients: those
 // with sessions, and those of the protocol that has none.
 func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
-	if len(o.Token) < 16 {
-		return nil, fault.New(fault.UsageConfig, "the token for HTTP has %d characters, at least 16 are needed", len(o.Token))
+	gate, err := newGatekeeper(o)
+	if err != nil {
+		return nil, err
 	}
 	if o.Sessions <= 0 {
 		o.Sessions = 64
@@ -59,10 +58,15 @@ func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
 	with, without := common, common
 	with.SessionTimeout = o.Idle
 	without.Stateless, without.PropagateRequestCancellation = true, true
-	sum := sha256.Sum256([]byte(o.Token))
+	door := &httpDoor{s: s, o: o, gate: gate,
+		sessions: mcp.NewStreamableHTTPHandler(get, &with), single: mcp.NewStreamableHTTPHandler(get, &without)}
 	mux := http.NewServeMux()
-	mux.Handle(Path, &httpDoor{s: s, o: o, token: sum,
-		sessions: mcp.NewStreamableHTTPHandler(get, &with), single: mcp.NewStreamableHTTPHandler(get, &without)})
+	mux.Handle(Path, door)
+	if gate.metadata != nil {
+		// For the resource with and without its path.
+		mux.HandleFunc(metadataPath, door.metadata)
+		mux.HandleFunc(metadataPath+"/", door.metadata)
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "the MCP server answers at "+Path, http.StatusNotFound)
 	})
@@ -74,6 +78,11 @@ func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
 func (s *Server) HTTP(ctx context.Context, l net.Listener, o HTTPOptions) error {
 	if host, _, err := net.SplitHostPort(l.Addr().String()); err == nil {
 		o.Hosts = append(slices.Clone(o.Hosts), host)
+	}
+	if o.OAuth != nil {
+		if u, err := url.Parse(o.OAuth.Resource); err == nil && u.Host != "" {
+			o.Hosts = append(o.Hosts, u.Host)
+		}
 	}
 	h, err := s.Handler(o)
 	if err != nil {
@@ -108,7 +117,7 @@ func (s *Server) HTTP(ctx context.Context, l net.Listener, o HTTPOptions) error 
 type httpDoor struct {
 	s        *Server
 	o        HTTPOptions
-	token    [sha256.Size]byte
+	gate     *gatekeeper
 	sessions *mcp.StreamableHTTPHandler
 	single   *mcp.StreamableHTTPHandler
 }
@@ -123,11 +132,30 @@ func (d *httpDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "pages of this origin may not call", http.StatusForbidden)
 		return
 	}
-	if !d.bears(r.Header.Values("Authorization")) {
+	switch headers := r.Header.Values("Authorization"); {
+	case d.gate.keys == nil && !d.bears(headers):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="wexec"`)
 		http.Error(w, "a bearer token is needed", http.StatusUnauthorized)
+	case d.gate.keys == nil:
+		d.pass(w, r)
+	case len(headers) > 1:
+		http.Error(w, "one bearer token is needed", http.StatusUnauthorized)
+	default:
+		d.gate.require(http.HandlerFunc(d.pass)).ServeHTTP(w, r)
+	}
+}
+
+// metadata tells where access tokens are to be had. Everybody may know.
+func (d *httpDoor) metadata(w http.ResponseWriter, r *http.Request) {
+	if !d.knownHost(r.Host) {
+		http.Error(w, "this server does not answer for the host in the request", http.StatusForbidden)
 		return
 	}
+	d.gate.metadata.ServeHTTP(w, r)
+}
+
+// pass hands on a request that was let in.
+func (d *httpDoor) pass(w http.ResponseWriter, r *http.Request) {
 	defer d.s.requests.enter(r)()
 	session := r.Header.Get("Mcp-Session-Id")
 	if session == "" && r.Header.Get("Mcp-Protocol-Version") >= roundTrips {
@@ -165,8 +193,7 @@ func (d *httpDoor) bears(headers []string) bool {
 	if !ok || !strings.EqualFold(kind, "bearer") {
 		return false
 	}
-	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	return subtle.ConstantTimeCompare(sum[:], d.token[:]) == 1
+	return d.gate.fixed(strings.TrimSpace(token))
 }
 
 func (d *httpDoor) knownHost(host string) bool {
