@@ -33,6 +33,7 @@ type Invocation struct {
 // Main is the command as a process: standard streams, signals, an exit status.
 // The first interrupt stops what is running, the second ends the process.
 func Main(ctx context.Context, args []string, version string) int {
+	holdCollector()
 	env, err := config.Process()
 	inv := &Invocation{Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: env, Version: versionOf(version)}
 	if err != nil {
