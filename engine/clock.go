@@ -127,6 +127,17 @@ func (d *deadline) fire() {
 	}
 }
 
+// look ends the time where it is up and the timer has not fired yet: on a busy
+// machine timers come late.
+func (d *deadline) look(now time.Time) {
+	d.mu.Lock()
+	due := d.paused == 0 && d.spent+now.Sub(d.begun) >= d.limit
+	d.mu.Unlock()
+	if due {
+		d.fire()
+	}
+}
+
 // pause stops the time until as many resumes have come.
 func (d *deadline) pause() {
 	d.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 	"time"
 
@@ -39,6 +40,10 @@ type run struct {
 	core   bool          // whether it holds a core now
 	parked time.Duration // how long it has waited for the host
 	since  time.Time     // when it began to wait
+
+	sliced     time.Time     // when the guest got its last slice of fuel
+	parkedThen time.Duration // how long it had waited by then
+	yielded    time.Time     // when others could last have its processor
 
 	outcome outcome
 	asked   bool               // the guest has asked for fuel, as its first act
@@ -95,12 +100,53 @@ func (r *run) look() {
 // refill is asked by the guest when its slice of fuel is used up.
 func (r *run) refill(level int64) int64 {
 	r.asked = true
+	r.pace(time.Now())
 	r.look()
 	next, ok := r.tank.Refill(level)
 	if !ok {
 		r.fail(fuelOver(r.limits.Fuel))
 	}
 	return next
+}
+
+const (
+	// turn is how long a guest keeps its processor before others may have it.
+	turn = time.Millisecond
+	// longSlice and shortSlice are what a slice of fuel may take: where the
+	// machine is slow, or the program does what costs more than it is charged
+	// for, slices get smaller and larger again. What is charged stays the same.
+	longSlice, shortSlice = 2 * time.Millisecond, time.Millisecond / 2
+	// leastSlice bounds how small they get.
+	leastSlice = meter.DefaultSlice / 32
+)
+
+// pace keeps the guest from holding its processor for long: compiled code
+// cannot be interrupted, and the collector, timers and other guests wait for
+// it.
+func (r *run) pace(now time.Time) {
+	if !r.sliced.IsZero() {
+		switch took := now.Sub(r.sliced) - (r.parked - r.parkedThen); {
+		case took > longSlice:
+			r.tank.Slice = max(r.slice()/2, leastSlice)
+		case took < shortSlice:
+			r.tank.Slice = min(r.slice()*2, meter.DefaultSlice)
+		}
+	}
+	if now.Sub(r.yielded) > turn {
+		runtime.Gosched()
+		now = time.Now()
+		r.yielded = now
+	}
+	r.sliced, r.parkedThen = now, r.parked
+	r.time.look(now)
+}
+
+// slice is how much fuel is granted at once now.
+func (r *run) slice() int64 {
+	if r.tank.Slice == 0 {
+		return meter.DefaultSlice
+	}
+	return r.tank.Slice
 }
 
 // fuelOver is the fault of a run whose fuel is used up.

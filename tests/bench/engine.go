@@ -332,22 +332,38 @@ func collector(b *bench) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
+	// eight guests that never end, each with a core of its own as far as the
+	// engine is concerned
+	crowd, err := b.open(engine.Config{Running: 10})
+	if err != nil {
+		return nil, err
+	}
+	defer crowd.Close()
 	limit := 100 * time.Millisecond
 	worst := time.Duration(0)
 	var busy sync.WaitGroup
 	ctx, cancel = context.WithCancel(b.ctx)
+	started := make(chan struct{}, 8)
 	for range 8 {
 		busy.Add(1)
 		go func() {
 			defer busy.Done()
-			_, _ = e.Run(ctx, engine.Request{Language: engine.JavaScript, Code: "for(;;){}", Limits: engine.Limits{Time: time.Minute}})
+			_, _ = crowd.Run(ctx, engine.Request{Language: engine.JavaScript, Code: "for(;;){}", Limits: engine.Limits{Time: time.Minute},
+				Progress: func(ev engine.Event) {
+					if ev.Type == engine.EventStarted {
+						started <- struct{}{}
+					}
+				}})
 		}()
 	}
-	cancel()
-	busy.Wait()
+	for range 8 {
+		<-started
+	}
+	defer busy.Wait()
+	defer cancel()
 	for range 11 {
 		started := time.Time{}
-		_, err := e.Run(b.ctx, engine.Request{Language: engine.Python, Code: "while True: pass", Limits: engine.Limits{Time: limit},
+		_, err := crowd.Run(b.ctx, engine.Request{Language: engine.Python, Code: "while True: pass", Limits: engine.Limits{Time: limit},
 			Progress: func(ev engine.Event) {
 				if ev.Type == engine.EventStarted {
 					started = time.Now()
@@ -360,7 +376,7 @@ func collector(b *bench) ([]figure, error) {
 	}
 	return []figure{
 		{Name: "runtime.GC beside a busy guest", Unit: "ms", Budget: 15, Measured: millis(gc.wall)},
-		{Name: "worst overshoot of a deadline", Unit: "ms", Budget: 15, Measured: millis(worst)},
+		{Name: "worst overshoot of a deadline beside eight busy guests", Unit: "ms", Budget: 15, Measured: millis(worst)},
 	}, nil
 }
 
