@@ -264,16 +264,27 @@ func value(text string, i int) (end int, ok bool) {
 // editedTOML puts a table in, replaces it or takes it away.
 func editedTOML(text string, e entry) string {
 	header := regexp.MustCompile(`^\s*\[\s*` + regexp.QuoteMeta(e.section) + `\s*\.\s*"?` + regexp.QuoteMeta(e.name) + `"?\s*(\.[^\]]*)?\]`)
-	var kept []string
+	var kept, behind []string // behind: comments that may belong to the next table
 	inside := false
 	at := -1
 	lines := strings.SplitAfter(text, "\n")
 	for _, line := range lines {
-		if strings.HasPrefix(strings.TrimSpace(line), "[") {
-			inside = header.MatchString(line)
-			if inside && at < 0 {
+		plain := strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(plain, "["):
+			if inside = header.MatchString(line); inside && at < 0 {
 				at = len(kept)
 			}
+			if !inside {
+				kept = append(kept, behind...)
+			}
+			behind = nil
+		case strings.HasPrefix(plain, "#"), plain == "" && behind != nil:
+			if inside {
+				behind = append(behind, line)
+			}
+		default:
+			behind = nil
 		}
 		if !inside {
 			kept = append(kept, line)

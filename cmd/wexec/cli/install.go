@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -75,13 +74,22 @@ func (d *door) install(ctx *cli.Context) error {
 				e.args = append(e.args, "--"+name, path)
 			}
 		}
-		server := map[string]any{"command": e.command, "args": e.args}
-		if c.Key == "servers" {
-			server["type"] = "stdio"
-		}
-		e.value = server
+		e.value = entryValue(c, e)
 	}
 	return d.change(c, e, ctx.Bool("dry-run"))
+}
+
+// entryValue is the entry as the client writes it.
+func entryValue(c config.Client, e entry) any {
+	server := struct {
+		Type    string   `json:"type,omitempty"`
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}{Command: e.command, Args: e.args}
+	if c.Key == "servers" {
+		server.Type = "stdio"
+	}
+	return server
 }
 
 // change edits a client's file, and shows how.
@@ -102,6 +110,17 @@ func (d *door) change(c config.Client, e entry, dry bool) error {
 		}
 		return nil
 	}
+	if err := d.rewrite(c, before, after, dry); err != nil || dry {
+		return err
+	}
+	if e.value != nil {
+		d.voice.say("next: start %s anew, and look at what programs may do with  wexec tools list", c.Name)
+	}
+	return nil
+}
+
+// rewrite shows how a client's file changes, keeps a copy, and writes it.
+func (d *door) rewrite(c config.Client, before []byte, after string, dry bool) error {
 	fmt.Fprintf(d.inv.Stdout, "%s\n", c.Path)
 	for _, line := range difference(string(before), after) {
 		fmt.Fprintln(d.inv.Stdout, d.coloured(line))
@@ -117,13 +136,7 @@ func (d *door) change(c config.Client, e entry, dry bool) error {
 		}
 		d.voice.note("the file as it was: %s", backup)
 	}
-	if err := replaceFile(c.Path, []byte(after)); err != nil {
-		return err
-	}
-	if e.value != nil {
-		d.voice.say("next: start %s anew, and look at what programs may do with  wexec tools list", c.Name)
-	}
-	return nil
+	return replaceFile(c.Path, []byte(after))
 }
 
 func (d *door) coloured(line string) string {
@@ -191,100 +204,4 @@ func replaceFile(path string, data []byte) error {
 		return fault.New(fault.UsageFile, "write %s: %w", path, err)
 	}
 	return nil
-}
-
-func (d *door) importCommand() *cli.Command {
-	return &cli.Command{
-		Name: "import", Usage: "take the servers that an MCP client has behind wexec",
-		Description: "Writes them into a file beside wexec.yaml, as the client has them. The client's own file stays as it is.",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "client", Usage: "the `NAME`: claude-code, claude-desktop, cursor, vscode or gemini"},
-			&cli.StringFlag{Name: "out", Usage: "write to `FILE`", Value: "mcp.json", TakesFile: true},
-			&cli.BoolFlag{Name: "dry-run", Usage: "show the servers, write nothing"},
-		},
-		Action: d.importServers,
-	}
-}
-
-func (d *door) importServers(ctx *cli.Context) error {
-	c, err := d.client(ctx.String("client"))
-	if err != nil {
-		return err
-	}
-	if filepath.Ext(c.Path) == ".toml" {
-		return fault.New(fault.UsageFlag, "the servers of %s stand in TOML, which is not read", c.Name).WithHint("write them into a file with mcpServers by hand")
-	}
-	data, err := readBounded(c.Path)
-	if err != nil {
-		return err
-	}
-	text := string(data)
-	servers := map[string]json.RawMessage{}
-	top, err := objectAt(text, 0)
-	if err != nil {
-		return fault.New(fault.UsageConfig, "%s cannot be read as JSON: %v", c.Path, err)
-	}
-	if m, ok := top.member(c.Key); ok {
-		list, err := objectAt(text, m.value)
-		if err != nil {
-			return fault.New(fault.UsageConfig, "%s: %s is no object", c.Path, c.Key)
-		}
-		for _, s := range list.members {
-			if s.name != ownName {
-				servers[s.name] = json.RawMessage(strictJSON(text[s.value:s.end]))
-			}
-		}
-	}
-	if len(servers) == 0 {
-		d.voice.note("%s has no servers but wexec (%s)", c.Name, c.Path)
-		return nil
-	}
-	out, err := json.MarshalIndent(map[string]any{"mcpServers": servers}, "", "  ")
-	if err != nil {
-		return fault.New(fault.UsageConfig, "%s cannot be read as JSON: %v", c.Path, err)
-	}
-	if ctx.Bool("dry-run") {
-		fmt.Fprintf(d.inv.Stdout, "%s\n", out)
-		return nil
-	}
-	name := ctx.String("out")
-	if fileExists(d.path(name)) {
-		return fault.New(fault.UsageFile, "%s is there already", name).WithHint("--out names another file")
-	}
-	if err := replaceFile(d.path(name), append(out, '\n')); err != nil {
-		return err
-	}
-	d.voice.note("wrote %d servers to %s", len(servers), name)
-	d.voice.say("next: wexec init --mcp %s, then wexec mcp install --client %s", name, c.Name)
-	return nil
-}
-
-// strictJSON is a value without comments and without commas at the end.
-func strictJSON(text string) string {
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		if next := blank(text, i); next > i {
-			b.WriteByte(' ')
-			i = next
-			continue
-		}
-		switch text[i] {
-		case '"':
-			end, _ := value(text, i)
-			end = min(end, len(text))
-			b.WriteString(text[i:end])
-			i = end
-		case ',':
-			if next := blank(text, i+1); next < len(text) && (text[next] == '}' || text[next] == ']') {
-				i = next
-				continue
-			}
-			b.WriteByte(',')
-			i++
-		default:
-			b.WriteByte(text[i])
-			i++
-		}
-	}
-	return b.String()
 }
