@@ -45,6 +45,7 @@ type Cache struct {
 	mu     sync.Mutex
 	images map[[32]byte]*snapshot.Image
 	noted  map[*hostfns.Table]map[string]string // digests that are in the folder
+	spare  wazero.CompilationCache              // used while nothing can be written to the folder
 	closed bool
 }
 
@@ -113,6 +114,9 @@ func (c *Cache) Close() error {
 	var errs []error
 	for _, im := range c.images {
 		errs = append(errs, im.Close())
+	}
+	if c.spare != nil {
+		errs = append(errs, c.spare.Close(context.Background()))
 	}
 	return errors.Join(append(errs, c.wasm.Close(context.Background()))...)
 }

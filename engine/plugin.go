@@ -189,7 +189,7 @@ func (s *guestSet) loadPlugin(wasm []byte, sum string) (*guest, map[string]bool,
 		}
 	}
 	functions := map[string]bool{}
-	compiled, err := compile(withWorkers(ctx), metered, "", s.e.cache.wasm, s.e.config.Interpreter)
+	compiled, err := s.e.cache.compile(withWorkers(ctx), metered, "", s.e.config.Interpreter)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -158,7 +158,23 @@ func (c *Cache) code(ctx context.Context, m *wasmmodules.Module, entry string, i
 	if err != nil {
 		return nil, fault.New(fault.Internal, "load the guest %s: %w", m.Name, err)
 	}
-	return compile(withWorkers(ctx), wasm, entry, c.wasm, interpreter)
+	return c.compile(withWorkers(ctx), wasm, entry, interpreter)
+}
+
+// compile compiles a whole module. A folder that takes no more files stops
+// nobody: the code is in memory then.
+func (c *Cache) compile(ctx context.Context, wasm []byte, entry string, interpreter bool) (*compiled, error) {
+	got, err := compile(ctx, wasm, entry, c.wasm, interpreter)
+	if err == nil || c.dir == "" || ctx.Err() != nil {
+		return got, err
+	}
+	c.mu.Lock()
+	if c.spare == nil {
+		c.spare = wazero.NewCompilationCache()
+	}
+	spare := c.spare
+	c.mu.Unlock()
+	return compile(ctx, wasm, entry, spare, interpreter)
 }
 
 var errNoBones = errors.New("the native code is not where it should be")

@@ -36,6 +36,9 @@ func WriteFile(path string, image []byte) (err error) {
 			err = fmt.Errorf("lay the image: %w", err)
 		}
 	}()
+	if err = claim(f, int64(len(image))); err != nil {
+		return err
+	}
 	if err = writeSparse(f, image); err != nil {
 		return err
 	}

@@ -61,6 +61,16 @@ func detach(f *os.File) (source, error) {
 	return &fileSource{fd}, nil
 }
 
+// claim takes the room of a file on its disk. A file in memory (tmpfs) finds
+// room for a hole when the hole is first looked at, and where the disk is full
+// by then a mapping of it ends the process.
+func claim(f *os.File, size int64) error {
+	if err := unix.Fallocate(int(f.Fd()), 0, 0, size); err == unix.ENOSPC || err == unix.EDQUOT || err == unix.EFBIG {
+		return err
+	}
+	return nil
+}
+
 // mapFile is what [OpenFile] makes of the file of an image.
 func mapFile(f *os.File) (source, error) { return detach(f) }
 
