@@ -7,7 +7,9 @@ package attack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,16 +19,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+	"go.uber.org/goleak"
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/guests"
 )
 
 func TestMain(m *testing.M) {
-	if err := os.Setenv("WEXEC_CANARY", canary); err != nil {
+	// A folder of its own for temporary files shows what is left of them.
+	temp, err := os.MkdirTemp("", "wexec-attack-")
+	if err = errors.Join(err, os.Setenv("TMPDIR", temp), os.Setenv("WEXEC_CANARY", canary)); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	_ = os.RemoveAll(temp)
+	os.Exit(code)
 }
 
 // attempt is one file.
@@ -121,11 +128,13 @@ func TestNoAttemptSucceeds(t *testing.T) {
 	if len(found) < 80 {
 		t.Errorf("only %d attempts", len(found))
 	}
+	w := newWorld(t)
+	before := holdings(t)
+	goroutines := goleak.IgnoreCurrent()
 	eng, err := engine.New(t.Context(), engine.Config{Cache: cacheFolder(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t)
 	t.Run("all", func(t *testing.T) {
 		for _, file := range found {
 			a := readAttempt(t, file)
@@ -143,6 +152,56 @@ func TestNoAttemptSucceeds(t *testing.T) {
 	if err := eng.Close(); err != nil {
 		t.Error(err)
 	}
+	http.DefaultClient.CloseIdleConnections()
+	if err := goleak.Find(goroutines); err != nil {
+		t.Errorf("the attempts left goroutines: %v", err)
+	}
+	if diff := cmp.Diff(before, holdings(t)); diff != "" {
+		t.Errorf("what this process holds of the machine, before and after (-before +after):\n%s", diff)
+	}
+}
+
+// holdings are the sockets, other open files, children and temporary files of
+// this process, by what they are.
+func holdings(t *testing.T) map[string]int {
+	t.Helper()
+	held := map[string]int{}
+	entries, err := os.ReadDir(os.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "Test") { // folders of the testing package
+			held["temporary "+e.Name()]++
+		}
+	}
+	for _, dir := range []string{"/proc/self/fd", "/dev/fd"} {
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, fd := range list {
+			to, err := os.Readlink(filepath.Join(dir, fd.Name()))
+			if err != nil {
+				continue // the descriptor of the listing itself
+			}
+			if kind, _, ok := strings.Cut(to, ":["); ok {
+				to = kind
+			}
+			if !strings.Contains(to, "/fd") {
+				held["open "+to]++
+			}
+		}
+		break
+	}
+	if children, err := filepath.Glob("/proc/self/task/*/children"); err == nil {
+		for _, file := range children {
+			if data, err := os.ReadFile(file); err == nil && len(data) > 0 {
+				held["children"] += len(strings.Fields(string(data)))
+			}
+		}
+	}
+	return held
 }
 
 func (a attempt) try(t *testing.T, eng *engine.Engine, w *world) {
