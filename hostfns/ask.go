@@ -45,7 +45,7 @@ func (q *request) ask(ctx context.Context) error {
 		ID: "q_" + rand.Text()[:12], Run: r.info.ID, Tool: q.name, Message: bound(q.decision.Message, 2000), Rule: q.decision.Rule,
 		Actor: clean(r.actor.ID, 200), Intent: clean(r.facts.Intent, 500), Args: q.revealed,
 		Since: now, Expires: now.Add(timeout), Via: approvals.Via, Remember: approvals.Remember,
-		coveredMessage: Visible(r.covered(bound(q.decision.Message, 2000)), false), coveredArgs: q.args.raw,
+		coveredMessage: Visible(r.veil.plain(bound(q.decision.Message, 2000)), false), coveredArgs: q.args.raw,
 	}
 	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -104,7 +104,7 @@ func (q *request) answered(ctx context.Context, a *audit.Approval, denial *Failu
 	q.approval = a
 	d := &audit.Decision{Call: q.number, Tool: q.name, Effect: policy.Allow.String(), Rule: q.decision.Rule, Approval: a, Writes: !q.entry.readOnly()}
 	if denial != nil {
-		d.Effect, d.Code, d.Message = policy.Deny.String(), string(denial.Code), denial.Message
+		d.Effect, d.Code, d.Message = policy.Deny.String(), string(denial.Code), q.run.veil.plain(denial.Message)
 	}
 	if err := q.run.record(ctx, audit.Event{Decision: d}); err != nil {
 		return err

@@ -266,30 +266,44 @@ func TestTokensAreRevealedOnlyToToolsThatMayKnow(t *testing.T) {
 	}
 }
 
+// Answers, failures, denials and refused arguments come in any order, tools tell
+// how far they are, and the program prints in between: the numbers of tokens
+// are those of the program's own order.
 func TestTokensOfAnOrderedRunComeOutTheSame(t *testing.T) {
-	p := &rude{tools: []catalogue.Tool{tool("a.x", `{}`)}, call: func(_ context.Context, c Call) (Answer, error) {
-		time.Sleep(time.Duration(len(c.Args)%7) * time.Millisecond)
-		return Answer{Data: fmt.Appendf(nil, `"user%d@example.org"`, len(c.Args))}, nil
-	}}
-	table, err := NewTable(mustPolicy(t, "version: 1\ntools: {allow: ['a.*']}\n"), audit.None(), p)
+	var jitter atomic.Int64
+	p := &rude{tools: []catalogue.Tool{tool("a.x", `{}`), tool("a.bad", `{"properties":{"n":{"type":"string","maxLength":1}}}`), tool("a.no", `{}`)},
+		call: func(_ context.Context, c Call) (Answer, error) {
+			time.Sleep(time.Duration(jitter.Add(7919)%6) * time.Millisecond)
+			c.Progress(1, 2, fmt.Sprintf("for step%d@example.org", jitter.Load()))
+			if len(c.Args)%3 == 0 {
+				return Answer{}, fmt.Errorf("no mailbox lost%d@example.org", len(c.Args))
+			}
+			return Answer{Data: fmt.Appendf(nil, `"user%d@example.org"`, len(c.Args))}, nil
+		}}
+	table, err := NewTable(mustPolicy(t, "version: 1\ntools:\n  deny: [{tool: a.no, messageExpression: '\"not to no\" + string(size(args.n)) + \"@example.org\"'}]\n  allow: ['a.*']\n"), audit.None(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var first []string
-	for i := range 5 {
-		r := openRun(t, table, RunInfo{ID: fmt.Sprint(i)})
+	for i := range 12 {
+		r := openRun(t, table, RunInfo{ID: fmt.Sprint(i), Progress: func(Progress) {}})
 		c := NewCalls(r, CallsOptions{Ordered: true})
-		for n := range 20 {
-			start(t, c, "a.x", fmt.Sprintf(`{"n":"%s"}`, strings.Repeat("x", 40-n)))
+		for n := range 24 {
+			name := []string{"a.x", "a.no", "a.x", "a.bad"}[n%4]
+			start(t, c, name, fmt.Sprintf(`{"n":"%s"}`, strings.Repeat("x", 40-n)))
 		}
 		var saw []string
-		for range 20 {
-			id, err := c.Wait(0, -1)
+		for n := range 24 {
+			id := int64(0)
+			if n == 0 {
+				id = 9 // the program waits for one in the middle first
+			}
+			id, err := c.Wait(id, -1)
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, data := read(t, c, id)
-			saw = append(saw, data)
+			saw = append(saw, data, r.Egress("stdout", fmt.Sprintf("said to printed%d@example.org", n)))
 		}
 		c.Close()
 		if first == nil {
@@ -297,6 +311,28 @@ func TestTokensOfAnOrderedRunComeOutTheSame(t *testing.T) {
 		}
 		if !slices.Equal(saw, first) {
 			t.Fatalf("%v, and before %v", saw, first)
+		}
+	}
+	if all := strings.Join(first, "\n"); !strings.Contains(all, "[EMAIL_40]") || strings.Contains(all, "@example.org") {
+		t.Errorf("%s", all)
+	}
+}
+
+func TestAnAnswerThatNobodyWaitsForIsOnRecordAsMade(t *testing.T) {
+	made := make(chan struct{})
+	var sink audit.Memory
+	r := newRun(t, mustPolicy(t, allowAll), &sink, &rude{tools: []catalogue.Tool{tool("a.x", `{}`)}, call: func(context.Context, Call) (Answer, error) {
+		defer close(made)
+		return Answer{Data: []byte("1")}, nil
+	}})
+	c := NewCalls(r, CallsOptions{Ordered: true})
+	start(t, c, "a.x", `{}`)
+	<-made
+	time.Sleep(10 * time.Millisecond) // the answer is on its way
+	c.Close()
+	for _, e := range sink.Events() {
+		if e.Call != nil && !e.Call.OK {
+			t.Errorf("%+v", e.Call)
 		}
 	}
 }

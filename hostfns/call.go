@@ -106,6 +106,11 @@ func (r *Run) newRequest(name string, f *flight) *request {
 func (q *request) serve(ctx context.Context, args []byte) (Answer, error) {
 	q.given = args
 	answer, err := q.steps(ctx, args)
+	if err != nil {
+		// What a failure says may get tokens too, in its turn.
+		q.flight.turn.hasDecided()
+		q.flight.turn.toDeliver(ctx)
+	}
 	return q.end(ctx, answer, err)
 }
 
@@ -135,7 +140,9 @@ func (q *request) steps(ctx context.Context, args []byte) (Answer, error) {
 		return Answer{}, err
 	}
 	answer, err := q.make(ctx)
-	q.flight.turn.toDeliver(ctx)
+	if !q.flight.turn.toDeliver(ctx) {
+		return q.unheard(ctx, answer, err)
+	}
 	var f *Failure
 	if q.told && errors.As(err, &f) {
 		f.Message = string(stripSecrets([]byte(f.Message), q.secrets))
@@ -207,7 +214,7 @@ func (q *request) prepare(ctx context.Context, args []byte) error {
 // refuse records a refusal that is not the policy's.
 func (q *request) refuse(ctx context.Context, kind string, f *Failure) error {
 	if err := q.run.record(ctx, audit.Event{Decision: &audit.Decision{
-		Call: q.number, Kind: kind, Tool: q.name, Effect: policy.Deny.String(), Rule: f.Rule, Code: string(f.Code), Message: q.run.covered(f.Message),
+		Call: q.number, Kind: kind, Tool: q.name, Effect: policy.Deny.String(), Rule: f.Rule, Code: string(f.Code), Message: q.run.veil.plain(f.Message),
 	}}); err != nil {
 		return err
 	}
@@ -230,7 +237,7 @@ func (q *request) decide(ctx context.Context) error {
 	}
 	digest, text := kept(r.keep.Inputs, "", q.args.raw)
 	record := &audit.Decision{
-		Call: q.number, Tool: q.name, Effect: d.Effect.String(), Rule: d.Rule, Message: r.covered(d.Message),
+		Call: q.number, Tool: q.name, Effect: d.Effect.String(), Rule: d.Rule, Message: r.veil.plain(d.Message),
 		ArgsSHA256: digest, Args: text, Writes: !q.entry.readOnly(), Warnings: d.Warnings,
 	}
 	if d.Effect == policy.Deny {
@@ -271,7 +278,7 @@ func (q *request) denied(code fault.Code, why, hint string) *Failure {
 	if hint == "" {
 		hint = "a policy has to allow it: wexec policy explain " + q.name + " says what is missing"
 	}
-	return &Failure{Code: code, Tool: q.name, Message: q.run.covered(clean(message, maxMessage)), Rule: q.decision.Rule, Hint: hint}
+	return &Failure{Code: code, Tool: q.name, Message: clean(message, maxMessage), Rule: q.decision.Rule, Hint: hint}
 }
 
 // make calls the provider, bounded in time, whatever it does.
@@ -370,6 +377,16 @@ func (q *request) argumentsForTool() ([]byte, error) {
 		return nil, f
 	}
 	return a.raw, nil
+}
+
+// unheard is the end of a call that was made, and whose answer nobody waits for
+// any more.
+func (q *request) unheard(ctx context.Context, a Answer, err error) (Answer, error) {
+	closeBody(a)
+	if err != nil {
+		return Answer{}, q.gaveUp(ctx)
+	}
+	return null(), nil
 }
 
 // gaveUp is the error of a call whose caller or run is over.

@@ -74,6 +74,7 @@ type Calls struct {
 }
 
 type inFlight struct {
+	turn      *turn // of an ordered run
 	cancel    context.CancelFunc
 	answer    Answer
 	arrived   bool
@@ -132,7 +133,7 @@ func (c *Calls) Start(mem Memory, name, nameLen, args, argsLen uint32) (int64, e
 	f := &flight{number: uint64(id), asking: func(on bool) { c.setAsking(call, on) }, compile: c.opts.Compile}
 	if c.opts.Ordered {
 		f.turn = newTurn(c.tail)
-		c.tail = f.turn
+		c.tail, call.turn = f.turn, f.turn
 	}
 	c.done.Add(1)
 	c.run.work.run(func() { c.make(ctx, id, call, f, tool, doc) })
@@ -296,6 +297,9 @@ func (c *Calls) wait(ctx context.Context, id int64, timeout time.Duration, timed
 	for {
 		c.mu.Lock()
 		got, ok := c.take(id)
+		if !ok {
+			c.ask(id)
+		}
 		c.mu.Unlock()
 		if ok {
 			return got, nil
@@ -307,6 +311,17 @@ func (c *Calls) wait(ctx context.Context, id int64, timeout time.Duration, timed
 		case <-ctx.Done():
 			return 0, c.run.Err()
 		}
+	}
+}
+
+// ask lets the answer in that the guest waits for, in an ordered run. The lock
+// is held.
+func (c *Calls) ask(id int64) {
+	if id == 0 {
+		id = c.expected()
+	}
+	if call := c.calls[id]; call != nil && c.opts.Ordered {
+		call.turn.isDue()
 	}
 }
 
@@ -451,16 +466,17 @@ type flight struct {
 }
 
 // turn keeps the calls of an ordered run in line: a call is decided after the
-// one started before it was decided, and delivered after that was delivered.
-// Counters and the numbers of tokens come out the same each time.
+// one started before it was decided, and its answer is let in while the guest
+// is parked and waits for this very call. Counters and the numbers of tokens
+// come out the same each time, whatever the program says in between.
 type turn struct {
-	before             *turn
-	decided, delivered chan struct{}
-	onceA, onceB       sync.Once
+	before       *turn
+	decided, due chan struct{}
+	onceA, onceB sync.Once
 }
 
 func newTurn(before *turn) *turn {
-	return &turn{before: before, decided: make(chan struct{}), delivered: make(chan struct{})}
+	return &turn{before: before, decided: make(chan struct{}), due: make(chan struct{})}
 }
 
 // toDecide waits for the turn to be decided.
@@ -481,14 +497,29 @@ func (t *turn) hasDecided() {
 	}
 }
 
-// toDeliver waits for the turn to be delivered.
-func (t *turn) toDeliver(ctx context.Context) {
-	if t == nil || t.before == nil {
-		return
+// isDue says that the guest waits for the answer.
+func (t *turn) isDue() {
+	if t != nil {
+		t.onceB.Do(func() { close(t.due) })
+	}
+}
+
+// toDeliver waits until the guest waits for the answer. It is false where it
+// never will.
+func (t *turn) toDeliver(ctx context.Context) bool {
+	if t == nil {
+		return true
 	}
 	select {
-	case <-t.before.delivered:
+	case <-t.due:
+		return true
+	default:
+	}
+	select {
+	case <-t.due:
+		return true
 	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -496,7 +527,6 @@ func (t *turn) toDeliver(ctx context.Context) {
 func (t *turn) end() {
 	if t != nil {
 		t.hasDecided()
-		t.onceB.Do(func() { close(t.delivered) })
 		t.before = nil
 	}
 }

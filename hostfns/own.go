@@ -149,12 +149,18 @@ func (r *Run) provided(ctx context.Context, name string, args []byte, f *flight)
 		// them.
 		f.turn.hasDecided()
 		a, err := q.make(ctx)
-		f.turn.toDeliver(ctx)
+		if !f.turn.toDeliver(ctx) {
+			return q.unheard(ctx, a, err)
+		}
 		if err != nil {
 			return Answer{}, err
 		}
 		return q.admitRaw(a)
 	}()
+	if err != nil {
+		f.turn.hasDecided()
+		f.turn.toDeliver(ctx)
+	}
 	outcome := policy.Decision{Effect: policy.Allow}
 	if f := (*Failure)(nil); errors.As(err, &f) && f.Code.Class() == fault.ClassDenied {
 		outcome = policy.Decision{Effect: policy.Deny, Rule: f.Rule}

@@ -415,7 +415,7 @@ func (r *Run) Close(ctx context.Context, end audit.End) (Summary, error) {
 func (r *Run) progress(tool string) func(done, total float64, text string) {
 	return func(done, total float64, text string) {
 		if r.info.Progress != nil && r.ctx.Err() == nil {
-			r.info.Progress(Progress{Tool: tool, Done: done, Total: total, Text: r.Egress("progress", clean(text, 500))})
+			r.info.Progress(Progress{Tool: tool, Done: done, Total: total, Text: r.veil.plain(clean(text, 500))})
 		}
 	}
 }

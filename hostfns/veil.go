@@ -113,6 +113,21 @@ func (v *veil) text(s string) (string, privacy.Counts) {
 	return out, counts
 }
 
+// plain replaces personal data in text that is shown beside the program: in
+// progress, records and questions. It hands out no token, so that their numbers
+// depend on what the program does and not on when somebody is told.
+func (v *veil) plain(s string) string {
+	if v == nil || s == "" || v.pii.Mode == privacy.Off {
+		return s
+	}
+	out, counts, err := v.vault.Known(s, v.pii.Mode)
+	v.add(counts)
+	if err != nil {
+		return "[blocked: personal data]"
+	}
+	return out
+}
+
 func (v *veil) add(counts privacy.Counts) {
 	if len(counts.Kinds) == 0 {
 		return

@@ -168,6 +168,18 @@ func (v *Vault) Egress(s string, mode Mode) (string, Counts, error) {
 	return v.text(s, w, state)
 }
 
+// Known is Egress that hands out no token: a value that has one gets it, any
+// other is redacted. It is for text whose time is not the program's, so that
+// the numbers of tokens do not hang on it.
+func (v *Vault) Known(s string, mode Mode) (string, Counts, error) {
+	w, state := v.look(mode, false)
+	state.frozen = true
+	if state.idle(v.d) {
+		return s, Counts{}, nil
+	}
+	return v.text(s, w, state)
+}
+
 // EgressJSON is Egress for a JSON document.
 func (v *Vault) EgressJSON(doc []byte, mode Mode) ([]byte, Counts, error) {
 	w, state := v.look(mode, false)
@@ -199,7 +211,8 @@ type state struct {
 	mode   Mode
 	counts Counts
 	err    error
-	known  int // values that were known when it began
+	known  int  // values that were known when it began
+	frozen bool // no new token is handed out
 }
 
 // idle reports that nothing is looked for anywhere.
@@ -244,9 +257,9 @@ func (v *Vault) look(mode Mode, inbound bool) (*work, *state) {
 					WithHint("mode tokenize lets the program work with tokens instead")
 			}
 		case Partial:
-			s.put, s.changed = v.tokenFor(s, inbound, number, v.d.part(s.kind, s.value)), true
+			s.put, s.changed = v.tokenFor(s, inbound, number, v.d.part(s.kind, s.value), st.frozen), true
 		default:
-			s.put, s.changed = v.tokenFor(s, inbound, number, ""), true
+			s.put, s.changed = v.tokenFor(s, inbound, number, "", st.frozen), true
 		}
 	}
 	v.mu.RLock()
@@ -259,8 +272,9 @@ func redacted(k Kind) string { return "[" + upperKind(k) + "]" }
 
 // tokenFor is the token of a value: the one it has, or a new one. A value of a
 // tool that holds what looks like a token is kept with that escaped; one that
-// leaves holds real tokens, and they are resolved with it.
-func (v *Vault) tokenFor(s *span, inbound, number bool, part string) string {
+// leaves holds real tokens, and they are resolved with it. Frozen, it hands out
+// no new one.
+func (v *Vault) tokenFor(s *span, inbound, number bool, part string, frozen bool) string {
 	kind, value := s.kind, s.value
 	if inbound {
 		value = escapeMarks(value, v.d)
@@ -270,12 +284,18 @@ func (v *Vault) tokenFor(s *span, inbound, number bool, part string) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	k := v.kinds[name]
+	if k == nil && frozen {
+		return redacted(kind)
+	}
 	if k == nil {
 		k = &handed{numbers: make(map[string]int)}
 		v.kinds[name] = k
 	}
 	if n, ok := k.numbers[canonical]; ok {
 		return token(name, n, part)
+	}
+	if frozen {
+		return redacted(kind)
 	}
 	cost := entryCost + len(canonical) + len(value)*2
 	if v.size+cost > v.limit {
