@@ -69,6 +69,11 @@ dist:
 	$(GO) run ./cmd/release -version $(VERSION) -out dist
 	cd dist && sha256sum -c --quiet SHA256SUMS
 
+# The moving picture of the README, from a real run.
+.PHONY: recording
+recording: build
+	$(GO) run ./tests/recording
+
 .PHONY: conformance
 conformance: build
 	@./tests/conformance.sh
