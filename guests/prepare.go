@@ -72,6 +72,20 @@ func (e *SyntaxError) Unwrap() error {
 	return fault.New(fault.GuestSyntax, "%s", e.Error()).WithHint("%s", e.Hint)
 }
 
+// fenced is a program that stands in one pair of fences, as models write it.
+var fenced = regexp.MustCompile("^(\\s*)```[\\w+-]*[ \\t]*(\\r?\\n(?s:.*)\\n)[ \\t]*```\\s*$")
+
+// unfenced takes the fences off, so that lines keep their numbers.
+func unfenced(code string) string {
+	m := fenced.FindStringSubmatch(code)
+	if m == nil || inside.MatchString(m[2]) {
+		return code
+	}
+	return m[1] + m[2]
+}
+
+var inside = regexp.MustCompile("(?m)^[ \\t]*```")
+
 const fences = "remove the ``` fences around the code"
 
 // compileInput is the input document of the esbuild guest.
@@ -118,6 +132,7 @@ func Prepare(ctx context.Context, s Source, c Compiler) (Program, error) {
 	if g.Compiler == "" {
 		return Program{Code: code, File: file, source: code}, nil
 	}
+	code = unfenced(code)
 	if at := len(code) - len(strings.TrimLeft(code, " \t\r\n")); strings.HasPrefix(code[at:], "```") {
 		// To the compiler it is a template, which is not what anybody means.
 		line := strings.Count(code[:at], "\n") + 1

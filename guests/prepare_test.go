@@ -71,7 +71,7 @@ func TestSyntaxErrorsCarryPlaceAndHint(t *testing.T) {
 		code, hint string
 		out        compileOutput
 	}{
-		{"```ts\n1\n```", fences, compileOutput{}},
+		{"```ts\n1\n```\nand more", fences, compileOutput{}},
 		{"const x = “a”", `use straight quotes (" or ') in place of typographic ones`, compileOutput{}},
 		{"return <b/>", "programs return data, not markup: build text with template literals", compileOutput{JSX: true}},
 		{"def f(x):\n  pass", "this looks like Python: say so as the language", compileOutput{}},

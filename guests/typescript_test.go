@@ -81,7 +81,8 @@ func TestTypeScriptErrorsAreWhereTheAuthorWroteThem(t *testing.T) {
 	}{
 		{"let x: number = ;", "guest.syntax", 1, 17, "let x: number = ;"},
 		{"const a = 1\nawait a\nreturn <div>{a}</div>", "guest.syntax", 3, 8, "markup"},
-		{"```ts\n1\n```", "guest.syntax", 1, 1, "fences"},
+		{"```ts\n1\n```\nand\n```ts\n2\n```", "guest.syntax", 1, 1, "fences"},
+		{"```ts\nconst a: number = 1\nthrow new Error(`boom ${a}`)\n```", "guest.exception", 3, 0, "boom 1"},
 		{"interface A {\n  x: number\n}\n\nconst f = (a: A): number => {\n  throw new TypeError('boom')\n}\nf({x: 1})", "guest.exception", 6, 0, "boom"},
 		{"type T = {\n  a: string\n}\nconst t: T = JSON.parse('{}')\nreturn await t.a.trim()", "guest.exception", 5, 0, "return await t.a.trim()"},
 		{"enum E { A }\n\nnull!.x", "guest.exception", 3, 0, "null!.x"},

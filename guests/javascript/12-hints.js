@@ -31,6 +31,9 @@
 
   const forSyntax = (outcome, code) => {
     const line = outcome.text || '';
+    if (/\bJSON\.parse\b/.test(line) && /^unexpected token: '(?:object|\[object)|"\[object Object\]" is not valid/.test(outcome.message)) {
+      return 'the value is an object already, as every answer of a tool is: leave JSON.parse out';
+    }
     if (/[\u2018\u2019\u201c\u201d\u00ab\u00bb]/.test(line)) return 'the line has typographic quotes: write \' or "';
     if (/^\s*```/m.test(code)) return 'the code contains Markdown fences (```): pass the code alone';
     if (/\u00a0|\u200b|\ufeff/.test(line)) return 'the line has an invisible character, such as a no-break space';
@@ -59,6 +62,7 @@
   const forCall = (whole) => {
     const [, owner, name] = /^(.*)\.([\w$]+)$/s.exec(whole) ?? [];
     if (name === undefined) return undefined;
+    if (/^tools\.\w+\.\w+\(/.test(owner)) return `a tool call gives a promise: write (await ${owner}).${name}`;
     if (/^fetch\(|\bfetch\(.*\)$/.test(owner)) return `fetch gives a promise: write (await ${owner}).${name}()`;
     if (Object.hasOwn(globalThis, owner) && typeof globalThis[owner] === 'object') {
       const near = $.nearest(name, Object.getOwnPropertyNames(globalThis[owner]));
