@@ -122,10 +122,25 @@ func (s *guestSet) loadNow(module, entry string, whole bool, compiling func(name
 	}
 	if m.LibraryName != "" {
 		g.library = newLibrary(m, func() ([]byte, error) { return s.e.cache.library(m) })
+	} else if js, err := guests.Lookup(guests.JavaScript); err == nil && js.Module == m.Name {
+		g.library = newZones(s.pythonLibrary)
 	}
 	g.pool = pool{most: s.e.config.Ready, trim: image.Trim,
 		make: func(ctx context.Context) (*instance, error) { return g.fresh(ctx, readyMemory, true) }}
 	return g, nil
+}
+
+// pythonLibrary is the archive of Python's standard library.
+func (s *guestSet) pythonLibrary() ([]byte, error) {
+	python, err := guests.Lookup(guests.Python)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.open(python.Module)
+	if err != nil {
+		return nil, err
+	}
+	return s.e.cache.library(m)
 }
 
 // whole reports whether a module must not be loaded by its skeleton.

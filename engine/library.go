@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"archive/zip"
 	"bytes"
 	"io"
+	"io/fs"
+	"strings"
 	"sync"
 
 	experimentalsys "github.com/tetratelabs/wazero/experimental/sys"
@@ -16,6 +19,42 @@ import (
 func newLibrary(m *wasmmodules.Module, load func() ([]byte, error)) experimentalsys.FS {
 	at := &lazyArchive{load: sync.OnceValues(load)}
 	return &sysfs.ReadFS{FS: &sysfs.AdaptFS{FS: wasmmodules.Folder(m.LibraryName, int64(m.LibrarySize), at)}}
+}
+
+// zoneFolder is where the archive of Python's library has the time zones.
+const zoneFolder = "tzdata/zoneinfo"
+
+// newZones makes the folder /lib of a guest without a library of its own: the
+// compiled time zones, out of Python's archive, which is read when a zone is
+// first asked for.
+func newZones(load func() ([]byte, error)) experimentalsys.FS {
+	return &sysfs.ReadFS{FS: &sysfs.AdaptFS{FS: zones{open: sync.OnceValues(func() (fs.FS, error) {
+		data, err := load()
+		if err != nil {
+			return nil, err
+		}
+		archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			return nil, err
+		}
+		return fs.Sub(archive, zoneFolder)
+	})}}}
+}
+
+// zones is the folder "zoneinfo" and nothing else.
+type zones struct{ open func() (fs.FS, error) }
+
+// Open opens a zone by its name below zoneinfo.
+func (z zones) Open(name string) (fs.File, error) {
+	zone, ok := strings.CutPrefix(name, "zoneinfo/")
+	if !ok || !fs.ValidPath(zone) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	folder, err := z.open()
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return folder.Open(zone)
 }
 
 // lazyArchive reads an archive that is unpacked on first use.

@@ -147,22 +147,50 @@
     time: { full: { hour: 'numeric', minute: '2-digit', second: '2-digit', timeZoneName: 'long' }, long: { hour: 'numeric', minute: '2-digit', second: '2-digit', timeZoneName: 'short' },
       medium: { hour: 'numeric', minute: '2-digit', second: '2-digit' }, short: { hour: 'numeric', minute: '2-digit' } },
   };
-  const offsetOf = (zone) => {
-    if (zone === undefined || /^(?:utc|gmt|etc\/utc|etc\/gmt|z)$/i.test(zone)) return 0;
-    const found = /^([+-])(\d\d):?(\d\d)$/.exec(zone);
-    if (found) return (found[1] === '-' ? -1 : 1) * (Number(found[2]) * 60 + Number(found[3]));
-    throw new RangeError(`Invalid time zone specified: ${zone} (only UTC and offsets such as +02:00 are known here)`);
+  const zoneOf = (name) => {
+    const zone = $.zone(name === undefined ? 'UTC' : String(name));
+    if (!zone) throw new RangeError(`Invalid time zone specified: ${name}`);
+    return zone;
   };
+  // English names of zones: short ones where Americans know them, long ones of
+  // those that many people know; offsets stand for the rest.
+  const american = /^(?:[ECMPH]|AK)[SD]T$/;
+  const longNames = { EST: 'Eastern Standard Time', EDT: 'Eastern Daylight Time', CST: 'Central Standard Time', CDT: 'Central Daylight Time',
+    MST: 'Mountain Standard Time', MDT: 'Mountain Daylight Time', PST: 'Pacific Standard Time', PDT: 'Pacific Daylight Time',
+    AKST: 'Alaska Standard Time', AKDT: 'Alaska Daylight Time', HST: 'Hawaii-Aleutian Standard Time', UTC: 'Coordinated Universal Time',
+    GMT: 'Greenwich Mean Time', BST: 'British Summer Time', CET: 'Central European Standard Time', CEST: 'Central European Summer Time',
+    EET: 'Eastern European Standard Time', EEST: 'Eastern European Summer Time', JST: 'Japan Standard Time', AEST: 'Australian Eastern Standard Time',
+    AEDT: 'Australian Eastern Daylight Time', NZST: 'New Zealand Standard Time', NZDT: 'New Zealand Daylight Time' };
+  const zoneName = (zone, ms, style) => {
+    const { offset, name } = zone.at(ms), own = name !== 'CST' || /^(?:America|US)\//.test(zone.name);
+    if (style === 'long' && own && longNames[name] && !(name === 'BST' && offset !== 3600)) return longNames[name];
+    if (style === 'long' && name === 'IST' && offset === 19800) return 'India Standard Time';
+    if (style === 'long' && name === 'CST' && offset === 28800) return 'China Standard Time';
+    if (style === 'short' && (name === 'UTC' || (american.test(name) && own))) return name;
+    const minutes = Math.abs(Math.trunc(offset / 60)), sign = offset < 0 ? '-' : '+';
+    if (offset === 0) return 'GMT';
+    const hours = Math.floor(minutes / 60), rest = String(minutes % 60).padStart(2, '0');
+    if (style.startsWith('long')) return `GMT${sign}${String(hours).padStart(2, '0')}:${rest}`;
+    return `GMT${sign}${hours}${rest === '00' ? '' : `:${rest}`}`;
+  };
+
+  // Locales whose numeric dates programs ask for to have them in an order; all
+  // else is as in en-US.
+  const orders = { 'en-CA': ['-', 'ymd', 2, ', '], 'sv-SE': ['-', 'ymd', 2, ' '], 'en-GB': ['/', 'dmy', 2, ', '], 'de-DE': ['.', 'dmy', 1, ', '],
+    'fr-FR': ['/', 'dmy', 2, ' '], 'es-ES': ['/', 'dmy', 1, ', ', true], 'it-IT': ['/', 'dmy', 2, ', '], 'nl-NL': ['-', 'dmy', 1, ', '],
+    'pt-BR': ['/', 'dmy', 2, ', '], 'ja-JP': ['/', 'ymd', 1, ' ', true], 'zh-CN': ['/', 'ymd', 1, ' '] };
+  const orderOf = (locale) => orders[Array.isArray(locale) ? locale[0] : locale];
   const pad = (n, style) => (style === '2-digit' ? String(n % 100).padStart(2, '0') : String(n));
 
   class DateTimeFormat {
-    #o; #offset;
+    #o; #zone; #order;
     constructor(locale, options = {}) {
       let o = { ...options };
+      this.#order = orderOf(locale);
       if (o.dateStyle || o.timeStyle) o = { ...(styles.date[o.dateStyle] ?? {}), ...(styles.time[o.timeStyle] ?? {}), ...o };
       const asked = ['weekday', 'year', 'month', 'day', 'hour', 'minute', 'second', 'dayPeriod', 'fractionalSecondDigits'].some((key) => o[key] !== undefined);
       if (!asked) o = { ...o, year: 'numeric', month: 'numeric', day: 'numeric' };
-      this.#offset = offsetOf(o.timeZone);
+      this.#zone = zoneOf(o.timeZone);
       this.#o = o;
       this.format = this.format.bind(this);
     }
@@ -170,34 +198,43 @@
     formatToParts(date = new Date()) {
       const time = Number(date instanceof Date ? date.getTime() : date);
       if (Number.isNaN(time)) throw new RangeError('Invalid time value');
-      const d = new Date(time + this.#offset * 60000), o = this.#o, parts = [];
+      const d = new Date(time + this.#zone.at(time).offset * 1000), o = this.#o, parts = [];
       const put = (type, value) => parts.push({ type, value });
       const text = (value) => { if (parts.length > 0) put('literal', value); };
       const named = o.month === 'long' || o.month === 'short' || o.month === 'narrow';
+      const numeric = this.#order && o.year && o.day && ['numeric', '2-digit'].includes(o.month) && !o.weekday;
       if (o.weekday) put('weekday', o.weekday === 'long' ? days[d.getUTCDay()] : o.weekday === 'short' ? days[d.getUTCDay()].slice(0, 3) : days[d.getUTCDay()][0]);
       const year = o.year && pad(d.getUTCFullYear(), o.year), day = o.day && pad(d.getUTCDate(), o.day);
-      if (o.month) {
+      if (numeric) {
+        const [between, order, width] = this.#order;
+        [...order].forEach((letter, i) => {
+          if (i > 0) put('literal', between);
+          if (letter === 'y') put('year', year);
+          else if (letter === 'm') put('month', String(d.getUTCMonth() + 1).padStart(o.month === '2-digit' ? 2 : width, '0'));
+          else put('day', String(d.getUTCDate()).padStart(o.day === '2-digit' ? 2 : width, '0'));
+        });
+      } else if (o.month) {
         text(', ');
         const name = months[d.getUTCMonth()];
         put('month', o.month === 'long' ? name : o.month === 'short' ? name.slice(0, 3) : o.month === 'narrow' ? name[0] : pad(d.getUTCMonth() + 1, o.month));
       }
-      if (day) {
+      if (day && !numeric) {
         text(o.month ? (named ? ' ' : '/') : o.weekday ? ' ' : '');
         put('day', day);
       }
-      if (year) {
+      if (year && !numeric) {
         text(named ? (day ? ', ' : ' ') : o.month || day ? '/' : ', ');
         put('year', year);
       }
       const hasDate = parts.length > 0;
       if (o.hour || o.minute || o.second || o.fractionalSecondDigits) {
-        if (hasDate) put('literal', o.dateStyle === 'full' || o.dateStyle === 'long' ? ' at ' : ', ');
-        const half = o.hour12 ?? !(o.hourCycle === 'h23' || o.hourCycle === 'h24');
+        if (hasDate) put('literal', o.dateStyle === 'full' || o.dateStyle === 'long' ? ' at ' : numeric ? this.#order[3] : ', ');
+        const half = o.hour12 ?? !(o.hourCycle === 'h23' || o.hourCycle === 'h24' || (o.hourCycle === undefined && this.#order && this.#order !== orders['en-CA']));
         const hour = d.getUTCHours();
         const clock = [];
         if (o.hour) {
           const n = half ? hour % 12 || 12 : hour;
-          clock.push(['hour', o.hour === '2-digit' || !half ? String(n).padStart(2, '0') : String(n)]);
+          clock.push(['hour', o.hour === '2-digit' || (!half && !(this.#order && this.#order[4])) ? String(n).padStart(2, '0') : String(n)]);
         }
         if (o.minute) clock.push(['minute', o.hour || o.second || o.minute === '2-digit' ? String(d.getUTCMinutes()).padStart(2, '0') : String(d.getUTCMinutes())]);
         if (o.second) clock.push(['second', o.minute || o.second === '2-digit' ? String(d.getUTCSeconds()).padStart(2, '0') : String(d.getUTCSeconds())]);
@@ -211,19 +248,18 @@
         }
         if (o.hour && half) {
           put('literal', ' ');
-          put('dayPeriod', hour < 12 ? 'AM' : 'PM');
+          const period = hour < 12 ? 'AM' : 'PM';
+          put('dayPeriod', this.#order === orders['en-CA'] ? (hour < 12 ? 'a.m.' : 'p.m.') : period);
         }
       }
       if (o.timeZoneName) {
         text(hasDate && !o.hour ? ', ' : ' ');
-        const sign = this.#offset < 0 ? '-' : '+', minutes = Math.abs(this.#offset);
-        put('timeZoneName', this.#offset === 0 ? (o.timeZoneName === 'long' ? 'Coordinated Universal Time' : 'UTC')
-          : `GMT${sign}${Math.floor(minutes / 60)}${minutes % 60 ? `:${String(minutes % 60).padStart(2, '0')}` : ''}`);
+        put('timeZoneName', zoneName(this.#zone, time, String(o.timeZoneName)));
       }
       return parts;
     }
     formatRange(from, to) { return `${this.format(from)} – ${this.format(to)}`; }
-    resolvedOptions() { return { locale: 'en-US', calendar: 'gregory', numberingSystem: 'latn', timeZone: this.#o.timeZone ?? 'UTC', ...this.#o }; }
+    resolvedOptions() { return { locale: 'en-US', calendar: 'gregory', numberingSystem: 'latn', ...this.#o, timeZone: this.#zone.name }; }
     static supportedLocalesOf() { return ['en-US']; }
   }
 
@@ -332,11 +368,11 @@
   const timeParts = { hour: 'numeric', minute: '2-digit', second: '2-digit' };
   const asks = (o, keys) => o && keys.some((key) => o[key] !== undefined);
   const dateKeys = ['weekday', 'year', 'month', 'day', 'dateStyle'], timeKeys = ['hour', 'minute', 'second', 'fractionalSecondDigits', 'timeStyle', 'dayPeriod'];
-  const formatDate = (date, o, parts) => (Number.isNaN(date.getTime()) ? 'Invalid Date' : new DateTimeFormat('en-US', { ...parts, ...o }).format(date));
+  const formatDate = (date, locale, o, parts) => (Number.isNaN(date.getTime()) ? 'Invalid Date' : new DateTimeFormat(locale, { ...parts, ...o }).format(date));
   const methods = {
-    toLocaleDateString(locale, o) { return formatDate(this, o, asks(o, dateKeys) ? {} : dateParts); },
-    toLocaleTimeString(locale, o) { return formatDate(this, o, asks(o, timeKeys) ? {} : timeParts); },
-    toLocaleString(locale, o) { return formatDate(this, o, asks(o, [...dateKeys, ...timeKeys]) ? {} : { ...dateParts, ...timeParts }); },
+    toLocaleDateString(locale, o) { return formatDate(this, locale, o, asks(o, dateKeys) ? {} : dateParts); },
+    toLocaleTimeString(locale, o) { return formatDate(this, locale, o, asks(o, timeKeys) ? {} : timeParts); },
+    toLocaleString(locale, o) { return formatDate(this, locale, o, asks(o, [...dateKeys, ...timeKeys]) ? {} : { ...dateParts, ...timeParts }); },
   };
   for (const name of ['toString', 'toTimeString']) {
     const original = Date.prototype[name];

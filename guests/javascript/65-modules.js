@@ -41,9 +41,11 @@
     'path/posix': () => $.path,
     url: () => ({ URL, URLSearchParams, fileURLToPath: (url) => decodeURIComponent(new URL(url).pathname), pathToFileURL: (path) => new URL(`file://${$.path.resolve(path)}`) }),
     util: () => ({ inspect: Object.assign((value, options) => $.inspect(value, typeof options === 'object' ? options : undefined), { custom: $.customInspect }),
-      format: (...list) => $.format(list), promisify, TextEncoder, TextDecoder, isDeepStrictEqual: (a, b) => $.inspect(a, { depth: null }) === $.inspect(b, { depth: null }),
+      format: (...list) => $.format(list), promisify, TextEncoder, TextDecoder, isDeepStrictEqual: (a, b) => $.same(a, b, false),
       types: { isDate: (v) => $.kind(v) === 'Date', isRegExp: (v) => $.kind(v) === 'RegExp', isPromise: (v) => $.kind(v) === 'Promise', isProxy: (v) => $.proxy(v) !== null } }),
-    crypto: () => ({ randomUUID: crypto.randomUUID, getRandomValues: crypto.getRandomValues, webcrypto: crypto,
+    assert: () => $.assert,
+    'assert/strict': () => $.assert,
+    crypto: () => ({ ...$.hashes, subtle: crypto.subtle, randomUUID: crypto.randomUUID, getRandomValues: crypto.getRandomValues, webcrypto: crypto,
       randomBytes: (n) => new Uint8Array($.random(n)), randomInt: (low, high) => (high === undefined ? Math.floor(Math.random() * low) : low + Math.floor(Math.random() * (high - low))) }),
     'timers/promises': () => ({
       setTimeout: (ms, value) => new Promise((resolve) => { setTimeout(resolve, ms, value); }),

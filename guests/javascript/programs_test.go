@@ -1,12 +1,18 @@
 package javascript_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"os/exec"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
+
+	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
 // wrote is what a program gave back, in Node or in the guest.
@@ -48,7 +54,11 @@ func TestProgramsAgreeWithNode(t *testing.T) {
 	}
 	known := differences(t)
 	for i, code := range programs {
-		h := run(t, code)
+		h := run(t, code, func(h *host) {
+			if strings.Contains(code, "timeZone") {
+				h.files = zones(t)
+			}
+		})
 		got := wrote{Out: h.stdout.String(), Err: h.stderr.String()}
 		switch h.outcome {
 		case outcomeValue:
@@ -72,6 +82,43 @@ func TestProgramsAgreeWithNode(t *testing.T) {
 		t.Errorf("differences.txt names a program that is not in the table: %s", title)
 	}
 }
+
+// zones are the files below /lib that the engine shows to JavaScript: the time
+// zones of Python's library.
+var zones = func() func(t *testing.T) map[string]string {
+	load := sync.OnceValues(func() (map[string]string, error) {
+		python, err := wasmmodules.Open("cpython")
+		if err != nil {
+			return nil, err
+		}
+		data, err := python.Library()
+		if err != nil {
+			return nil, err
+		}
+		archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			return nil, err
+		}
+		files := map[string]string{}
+		for _, f := range archive.File {
+			if name, ok := strings.CutPrefix(f.Name, "tzdata/"); ok && !strings.HasSuffix(name, "/") {
+				text, err := fs.ReadFile(archive, f.Name)
+				if err != nil {
+					return nil, err
+				}
+				files["lib/"+name] = string(text)
+			}
+		}
+		return files, nil
+	})
+	return func(t *testing.T) map[string]string {
+		files, err := load()
+		if err != nil || len(files) < 300 {
+			t.Fatalf("%d zones, %v", len(files), err)
+		}
+		return files
+	}
+}()
 
 // differences reads lines of programs (their first line), each followed by an
 // indented reason.

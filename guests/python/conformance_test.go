@@ -30,7 +30,10 @@ var conformanceModules = strings.Fields(`
 	test_urlparse test_htmlparser test_datetime test_calendar test_strptime test_time test_decimal test_numeric_tower
 	test_argparse test_configparser test_tomllib test_shlex test_fnmatch test_pprint test_reprlib test_ipaddress
 	test_deque test_defaultdict test_userdict test_userlist test_userstring test_array test_memoryview 
-	test_graphlib test_colorsys test_quopri test_sqlite3 test_ordered_dict test_types 
+	test_graphlib test_colorsys test_quopri test_sqlite3 test_ordered_dict test_types
+	test_traceback test_pathlib test_inspect test_zipfile test_fstring test_queue test_opcache
+	test_posixpath test_glob test_shutil test_tempfile test_gzip test_linecache test_keyword test_cmd test_sched
+	test_string_literals test_codecs test_unicode_identifiers test_type_params test_type_aliases test_funcattrs
 `)
 
 const shortConformance = 8
@@ -76,7 +79,7 @@ return {"run": result.testsRun, "skipped": len(result.skipped),
 // conformance runs one module and gives the tests that failed, with the last
 // line of each.
 func conformance(t *testing.T, top, module string) (run int, bad [][2]string, ended string) {
-	h := &host{input: input(conformanceProgram), top: top, fuel: 100_000}
+	h := &host{input: input(conformanceProgram), top: top, fuel: 400_000}
 	h.input["args"] = map[string]any{"module": module}
 	if err := newGuest(t, h).run(); err != nil {
 		return 0, nil, err.Error()

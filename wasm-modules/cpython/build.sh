@@ -58,10 +58,12 @@ CONF
 
 complete() { show sources | (cd "$work/download" && sha256sum --check --status - 2>/dev/null); }
 
+# gone FILE: of a package whose name begins the file's
 gone() {
-  say "$1 is not in the archive any more."
-  say "see what there is (apt-cache madison, with APT_CONFIG=$work/apt/apt.conf), then change its version,"
-  say "file and sha256 in wasm-modules/manifest.json. The committed artefacts do not need it."
+  has=$( (apt-cache showsrc "${1%%_*}"; apt-cache show "${1%%_*}") 2>/dev/null | awk '/^Version:/ { print $2 }' | sort -uV | xargs)
+  say "$1 is not in the archive any more; of ${1%%_*} it has ${has:-nothing}."
+  say "change the package's version, file and sha256 in wasm-modules/manifest.json."
+  say "the committed artefacts do not need it."
   exit 1
 }
 
@@ -76,10 +78,10 @@ fetch() {
   (
     cd "$work/download"
     for package in $(show settings.packages); do
-      apt-get source --download-only --print-uris -qq "$package" | tr -d "'" || gone "the source package $package"
+      apt-get source --download-only --print-uris -qq "$package" 2>/dev/null | tr -d "'"
     done
     for package in $(show settings.debs); do
-      apt-get download --print-uris -qq "$package" | tr -d "'" || gone "the package $package"
+      apt-get download --print-uris -qq "$package" 2>/dev/null | tr -d "'"
     done
   ) >"$work/download/uris"
   show sources | while read -r digest file; do

@@ -19,10 +19,12 @@ wasi_libc=$(show settings.wasi-libc)
 compiler=$(show settings.compiler)
 digests=$(show sources)
 
+# gone WHAT NAME=VERSION
 gone() {
-  echo "quickjs: $1 is not in the archive any more." >&2
-  echo "quickjs: see what $suite has now (apt-cache showsrc quickjs, apt-cache policy wasi-libc), then change" >&2
-  echo "quickjs: the sources with their digests and the settings of quickjs in wasm-modules/manifest.json." >&2
+  has=$( (apt-cache showsrc "${2%%=*}"; apt-cache show "${2%%=*}") 2>/dev/null | awk '/^Version:/ { print $2 }' | sort -uV | xargs)
+  echo "quickjs: $1 $2 is not in the archive any more; $suite has ${has:-none of that name}." >&2
+  echo "quickjs: change the sources with their digests and the settings of quickjs in wasm-modules/manifest.json." >&2
+  echo "quickjs: the committed artefacts do not need it." >&2
   exit 1
 }
 
@@ -65,8 +67,8 @@ if ! fetched; then
     export APT_CONFIG="$work/apt/apt.conf"
     cd "$work/download"
     apt-get update -qq
-    apt-get source -qq --download-only "$quickjs" || gone "the source package $quickjs"
-    apt-get download -qq "$wasi_libc" || gone "the package $wasi_libc"
+    apt-get source -qq --download-only "$quickjs" || gone "the source package" "$quickjs"
+    apt-get download -qq "$wasi_libc" || gone "the package" "$wasi_libc"
   )
   if ! fetched; then
     echo "quickjs: what the archive gave has not the digests this recipe was written for:" >&2
