@@ -14,6 +14,9 @@ import (
 // with its native code.
 func laid(t *testing.T) (dir, native string) {
 	t.Helper()
+	if onInterpreter() {
+		t.Skip("the interpreter has no native code")
+	}
 	dir = t.TempDir()
 	e := newTiny(t, Config{Cache: dir})
 	res, err := tiny(t, e, "v 1")

@@ -49,6 +49,7 @@ plugins() {
   return "${PIPESTATUS[0]}"
 }
 race() { CGO_ENABLED=1 go test -short -race -timeout 25m $(go list ./... | grep -v -e /tests -e /examples -e /guests -e /wasm-modules); }
+long_race() { CGO_ENABLED=1 go test -race -timeout 25m -skip 'RepeatedBitForBit|Soak' ./engine; }
 fuzz() { ./tests/fuzz.sh 10s; }
 benchmarks() { go test -short -run '^$' -bench . -benchtime 1x ./...; }
 
@@ -63,6 +64,7 @@ part "plugins in C, Go and Rust" plugins
 part "real servers and type checkers" go test -count=1 ./tests/servers
 part "long attacks, faults and cases" long
 part "race" race
+part "race, the engine's long tests" long_race
 part "soak, two minutes" make soak SPAN=2m
 part "platforms" platforms
 part "fuzz" fuzz
