@@ -17,6 +17,7 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/tests/house"
 )
 
 // example is a folder of examples, copied so that its programs may write.
@@ -86,7 +87,7 @@ func (e example) host(t *testing.T) *config.Host {
 			*to = []string{name}
 		}
 	}
-	return open(t, env, flags)
+	return house.Open(t, env, flags)
 }
 
 // request is a program of an example.
@@ -172,7 +173,7 @@ func TestTheSessionOfTheExamplesLivesOn(t *testing.T) {
 // TestCommandsOfExamplesWork runs the commands that the README of an example
 // shows, as they stand there, with the real command.
 func TestCommandsOfExamplesWork(t *testing.T) {
-	wexec := program(t, "wexec")
+	wexec := house.Program(t, "wexec")
 	for _, e := range examples(t) {
 		t.Run(e.name, func(t *testing.T) {
 			if testing.Short() && e.name == "big-file" {

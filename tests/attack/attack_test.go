@@ -23,6 +23,7 @@ import (
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/guests"
+	"github.com/wexec/wexec/tests/house"
 )
 
 func TestMain(m *testing.M) {
@@ -110,15 +111,6 @@ func readAttempt(t *testing.T, file string) attempt {
 	return a
 }
 
-func cacheFolder(t *testing.T) string {
-	t.Helper()
-	base, err := os.UserCacheDir()
-	if err != nil {
-		return t.TempDir()
-	}
-	return filepath.Join(base, "wexec-tests")
-}
-
 // TestNoAttemptSucceeds runs every attempt on one engine.
 func TestNoAttemptSucceeds(t *testing.T) {
 	found, err := filepath.Glob("testdata/*.txt")
@@ -131,7 +123,7 @@ func TestNoAttemptSucceeds(t *testing.T) {
 	w := newWorld(t)
 	before := holdings(t)
 	goroutines := goleak.IgnoreCurrent()
-	eng, err := engine.New(t.Context(), engine.Config{Cache: cacheFolder(t)})
+	eng, err := engine.New(t.Context(), engine.Config{Cache: house.Cache()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,12 +13,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/wexec/wexec/cmd/wexec/cli"
+	"github.com/wexec/wexec/tests/house"
 )
 
 // update writes golden files anew.
@@ -27,40 +27,20 @@ var update = flag.Bool("update", false, "write what is expected anew from what i
 // TestMain makes the test binary the command wexec too, so that scripts and
 // terminals run what is built from the sources as they are.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(house.Tests{M: m}, map[string]func(){
 		"wexec": func() { os.Exit(cli.Main(context.Background(), os.Args, "v0.0.0-test")) },
 	})
 }
 
-// compiled is where guests are kept between runs of the tests.
-func compiled() string { return filepath.Join(os.TempDir(), "wexec-tests") }
-
-// demoServer is the server of the examples, built once.
-var demoServer = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "wexec-demo")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "demo-server")
-	out, err := exec.Command("go", "build", "-o", path, "../../examples/demo-server").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build the demo server: %w\n%s", err, out)
-	}
-	return path, nil
-})
-
 func TestScripts(t *testing.T) {
-	demo, err := demoServer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	demo := house.Program(t, "demo-server")
 	testscript.Run(t, testscript.Params{
 		Dir: "../scripts", RequireExplicitExec: true, RequireUniqueNames: true, UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			home := filepath.Join(e.WorkDir, "home")
 			e.Setenv("HOME", home)
 			e.Setenv("XDG_RUNTIME_DIR", filepath.Join(e.WorkDir, "run"))
-			e.Setenv("WEXEC_CACHE", compiled())
+			e.Setenv("WEXEC_CACHE", house.Cache())
 			e.Setenv("DEMO_SERVER", demo)
 			e.Setenv("NO_COLOR", "1")
 			return errors.Join(os.MkdirAll(home, 0o700), os.MkdirAll(filepath.Join(e.WorkDir, "run"), 0o700))

@@ -64,7 +64,7 @@ func lockedServer(t *testing.T) string {
 
 // TestLoginAtAServer logs in as a person does, process by process.
 func TestLoginAtAServer(t *testing.T) {
-	dir, env := house(t, "version: 1\ntools: {allow: [\"vault.*\"]}\n")
+	dir, env := furnished(t, "version: 1\ntools: {allow: [\"vault.*\"]}\n")
 	config := fmt.Sprintf(`{"mcpServers": {"vault": {"url": %q}}}`, lockedServer(t)+"/mcp")
 	if err := os.WriteFile(filepath.Join(dir, "http.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)

@@ -17,18 +17,17 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wexec/wexec/tests/house"
 )
 
 const askingPolicy = "version: 1\ntools:\n  allow: [github.list_*]\n  ask: [github.create_*]\napprovals: {remember: run}\n"
 
-// house is a folder with servers and a policy, and the environment of a
+// furnished is a folder with servers and a policy, and the environment of a
 // process that runs in it.
-func house(t *testing.T, rules string) (dir string, env []string) {
+func furnished(t *testing.T, rules string) (dir string, env []string) {
 	t.Helper()
-	demo, err := demoServer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	demo := house.Program(t, "demo-server")
 	dir = t.TempDir()
 	for name, text := range map[string]string{
 		"mcp.json":    fmt.Sprintf(`{"mcpServers": {"github": {"command": %q, "args": ["github"]}}}`, demo),
@@ -38,7 +37,7 @@ func house(t *testing.T, rules string) (dir string, env []string) {
 			t.Fatal(err)
 		}
 	}
-	return dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "WEXEC_CACHE=" + compiled(), "TERM=xterm",
+	return dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "WEXEC_CACHE=" + house.Cache(), "TERM=xterm",
 		"XDG_RUNTIME_DIR=" + filepath.Join(dir, "run")}
 }
 
@@ -52,7 +51,7 @@ func command(ctx context.Context, dir string, env []string, args ...string) *exe
 // with a client that shows forms.
 func TestAClientOfARealProcessApproves(t *testing.T) {
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {
-		dir, env := house(t, askingPolicy)
+		dir, env := furnished(t, askingPolicy)
 		cmd := command(t.Context(), dir, env, "mcp", "--mcp", "mcp.json", "--policy", "policy.yaml")
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
@@ -91,7 +90,7 @@ func TestAClientOfARealProcessApproves(t *testing.T) {
 // TestTheHTTPServerOfARealProcess reads the address and the token that it
 // shows, as a person would.
 func TestTheHTTPServerOfARealProcess(t *testing.T) {
-	dir, env := house(t, askingPolicy)
+	dir, env := furnished(t, askingPolicy)
 	cmd := command(t.Context(), dir, env, "mcp", "--http", "0", "--mcp", "mcp.json", "--policy", "policy.yaml")
 	var stderr lockedBuffer
 	cmd.Stderr = &stderr

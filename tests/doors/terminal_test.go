@@ -82,7 +82,7 @@ func TestApprovalsAtATerminal(t *testing.T) {
 		{"maybe\ny\n", 0, "done"},
 		{"n\n", 3, "denied.approval"},
 	} {
-		dir, env := house(t, askingPolicy)
+		dir, env := furnished(t, askingPolicy)
 		x := atTerminal(t, command(t.Context(), dir, env, "run", "--mcp", "mcp.json", "--policy", "policy.yaml", "-l", "js", "-e",
 			`await tools.github.create_issue({title: "x\u001b[2Jall is well\u202etxt"}); return "done"`))
 		x.sees("[y]es, [n]o, [a]lways for this run: ")
@@ -101,7 +101,7 @@ func TestApprovalsAtATerminal(t *testing.T) {
 }
 
 func TestAlwaysHoldsForTheRun(t *testing.T) {
-	dir, env := house(t, askingPolicy)
+	dir, env := furnished(t, askingPolicy)
 	x := atTerminal(t, command(t.Context(), dir, env, "run", "--mcp", "mcp.json", "--policy", "policy.yaml", "-l", "js", "-e",
 		`for (let i = 0; i < 3; i++) await tools.github.create_issue({title: "n" + i}); return "three"`))
 	x.sees("[a]lways")
@@ -112,7 +112,7 @@ func TestAlwaysHoldsForTheRun(t *testing.T) {
 }
 
 func TestProgressIsOneLineThatDisappears(t *testing.T) {
-	dir, env := house(t, askingPolicy)
+	dir, env := furnished(t, askingPolicy)
 	x := atTerminal(t, command(t.Context(), dir, env, "run", "-l", "js", "-e", `await new Promise(r => setTimeout(r, 1500)); return "slept"`))
 	if got := x.ends(); got != 0 {
 		t.Fatalf("status %d", got)
@@ -128,7 +128,7 @@ func TestProgressIsOneLineThatDisappears(t *testing.T) {
 }
 
 func TestCtrlCOnceStopsTheRunAndSaysWhatWasDone(t *testing.T) {
-	dir, env := house(t, askingPolicy)
+	dir, env := furnished(t, askingPolicy)
 	x := atTerminal(t, command(t.Context(), dir, env, "run", "--mcp", "mcp.json", "--policy", "policy.yaml", "-l", "js", "-e",
 		`await tools.github.list_commits({limit: 3}); console.log("listed"); for (;;);`))
 	x.sees("listed")
@@ -148,7 +148,7 @@ func TestCtrlCOnceStopsTheRunAndSaysWhatWasDone(t *testing.T) {
 }
 
 func TestCtrlCTwiceEndsTheProcess(t *testing.T) {
-	dir, env := house(t, askingPolicy)
+	dir, env := furnished(t, askingPolicy)
 	// A watch lives on after a run; an interrupt ends it.
 	x := atTerminal(t, command(t.Context(), dir, env, "run", "-l", "js", "-e", `console.log("on"); for (;;);`))
 	x.sees("on")
@@ -159,7 +159,7 @@ func TestCtrlCTwiceEndsTheProcess(t *testing.T) {
 }
 
 func TestNoPromptWithoutATerminal(t *testing.T) {
-	dir, env := house(t, askingPolicy)
+	dir, env := furnished(t, askingPolicy)
 	cmd := command(t.Context(), dir, env, "run", "--mcp", "mcp.json", "--policy", "policy.yaml", "-l", "js", "-e", `await tools.github.create_issue({title: "x"})`)
 	cmd.Stdin = strings.NewReader("y\ny\n")
 	out, err := cmd.CombinedOutput()

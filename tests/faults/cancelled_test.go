@@ -14,6 +14,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/tests/house"
 )
 
 // clock counts everything that the host does for a run, and gives up at one of
@@ -102,7 +103,7 @@ slow = x.slow()
 		t.Fatal(err)
 	}
 	table.With(hostfns.Options{Asker: countedAsker{c}})
-	e := newEngine(t, cacheFolder(t))
+	e := newEngine(t, house.Cache())
 	t.Cleanup(func() { _ = table.Close() })
 	var before int
 	for language, code := range programs {

@@ -12,6 +12,7 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/tests/house"
 )
 
 // TestAFullDiskStopsCallsAndLosesNoRecord records onto a small disk until it is
@@ -31,7 +32,7 @@ func TestAFullDiskStopsCallsAndLosesNoRecord(t *testing.T) {
 	}
 	called := 0
 	table := allow(t, log, hostfns.Func("x.one", func(context.Context, struct{}) (int, error) { called++; return 1, nil }))
-	e := newEngine(t, cacheFolder(t))
+	e := newEngine(t, house.Cache())
 	ended, answered := 0, 0
 	for ; ended < 5000; ended++ {
 		res, err := e.Run(t.Context(), engine.Request{Language: "javascript", Table: table, Code: "return await tools.x.one({});"})

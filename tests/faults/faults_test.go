@@ -25,6 +25,7 @@ import (
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/upstream"
 	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/tests/house"
 )
 
 const (
@@ -112,15 +113,6 @@ func brokenServer(how string) {
 	}
 }
 
-func cacheFolder(t *testing.T) string {
-	t.Helper()
-	base, err := os.UserCacheDir()
-	if err != nil {
-		return t.TempDir()
-	}
-	return filepath.Join(base, "wexec-tests")
-}
-
 func newEngine(t *testing.T, cache string) *engine.Engine {
 	t.Helper()
 	e, err := engine.New(t.Context(), engine.Config{Cache: cache})
@@ -157,7 +149,7 @@ func allow(t *testing.T, sink audit.Sink, p hostfns.Provider) *hostfns.Table {
 // TestABrokenServerFailsItsCallAlone has a program call a server that breaks,
 // catch what it may, and go on.
 func TestABrokenServerFailsItsCallAlone(t *testing.T) {
-	e := newEngine(t, cacheFolder(t))
+	e := newEngine(t, house.Cache())
 	for how, want := range map[string][]fault.Code{
 		"killed":   {fault.UpstreamUnavailable, fault.ToolFailed},
 		"hung":     {fault.LimitTime},
@@ -202,7 +194,7 @@ func TestABrokenServerFailsItsCallAlone(t *testing.T) {
 
 // TestACancelledRunEndsWhereverItWaits gives up at each kind of wait.
 func TestACancelledRunEndsWhereverItWaits(t *testing.T) {
-	e := newEngine(t, cacheFolder(t))
+	e := newEngine(t, house.Cache())
 	wait := hostfns.Func("slow.wait", func(ctx context.Context, _ struct{}) (int, error) {
 		<-ctx.Done()
 		return 0, ctx.Err()

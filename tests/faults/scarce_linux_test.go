@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/upstream"
+	"github.com/wexec/wexec/tests/house"
 )
 
 // outcome is what a run in need came to.
@@ -71,11 +71,7 @@ func scarceEngine(table *hostfns.Table) *engine.Engine {
 }
 
 func newScarce(table *hostfns.Table) (*engine.Engine, error) {
-	base, err := os.UserCacheDir()
-	if err != nil {
-		return nil, err
-	}
-	return engine.New(context.Background(), engine.Config{Cache: filepath.Join(base, "wexec-tests"), Table: table, Ready: -1, Running: 64})
+	return engine.New(context.Background(), engine.Config{Cache: house.Cache(), Table: table, Ready: -1, Running: 64})
 }
 
 // programs runs forty at once and says what came of each. Without an engine it

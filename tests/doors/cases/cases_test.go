@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +24,7 @@ import (
 
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/tests/house"
 )
 
 // testCase is one file: programs that run one after the other in one place,
@@ -80,42 +80,7 @@ type door interface {
 	run(t *testing.T, p testProgram, code string) (*engine.Result, []byte)
 }
 
-var built struct {
-	once sync.Once
-	dir  string
-	err  error
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if built.dir != "" {
-		_ = os.RemoveAll(built.dir)
-	}
-	os.Exit(code)
-}
-
-// binary builds the command and the demo server once.
-func binary(t *testing.T, name string) string {
-	t.Helper()
-	built.once.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "wexec-cases-"); built.err != nil {
-			return
-		}
-		cmd := exec.Command("go", "build", "-o", built.dir+string(filepath.Separator), "./cmd/wexec", "./examples/demo-server")
-		cmd.Dir = filepath.Join("..", "..", "..")
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			built.err = errors.Join(err, errors.New(string(out)))
-		}
-	})
-	if built.err != nil {
-		t.Fatal(built.err)
-	}
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	return filepath.Join(built.dir, name)
-}
+func TestMain(m *testing.M) { house.Main(m) }
 
 // place is a machine of its own for one case and one door.
 type place struct {
@@ -129,7 +94,7 @@ func newPlace(t *testing.T, c testCase) place {
 	p := place{dir: dir, mcp: filepath.Join(dir, "mcp.json"), policy: filepath.Join(dir, "policy.yaml"), audit: filepath.Join(dir, "audit")}
 	servers := map[string]any{}
 	for _, name := range c.Servers {
-		servers[name] = map[string]any{"command": binary(t, "demo-server"), "args": []string{name}}
+		servers[name] = map[string]any{"command": house.Program(t, "demo-server"), "args": []string{name}}
 	}
 	data, err := json.Marshal(map[string]any{"mcpServers": servers})
 	if err != nil {
@@ -138,14 +103,7 @@ func newPlace(t *testing.T, c testCase) place {
 	if err := errors.Join(os.WriteFile(p.mcp, data, 0o600), os.WriteFile(p.policy, []byte(strings.Join(c.Policy, "\n")+"\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	cache := t.TempDir()
-	if base, err := os.UserCacheDir(); err == nil {
-		cache = filepath.Join(base, "wexec-tests")
-	}
-	p.env = &config.Environment{Dir: dir, Home: dir, OS: runtime.GOOS, Vars: []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"),
-		"XDG_STATE_HOME=" + filepath.Join(dir, "state"), "XDG_CACHE_HOME=" + cache,
-		"XDG_RUNTIME_DIR=" + filepath.Join(dir, "run"), "SYSTEMROOT=" + os.Getenv("SYSTEMROOT")}}
+	p.env = house.Machine(dir)
 	return p
 }
 
@@ -164,7 +122,7 @@ func (d command) run(t *testing.T, p testProgram, code string) (*engine.Result, 
 	if p.Args != nil {
 		args = append(args, "--args", string(mustJSON(t, p.Args)))
 	}
-	cmd := exec.CommandContext(ctx, binary(t, "wexec"), append(args, "-e", code)...)
+	cmd := exec.CommandContext(ctx, house.Program(t, "wexec"), append(args, "-e", code)...)
 	cmd.Dir, cmd.Env = d.dir, d.env.Vars
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -208,7 +166,7 @@ func (w *traffic) seen() []byte {
 
 func newServer(t *testing.T, p place) server {
 	t.Helper()
-	cmd := exec.Command(binary(t, "wexec"), append([]string{"mcp"}, p.flags()...)...)
+	cmd := exec.Command(house.Program(t, "wexec"), append([]string{"mcp"}, p.flags()...)...)
 	cmd.Dir, cmd.Env = p.dir, p.env.Vars
 	w := &traffic{}
 	cmd.Stderr = w
@@ -250,19 +208,7 @@ type library struct {
 
 func newLibrary(t *testing.T, p place) library {
 	t.Helper()
-	settings, err := config.Load(p.env, config.Flags{MCP: []string{p.mcp}, Policy: []string{p.policy}, Audit: p.audit})
-	if err != nil {
-		t.Fatal(err)
-	}
-	host, err := settings.Open(t.Context(), config.Options{Env: p.env, Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := host.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	host := house.Open(t, p.env, config.Flags{MCP: []string{p.mcp}, Policy: []string{p.policy}, Audit: p.audit})
 	return library{host}
 }
 
@@ -407,7 +353,7 @@ func (c testCase) judge(t *testing.T, door string, p testProgram, res *engine.Re
 func customers(t *testing.T) []string {
 	t.Helper()
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "doors", Version: "1"}, nil).
-		Connect(t.Context(), &mcp.CommandTransport{Command: exec.Command(binary(t, "demo-server"), "crm")}, nil)
+		Connect(t.Context(), &mcp.CommandTransport{Command: exec.Command(house.Program(t, "demo-server"), "crm")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
