@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,18 +26,41 @@ func (d *door) canAsk() bool {
 	return ok && d.voice.terminal && term.IsTerminal(int(in.Fd()))
 }
 
-// choose asks for a number from 1 to n; 0 is none of them.
-func (d *door) choose(question string, n int) int {
-	fmt.Fprintf(d.voice.w, "%s [1-%d, enter for none]? ", question, n)
-	line, err := readAnswer(d.inv.Stdin)
-	if err != nil {
-		return 0
+// choose asks for numbers from 1 to n, or all; none is nothing chosen.
+func (d *door) choose(question string, n int) []int {
+	for range 3 {
+		fmt.Fprintf(d.voice.w, "%s [numbers from 1 to %d, all, enter for none]? ", question, n)
+		line, err := readAnswer(d.inv.Stdin)
+		if err != nil || line == "" {
+			return nil
+		}
+		if out, ok := picked(line, n); ok {
+			return out
+		}
+		d.voice.say("write a number, several like 1 2, or all")
 	}
-	i, err := strconv.Atoi(line)
-	if err != nil || i < 1 || i > n {
-		return 0
+	return nil
+}
+
+// picked reads an answer like "1, 3" or "all".
+func picked(line string, n int) ([]int, bool) {
+	var out []int
+	if strings.EqualFold(line, "all") {
+		for i := range n {
+			out = append(out, i+1)
+		}
+		return out, true
 	}
-	return i
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
+		i, err := strconv.Atoi(word)
+		if err != nil || i < 1 || i > n {
+			return nil, false
+		}
+		if !slices.Contains(out, i) {
+			out = append(out, i)
+		}
+	}
+	return out, len(out) > 0
 }
 
 // readAnswer reads one line, byte by byte, so that nothing behind it is taken

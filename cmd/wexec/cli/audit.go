@@ -2,7 +2,10 @@ package cli
 
 import (
 	"crypto/ed25519"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"time"
 
@@ -66,6 +69,10 @@ func (d *door) auditShow(ctx *cli.Context) error {
 			return err
 		}
 	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		d.voice.note("no record yet: %s is made by the first run", dir)
+		return nil
+	}
 	shown := 0
 	first := time.Time{}
 	for e, err := range audit.Read(ctx.Context, dir, f) {
@@ -94,7 +101,7 @@ func (d *door) auditShow(ctx *cli.Context) error {
 		fmt.Fprintln(d.inv.Stdout, strings.TrimSpace(strings.Join([]string{at, run, eventText(&e)}, "  ")))
 	}
 	if shown == 0 && !ctx.Bool("json") {
-		d.voice.note("no record fits in %s", dir)
+		d.voice.note("no record in %s fits: take a filter away, or wexec audit show without a run", dir)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func (d *door) initCommand() *cli.Command {
 		Description: "Looks for the MCP files this machine has, takes the servers of one, and writes a policy in which\n" +
 			"reading tools are allowed and writing tools asked for. Both files are trusted at once.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "mcp", Usage: "take the servers of `FILE`", TakesFile: true},
+			&cli.StringSliceFlag{Name: "mcp", Usage: "take the servers of `FILE`", TakesFile: true},
 			&cli.BoolFlag{Name: "force", Usage: "write over files that are there"},
 			&cli.BoolFlag{Name: "no-start", Usage: "do not start the servers to see their tools"},
 		},
@@ -35,17 +35,25 @@ func (d *door) initialise(ctx *cli.Context) error {
 			return fault.New(fault.UsageFile, "%s is there already", name).WithHint("--force writes over it")
 		}
 	}
-	source := ctx.String("mcp")
-	if source == "" {
-		source = d.chooseServers(config.FindServers(d.inv.Env))
+	sources := ctx.StringSlice("mcp")
+	if len(sources) == 0 {
+		sources = d.chooseServers(config.FindServers(d.inv.Env))
 	}
 	settings := "# Settings of this project for wexec. Nearer to the run, flags and WEXEC_* win.\n"
 	var tools []catalogue.Tool
-	if source != "" {
-		settings += fmt.Sprintf("\n# The servers whose tools programs may be given.\nmcp: %s\n", quotedYAML(relative(dir, d.path(source))))
+	if len(sources) > 0 {
+		settings += "\n# The servers whose tools programs may be given.\nmcp:"
+		for _, s := range sources {
+			if name := quotedYAML(relative(dir, d.path(s))); len(sources) == 1 {
+				settings += " " + name
+			} else {
+				settings += "\n  - " + name
+			}
+		}
+		settings += "\n"
 		if !ctx.Bool("no-start") {
 			var err error
-			if tools, err = d.toolsOf(ctx, source); err != nil {
+			if tools, err = d.toolsOf(ctx, sources); err != nil {
 				return err
 			}
 		}
@@ -72,31 +80,34 @@ func (d *door) initialise(ctx *cli.Context) error {
 
 // chooseServers takes the one file there is, or asks which of several. Without
 // a terminal the first is taken and named.
-func (d *door) chooseServers(found []config.Found) string {
+func (d *door) chooseServers(found []config.Found) []string {
 	switch len(found) {
 	case 0:
 		d.voice.note("no MCP file was found on this machine")
-		return ""
+		return nil
 	case 1:
-		d.voice.note("found %d servers of %s in %s", found[0].Servers, found[0].Client, found[0].Path)
-		return found[0].Path
+		d.voice.note("found %s of %s in %s", counted(found[0].Servers, "server"), found[0].Client, found[0].Path)
+		return []string{found[0].Path}
 	}
 	if !d.canAsk() {
-		d.voice.note("several MCP files were found; %s is taken (--mcp FILE takes another)", found[0].Path)
-		return found[0].Path
+		for _, f := range found[1:] {
+			d.voice.note("found %s of %s in %s too, which is not taken (--mcp FILE, once for each, takes others)", counted(f.Servers, "server"), f.Client, f.Path)
+		}
+		d.voice.note("found %s of %s in %s", counted(found[0].Servers, "server"), found[0].Client, found[0].Path)
+		return []string{found[0].Path}
 	}
 	for i, f := range found {
-		d.voice.say("  %d  %s: %d servers (%s)", i+1, f.Client, f.Servers, f.Path)
+		d.voice.say("  %d  %s: %s (%s)", i+1, f.Client, counted(f.Servers, "server"), f.Path)
 	}
-	n := d.choose("take the servers of which", len(found))
-	if n == 0 {
-		return ""
+	var out []string
+	for _, n := range d.choose("take the servers of which", len(found)) {
+		out = append(out, found[n-1].Path)
 	}
-	return found[n-1].Path
+	return out
 }
 
-func (d *door) toolsOf(ctx *cli.Context, source string) ([]catalogue.Tool, error) {
-	settings, err := config.Load(d.inv.Env, config.Flags{MCP: []string{source}})
+func (d *door) toolsOf(ctx *cli.Context, sources []string) ([]catalogue.Tool, error) {
+	settings, err := config.Load(d.inv.Env, config.Flags{MCP: sources})
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,8 @@ import (
 type timeline struct {
 	mu     sync.Mutex
 	begun  time.Time
+	loads  time.Time // since when a guest is compiled
+	guest  time.Time // since when the program runs
 	bars   []bar
 	marked time.Time // since when people are waited for
 }
@@ -38,6 +41,12 @@ func (t *timeline) event(e engine.Event) {
 		t.marked = time.Time{}
 	}
 	switch {
+	case e.Type == engine.EventCompiling && t.loads.IsZero():
+		t.loads = e.Time
+	case e.Type == engine.EventStarted && t.guest.IsZero():
+		if t.guest = e.Time; !t.loads.IsZero() {
+			t.bars = append(t.bars, bar{"compiling, once on a machine", t.loads, e.Time, "load"})
+		}
 	case e.Type == engine.EventWaiting && t.marked.IsZero():
 		t.marked = e.Time
 	case e.Type == engine.EventCall && e.Call != nil:
@@ -50,11 +59,12 @@ func (t *timeline) event(e engine.Event) {
 	}
 }
 
-// svg draws the picture.
+// svg draws the picture: a row for the run, one for the guest, one for each
+// call and each wait, in the order of their starts, over a scale of time.
 func (t *timeline) svg(res *engine.Result) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	const width, row, left = 900, 26, 16
+	const width, row, left, scale = 900, 26, 16, 22
 	end := t.begun.Add(time.Duration(max(res.Usage.WallMS, 1)) * time.Millisecond)
 	for _, b := range t.bars {
 		if b.to.After(end) {
@@ -65,11 +75,22 @@ func (t *timeline) svg(res *engine.Result) []byte {
 	x := func(at time.Time) float64 {
 		return left + float64(max(at.Sub(t.begun), 0))/float64(span)*(width-2*left)
 	}
-	bars := append([]bar{{fmt.Sprintf("run  %d ms, %d in the guest, %s", res.Usage.WallMS, res.Usage.GuestMS, res.Status), t.begun, end, "run"}}, t.bars...)
+	bars := []bar{{fmt.Sprintf("run: %d ms, %s", res.Usage.WallMS, res.Status), t.begun, end, "run"}}
+	if !t.guest.IsZero() {
+		bars = append(bars, bar{fmt.Sprintf("program: %d ms of its own", res.Usage.GuestMS), t.guest, end, "guest"})
+	}
+	slices.SortStableFunc(t.bars, func(a, b bar) int { return a.from.Compare(b.from) })
+	bars = append(bars, t.bars...)
 	var b strings.Builder
-	height := row*(len(bars)+1) + left
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="system-ui, sans-serif" font-size="12">`+"\n", width, height, width, height)
-	b.WriteString(`<style>.run{fill:#4b6a9b}.call{fill:#5a9367}.failed{fill:#b5524a}.people{fill:#c9a227}text{fill:#222}@media(prefers-color-scheme:dark){text{fill:#ddd}}</style>` + "\n")
+	height := left + row*len(bars) + scale
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" font-family="system-ui, sans-serif" font-size="12">`+"\n", width, height)
+	b.WriteString(`<style>.run{fill:#4b6a9b}.guest{fill:#7d6bb0}.load{fill:#8a8f98}.call{fill:#5a9367}.failed{fill:#b5524a}.people{fill:#c9a227}text{fill:#222}.scale{fill:#888}line{stroke:#8886}@media(prefers-color-scheme:dark){text{fill:#ddd}}</style>` + "\n")
+	step := niceStep(span)
+	for at := time.Duration(0); at <= span; at += step {
+		place := x(t.begun.Add(at))
+		fmt.Fprintf(&b, `<line x1="%.1[1]f" x2="%.1[1]f" y1="%[2]d" y2="%[3]d"/><text class="scale" x="%.1[1]f" y="%[4]d" text-anchor="%[5]s">%[6]s</text>`+"\n",
+			place, left, height-scale, height-8, anchorOf(place, left, width), at)
+	}
 	for i, one := range bars {
 		y := left + i*row
 		from, to := x(one.from), x(one.to)
@@ -84,4 +105,27 @@ func (t *timeline) svg(res *engine.Result) []byte {
 	}
 	b.WriteString("</svg>\n")
 	return []byte(b.String())
+}
+
+// niceStep is a distance of marks on the scale: 1, 2 or 5 of some unit, about
+// eight of them in all.
+func niceStep(span time.Duration) time.Duration {
+	step := time.Millisecond
+	for i := 0; span/step > 8; i++ {
+		if step *= 2; i%3 == 1 { // 1, 2, 5, 10, 20, 50 …
+			step = step * 5 / 4
+		}
+	}
+	return step
+}
+
+// anchorOf keeps the words at both ends of the scale inside the picture.
+func anchorOf(x, left float64, width int) string {
+	switch {
+	case x < left+20:
+		return "start"
+	case x > float64(width)-left-20:
+		return "end"
+	}
+	return "middle"
 }
