@@ -99,7 +99,28 @@ type request struct {
 
 func (r *Run) newRequest(name string, f *flight) *request {
 	name = clean(name, 300)
+	if !plainName(name) {
+		name = r.veil.redacted(name) // no tool is called like that; it is the program's text
+	}
 	return &request{run: r, flight: f, number: f.number, name: name, info: r.begin(name, f.number), refund: func() {}}
+}
+
+// plainName reports a name without anything that personal data has and names
+// of tools hardly have: signs, spaces, many digits.
+func plainName(name string) bool {
+	digits := 0
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c == '-', c == '.', c == ':':
+		case c >= '0' && c <= '9':
+			if digits++; digits > 6 {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // serve makes the call and records how it ended, whatever happened.

@@ -128,6 +128,19 @@ func (v *veil) plain(s string) string {
 	return out
 }
 
+// redacted is text for good, without tokens: it may be asked for out of turn.
+func (v *veil) redacted(s string) string {
+	if v == nil || v.pii.Mode == privacy.Off {
+		return s
+	}
+	out, counts, err := v.vault.Egress(s, privacy.Redact)
+	v.add(counts)
+	if err != nil {
+		return "[blocked: personal data]"
+	}
+	return out
+}
+
 func (v *veil) add(counts privacy.Counts) {
 	if len(counts.Kinds) == 0 {
 		return
