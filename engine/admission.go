@@ -14,8 +14,10 @@ import (
 // first, since it holds memory.
 type admission struct {
 	mu     sync.Mutex
+	cores  int // in all
 	free   int // cores nobody uses
 	back   []*ticket
+	grow   []*ticket            // runs that wait for memory, without a core
 	queues map[string][]*ticket // by actor
 	turns  []string             // actors with somebody in the queue, next first
 	queued int
@@ -29,17 +31,18 @@ type ticket struct {
 	ready chan struct{} // closed when the core is ours
 	enter bool          // of a run that is new
 	actor string
+	fits  func() bool // of a run that wants to grow: whether it may
 }
 
 func newAdmission(cores, queue int, room func() bool) *admission {
-	return &admission{free: cores, max: queue, queues: map[string][]*ticket{}, room: room}
+	return &admission{cores: cores, free: cores, max: queue, queues: map[string][]*ticket{}, room: room}
 }
 
 // enter waits for a core. Where the queue is full it is limit.busy at once;
 // waiting is told how many are before it, where it has to wait.
 func (a *admission) enter(ctx context.Context, actor string, waiting func(before int)) error {
 	a.mu.Lock()
-	if a.free > 0 && a.queued == 0 && len(a.back) == 0 && a.fits() {
+	if a.free > 0 && a.queued == 0 && len(a.back) == 0 && len(a.grow) == 0 && a.fits() {
 		a.free--
 		a.live++
 		a.mu.Unlock()
@@ -99,6 +102,19 @@ func (a *admission) comeBack(ctx context.Context) error {
 	return a.wait(ctx, t)
 }
 
+// toGrow waits until a run, which has given its core away, may grow, and gives
+// it a core again. Where no run goes on any more, because all wait for memory,
+// for people or for tools, the first that wants to grow may: it would wait for
+// ever else.
+func (a *admission) toGrow(ctx context.Context, fits func() bool) error {
+	t := &ticket{ready: make(chan struct{}), fits: fits}
+	a.mu.Lock()
+	a.grow = append(a.grow, t)
+	a.next()
+	a.mu.Unlock()
+	return a.wait(ctx, t)
+}
+
 // look hands out cores after the memory in flight has changed.
 func (a *admission) look() {
 	a.mu.Lock()
@@ -141,7 +157,12 @@ func (a *admission) next() {
 		a.back = a.back[1:]
 		a.grant(t)
 	}
-	for a.free > 0 && len(a.turns) > 0 && a.fits() {
+	for a.free > 0 && len(a.grow) > 0 && (a.grow[0].fits() || a.free == a.cores) {
+		t := a.grow[0]
+		a.grow = a.grow[1:]
+		a.grant(t)
+	}
+	for a.free > 0 && len(a.turns) > 0 && len(a.grow) == 0 && a.fits() {
 		actor := a.turns[0]
 		t := a.queues[actor][0]
 		a.forget(t)
@@ -164,6 +185,10 @@ func (a *admission) grant(t *ticket) {
 // forget takes t out of its queue. The lock is held.
 func (a *admission) forget(t *ticket) {
 	same := func(o *ticket) bool { return o == t }
+	if i := slices.IndexFunc(a.grow, same); i >= 0 {
+		a.grow = slices.Delete(a.grow, i, i+1)
+		return
+	}
 	if i := slices.IndexFunc(a.back, same); i >= 0 {
 		a.back = slices.Delete(a.back, i, i+1)
 		return

@@ -37,7 +37,9 @@ type Config struct {
 	// Zero is 10,000; below zero is none.
 	Queue int
 	// Memory bounds what the memories of all runs grow to in bytes. A new run
-	// waits while they are above it. Zero is 4 GiB.
+	// waits while they are above it, and a program that would take them above
+	// it waits before it grows, until others have ended; where all wait, the
+	// first goes on. Zero is 4 GiB.
 	Memory int64
 	// Ready is how many instances of each guest are kept ready at most. Zero is
 	// twice Running; below zero is none.
@@ -122,7 +124,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	}
 	e.ctx, e.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	e.cores = newAdmission(c.Running, c.Queue, func() bool { return e.ledger.bytes.Load() < c.Memory })
-	e.ledger.less = e.cores.look
+	e.ledger.less, e.ledger.most = e.cores.look, c.Memory
 	e.guests = newGuestSet(e)
 	e.sessions = newSessions(e)
 	e.results = newResultCache(e)

@@ -216,6 +216,72 @@ func TestARunWaitsWhileTheMemoryInFlightIsOverItsBound(t *testing.T) {
 	wantValue(t, res, err, "1")
 }
 
+// growing runs a program that grows by so many pages of memory, says so, and
+// goes on with the rest.
+func growing(t *testing.T, e *Engine, ctx context.Context, pages int, rest string) (grown, done chan error) {
+	grown, done = make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := e.Run(ctx, Request{Language: "js", Code: fmt.Sprintf("m %d\no grown\n%s", pages, rest), Progress: func(ev Event) {
+			if ev.Type == EventOutput {
+				grown <- nil
+			}
+		}})
+		done <- err
+	}()
+	return grown, done
+}
+
+func TestAProgramWaitsBeforeItGrowsOverTheMemoryInFlight(t *testing.T) {
+	e := newTiny(t, Config{Running: 2, Memory: 64 << 20, Ready: -1})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	first, firstDone := growing(t, e, ctx, 700, "l 0") // 44 MiB, and works on without an end
+	<-first
+	second, secondDone := growing(t, e, context.Background(), 700, "v 1")
+	select {
+	case <-second:
+		t.Error("it grew over the bound")
+	case <-time.After(100 * time.Millisecond):
+	}
+	if n := e.ledger.bytes.Load(); n > 64<<20 {
+		t.Errorf("%d bytes are in flight", n)
+	}
+	cancel()
+	<-firstDone
+	<-second
+	if err := <-secondDone; err != nil {
+		t.Error(err)
+	}
+	wantLedger(t, e, 0)
+}
+
+func TestAProgramGrowsWhereAllOthersOnlyWait(t *testing.T) {
+	e := newTiny(t, Config{Running: 2, Memory: 64 << 20, Ready: -1})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	first, firstDone := growing(t, e, ctx, 700, "s 600000") // sleeps with what it holds
+	<-first
+	second, secondDone := growing(t, e, context.Background(), 700, "v 1")
+	<-second
+	if err := <-secondDone; err != nil {
+		t.Error(err)
+	}
+	cancel()
+	<-firstDone
+}
+
+func TestAProgramThatWaitsToGrowStillHasADeadline(t *testing.T) {
+	e := newTiny(t, Config{Running: 2, Memory: 64 << 20, Ready: -1})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	first, firstDone := growing(t, e, ctx, 700, "l 0")
+	<-first
+	_, err := tiny(t, e, "m 700\nv 1", limited(Limits{Time: 100 * time.Millisecond}))
+	wantCode(t, err, fault.LimitTime)
+	cancel()
+	<-firstDone
+}
+
 func TestIdleSessionsGiveWayToRuns(t *testing.T) {
 	e := newTiny(t, Config{Memory: 32 << 20, Ready: -1})
 	for _, name := range []string{"a", "b", "c"} {

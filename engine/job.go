@@ -222,7 +222,7 @@ func (j *job) execute(ctx context.Context) {
 		j.failIn(ctx, err)
 		return
 	}
-	r := &run{ctx: ctx, limits: j.limits, tools: j.tools, cores: j.e.cores, core: true,
+	r := &run{ctx: ctx, limits: j.limits, tools: j.tools, cores: j.e.cores, core: true, ledger: &j.e.ledger, relieve: j.e.sessions.relieve,
 		tank: meter.Tank{Budget: j.limits.Fuel}}
 	j.run = r
 	defer func() {

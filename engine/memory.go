@@ -22,6 +22,7 @@ type memories struct {
 	// over it ends the run; before, instantiation fails.
 	limit int64
 	armed bool
+	room  func(n int64) // called before the guest grows by n bytes; it may wait, or end the run
 }
 
 // Allocate makes the next memory.
@@ -49,6 +50,9 @@ type linear struct {
 func (l *linear) Reallocate(size uint64) []byte {
 	if l.guest && int64(size) > l.of.limit && l.of.armed {
 		panic(&stop{memoryOver(l.of.limit)})
+	}
+	if l.guest && l.of.armed && l.of.room != nil {
+		l.of.room(int64(size) - l.size)
 	}
 	buf := l.LinearMemory.Reallocate(size)
 	if buf == nil {
@@ -85,8 +89,12 @@ func memoryOver(limit int64) *fault.Error {
 // fixed share for each instance.
 type ledger struct {
 	bytes atomic.Int64
+	most  int64  // bound on bytes
 	less  func() // told when bytes were given back
 }
+
+// fits reports whether the instances may grow by n bytes more.
+func (l *ledger) fits(n int64) bool { return l.bytes.Load()+n <= l.most }
 
 // instanceShare is what an instance is taken to need before it grows: what it
 // writes to its copy of the image.

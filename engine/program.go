@@ -183,13 +183,13 @@ func (j *job) bind(r *run, g *guest, i *instance) error {
 	r.memory = i.main.Memory()
 	i.fuel.Set(0)
 	i.run = r
-	i.mems.limit, i.mems.armed = j.limits.Memory, true
+	i.mems.limit, i.mems.room, i.mems.armed = j.limits.Memory, r.room, true
 	return nil
 }
 
 // unbind takes the instance from the run. No call is in flight afterwards.
 func (j *job) unbind(r *run, i *instance) {
-	i.mems.armed = false
+	i.mems.armed, i.mems.room = false, nil
 	r.time.stop()
 	r.calls.Close()
 	i.run = nil

@@ -36,10 +36,12 @@ type run struct {
 	files   experimentalsys.FS
 	witness *witness // keeps what it sees; nil: nobody
 
-	cores  *admission
-	core   bool          // whether it holds a core now
-	parked time.Duration // how long it has waited for the host
-	since  time.Time     // when it began to wait
+	ledger  *ledger
+	relieve func() // ends idle sessions where memory is short
+	cores   *admission
+	core    bool          // whether it holds a core now
+	parked  time.Duration // how long it has waited for the host
+	since   time.Time     // when it began to wait
 
 	sliced     time.Time     // when the guest got its last slice of fuel
 	parkedThen time.Duration // how long it had waited by then
@@ -267,6 +269,25 @@ func (r *run) park() {
 		r.core = false
 		r.cores.leave()
 	}
+}
+
+// room waits until the run may grow by n bytes. Other runs hold the memory
+// until then; idle sessions give theirs up.
+func (r *run) room(n int64) {
+	if r.ledger.fits(n) {
+		return
+	}
+	if r.relieve != nil {
+		r.relieve()
+	}
+	if r.ledger.fits(n) {
+		return
+	}
+	r.park()
+	err := r.cores.toGrow(r.ctx, func() bool { return r.ledger.fits(n) })
+	r.core = err == nil
+	r.parked += time.Since(r.since)
+	r.failOn(err)
 }
 
 // unpark waits for a core. Without one the run has ended; what called it looks.
