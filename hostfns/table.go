@@ -37,6 +37,7 @@ type Table struct {
 	digest   string // of digestOf
 	digestOf *catalogue.Catalogue
 	digestBy *Pins
+	reviewed string // the digest of the catalogue that the policy was held against
 
 	recording *recording // what a replay answers from; nil: the providers
 
@@ -205,8 +206,42 @@ func (t *Table) Catalogue(ctx context.Context) (*catalogue.Catalogue, []error) {
 	c := catalogue.New(tools).Observing(t.observing())
 	if len(errs) == 0 {
 		t.whole = c
+		go t.review(c)
 	}
 	return c, errs
+}
+
+// review holds the policy against the tools that there are, once for each
+// catalogue, beside whatever is going on: a rule for a tool or an argument that
+// does not exist does not do what its writer meant.
+func (t *Table) review(c *catalogue.Catalogue) {
+	if t.policy == nil || t.options.Logger == nil {
+		return
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			t.log().Error("the policy could not be held against the tools", "panic", fmt.Sprint(r))
+		}
+	}()
+	digest := c.Digest()
+	t.viewing.Lock()
+	again := t.reviewed == digest
+	t.reviewed = digest
+	t.viewing.Unlock()
+	if again {
+		return
+	}
+	for _, f := range t.policy.Check(c) {
+		level := slog.LevelDebug
+		switch f.Severity {
+		case policy.SeverityError:
+			level = slog.LevelWarn
+		case policy.SeverityWarning:
+			level = slog.LevelInfo
+		}
+		t.log().Log(context.Background(), level, "a rule does not do what it seems to",
+			"at", fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column), "finding", f.Message, "hint", f.Hint)
+	}
 }
 
 // Known is the catalogue as far as it was listed before, and whether that is

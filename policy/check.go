@@ -64,7 +64,7 @@ func (p *Policy) Check(c *catalogue.Catalogue) []Finding {
 		if l.origin == FromCLI {
 			continue
 		}
-		ck := checker{l: l, policy: p, types: map[string]*typed{}}
+		ck := checker{l: l, policy: p, types: map[string]*typed{}, values: map[*condition]truthValue{}}
 		if c != nil {
 			ck.tools, ck.servers = c.Tools(), c.Servers()
 			ck.known = true
@@ -86,6 +86,9 @@ type checker struct {
 	tools    []catalogue.Tool
 	servers  []catalogue.Server
 	types    map[string]*typed // by tool
+	stage    *stage
+	values   map[*condition]truthValue
+	noStage  bool
 	findings []Finding
 }
 
@@ -217,12 +220,12 @@ func (c *checker) nearest(pattern string) string {
 
 // dead finds rules that another rule always decides before.
 func (c *checker) dead(r *rule, i int, fit []catalogue.Tool) {
-	if r.when != nil && constant(r.when) == alwaysFalse {
+	if r.when != nil && c.constant(r.when) == alwaysFalse {
 		return // told as a condition that is never true
 	}
 	for j := range c.l.rules {
 		o := &c.l.rules[j]
-		if j == i || (o.when != nil && constant(o.when) != alwaysTrue) || !covers(o.tool, r.tool) {
+		if j == i || (o.when != nil && c.constant(o.when) != alwaysTrue) || !covers(o.tool, r.tool) {
 			continue
 		}
 		switch {

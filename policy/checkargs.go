@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,51 +19,173 @@ import (
 // maxTyped bounds the tools whose schemas one condition is checked against.
 const maxTyped = 100
 
-// typed is an environment in which args has the type of one tool's arguments.
-type typed struct {
+// stage is the environment in which expressions are looked at in the terms of
+// one tool after the other. It is made once for a file; what changes from tool
+// to tool is the fields of its types.
+type stage struct {
 	conditions *conditions
-	fields     map[string][]string // type name to its fields
-	root       map[string]any      // the schema
+	common     map[string]*objectKind // types that are the same for every tool
+	parsed     map[string]*cel.Ast    // by text
+	uses       map[string]*argsUsed   // by text
 }
 
-// typesOf makes the environment of a tool, once; nil where its schema says
-// nothing of use.
+// argsUsed is which arguments an expression selects, and for which types of
+// them it was found to fit. Tools that have them alike need one look.
+type argsUsed struct {
+	names []string
+	whole bool // it uses args in other ways too
+	fits  map[string]bool
+}
+
+// used finds which arguments an expression and its variables select.
+func (s *stage) used(file *conditions, text string) *argsUsed {
+	if u := s.uses[text]; u != nil {
+		return u
+	}
+	u := &argsUsed{fits: map[string]bool{}}
+	s.uses[text] = u
+	tree := s.parse(text)
+	if tree == nil {
+		u.whole = true
+		return u
+	}
+	selected, all := 0, 0
+	celast.PreOrderVisit(tree.NativeRep().Expr(), celast.NewExprVisitor(func(e celast.Expr) {
+		switch e.Kind() {
+		case celast.IdentKind:
+			if e.AsIdent() == "args" {
+				all++
+			}
+		case celast.SelectKind:
+			if sel := e.AsSelect(); sel.Operand().Kind() == celast.IdentKind && sel.Operand().AsIdent() == "args" {
+				u.names = append(u.names, sel.FieldName())
+				selected++
+			}
+		}
+	}))
+	u.whole = selected != all
+	for _, name := range varsIn(tree) {
+		for _, v := range file.vars {
+			if v.name == name && v.cond != nil {
+				of := s.used(file, v.cond.source.text)
+				u.names, u.whole = append(u.names, of.names...), u.whole || of.whole
+			}
+		}
+	}
+	slices.Sort(u.names)
+	u.names = slices.Compact(u.names)
+	return u
+}
+
+// signature is the types of the arguments that are used, or "" where they are
+// not all there and plain.
+func (t *typed) signature(u *argsUsed) string {
+	if u.whole {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteByte('.')
+	for _, name := range u.names {
+		f, ok := t.kinds["wexec.args"].fields[name]
+		if !ok || strings.Contains(f.typ.String(), "wexec.") {
+			return ""
+		}
+		b.WriteString(f.typ.String() + ",")
+	}
+	return b.String()
+}
+
+// typed is what the arguments of one tool are.
+type typed struct {
+	stage  *stage
+	kinds  map[string]*objectKind
+	fields map[string][]string // type name to its fields
+	root   map[string]any      // the schema
+	vars   map[string]objectField
+}
+
+// staged makes the stage of a file, once; nil where that fails.
+func (c *checker) staged() *stage {
+	if c.stage == nil && !c.noStage {
+		cond, err := newConditions(zones{"UTC": nil}, cel.ObjectType("wexec.args"), nil)
+		if c.noStage = err != nil; err == nil {
+			c.stage = &stage{conditions: cond, common: maps.Clone(cond.provider.kinds), parsed: map[string]*cel.Ast{}, uses: map[string]*argsUsed{}}
+		}
+	}
+	return c.stage
+}
+
+// parse parses an expression, once.
+func (s *stage) parse(text string) *cel.Ast {
+	tree, ok := s.parsed[text]
+	if !ok {
+		parsed, issues := s.conditions.env.Parse(text)
+		if issues.Err() == nil {
+			tree = parsed
+		}
+		s.parsed[text] = tree
+	}
+	return tree
+}
+
+// typesOf makes the types of a tool, once; nil where its schema says nothing of
+// use.
 func (c *checker) typesOf(t catalogue.Tool) *typed {
 	if known, ok := c.types[t.ID()]; ok {
 		return known
 	}
 	c.types[t.ID()] = nil
 	var root map[string]any
-	if json.Unmarshal(t.InputSchema, &root) != nil {
+	if c.staged() == nil || json.Unmarshal(t.InputSchema, &root) != nil {
 		return nil
 	}
 	sch := schemaTypes{root: root, kinds: map[string]*objectKind{}}
-	args := sch.object(root, "args", 0)
-	if args == nil {
+	if sch.object(root, "args", 0) == nil {
 		return nil
 	}
-	cond, err := newConditions(zones{"UTC": nil}, args, sch.kinds)
-	if err != nil {
-		return nil
-	}
-	// The variables of the file, in this tool's terms.
-	for i, v := range c.l.conditions.vars {
-		typ := cel.DynType
-		var again *condition
-		if v.cond != nil {
-			if again = cond.compile(&reporter{}, v.cond.source, nil); again != nil {
-				typ = again.tree.OutputType()
-			}
-		}
-		cond.kind.fields[v.name] = objectField{typ: typ}
-		cond.vars = append(cond.vars, c.l.conditions.vars[i])
-	}
-	out := &typed{conditions: cond, fields: map[string][]string{}, root: root}
+	out := &typed{stage: c.stage, kinds: sch.kinds, fields: map[string][]string{}, root: root,
+		vars: map[string]objectField{}}
 	for name, k := range sch.kinds {
 		out.fields[name] = sortedKeys(k.fields)
 	}
 	c.types[t.ID()] = out
 	return out
+}
+
+// enter puts the tool's types on the stage, and the variables that expressions
+// need, in its terms.
+func (t *typed) enter(file *conditions, tree *cel.Ast) {
+	clear(t.stage.conditions.provider.kinds)
+	maps.Copy(t.stage.conditions.provider.kinds, t.stage.common)
+	maps.Copy(t.stage.conditions.provider.kinds, t.kinds)
+	t.stage.conditions.kind.fields = t.vars
+	t.variables(file, tree, 0)
+}
+
+// variables finds the types of the variables that an expression names, and of
+// those that they name.
+func (t *typed) variables(file *conditions, tree *cel.Ast, depth int) {
+	if depth > maxNesting {
+		return
+	}
+	for _, name := range varsIn(tree) {
+		if _, done := t.vars[name]; done {
+			continue
+		}
+		typ := cel.DynType
+		for _, v := range file.vars {
+			if v.name != name || v.cond == nil {
+				continue
+			}
+			if again := t.stage.parse(v.cond.source.text); again != nil {
+				t.variables(file, again, depth+1)
+				if checked, issues := t.stage.conditions.env.Check(again); issues.Err() == nil {
+					typ = checked.OutputType()
+				}
+			}
+		}
+		t.vars[name] = objectField{typ: typ}
+	}
 }
 
 // misfit is one thing about an expression that does not fit a tool.
@@ -99,7 +222,7 @@ func (c *checker) condition(r *rule, cond *condition, fit []catalogue.Tool, deci
 				continue
 			}
 			typedTools++
-			for _, m := range env.misfits(e) {
+			for _, m := range env.misfits(c.l.conditions, e) {
 				if found[m] == nil {
 					order = append(order, m)
 				}
@@ -126,9 +249,19 @@ func ofTools(tools []string) string {
 }
 
 // misfits compiles an expression in a tool's terms and keeps what is wrong.
-func (t *typed) misfits(c *condition) []misfit {
+func (t *typed) misfits(file *conditions, c *condition) []misfit {
+	used := t.stage.used(file, c.source.text)
+	signature := t.signature(used)
+	if used.fits[signature] {
+		return nil
+	}
+	tree := t.stage.parse(c.source.text)
+	if tree == nil {
+		return nil
+	}
+	t.enter(file, tree)
 	var out []misfit
-	_, issues := t.conditions.env.Compile(c.source.text)
+	_, issues := t.stage.conditions.env.Check(tree)
 	for _, one := range issues.Errors() {
 		pos := c.source.place(one.Location.Line(), nameColumn(one.Message, one.Location.Column()))
 		message, _, _ := strings.Cut(one.Message, "\n")
@@ -152,6 +285,9 @@ func (t *typed) misfits(c *condition) []misfit {
 		loc := info.GetStartLocation(e.ID())
 		out = append(out, t.unknown(name, c.source.place(loc.Line(), loc.Column())))
 	}))
+	if len(out) == 0 && signature != "" {
+		used.fits[signature] = true
+	}
 	return out
 }
 
@@ -287,6 +423,16 @@ const (
 	alwaysFalse
 )
 
+// constant is the value of a condition that names nothing, found once.
+func (c *checker) constant(cond *condition) truthValue {
+	v, ok := c.values[cond]
+	if !ok {
+		v = constant(cond)
+		c.values[cond] = v
+	}
+	return v
+}
+
 // constant tells the value of a condition that names nothing.
 func constant(c *condition) truthValue {
 	free := true
@@ -313,7 +459,7 @@ func constant(c *condition) truthValue {
 
 // truth finds conditions that cannot be true.
 func (c *checker) truth(r *rule, fit []catalogue.Tool) {
-	switch constant(r.when) {
+	switch c.constant(r.when) {
 	case alwaysFalse:
 		c.add(SeverityError, TopicNeverTrue, r.when.source.place(1, 0), "", "the condition is never true")
 		return

@@ -33,6 +33,8 @@ type conditions struct {
 	vars []variable
 	kind *objectKind // of "vars"
 	zone zones
+
+	provider *provider
 }
 
 // variable is one entry of vars.
@@ -102,8 +104,9 @@ func newConditions(zone zones, args *cel.Type, objects map[string]*objectKind) (
 		byName[k.typ.TypeName()] = k
 	}
 	maps.Copy(byName, objects)
+	c.provider = &provider{Registry: registry, kinds: byName}
 	options := []cel.EnvOption{
-		cel.CustomTypeProvider(&provider{Registry: registry, kinds: byName}),
+		cel.CustomTypeProvider(c.provider),
 		cel.CustomTypeAdapter(adapter{registry}),
 		cel.OptionalTypes(),
 		cel.CrossTypeNumericComparisons(true),

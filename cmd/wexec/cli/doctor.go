@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
@@ -151,12 +153,21 @@ func (x *examination) servers(ctx *cli.Context, s *config.Settings) {
 		}
 		x.add(server, err, detail, "start it by hand as the file with mcpServers says, or take it out there")
 	}
-	cat, _ := host.Table.Catalogue(ctx.Context)
+	cat, errs := host.Table.Catalogue(ctx.Context)
 	if p := s.Policy(); p != nil && len(cat.Tools()) > 0 {
 		said += "; " + outlooks(p, cat).String()
+		if wrong := slipsOf(p, cat); len(errs) == 0 && len(wrong) > 0 {
+			err = fault.New(fault.UsagePolicy, "%s (%d in all)", wrong[0], len(wrong)).WithHint("wexec policy check lists them")
+		}
 	}
-	x.add("policy", nil, said, "")
+	x.add("policy", err, said, "")
 	x.pins(s, cat)
+}
+
+// slipsOf are the rules that name tools or arguments that are not there, and
+// the like.
+func slipsOf(p *policy.Policy, cat *catalogue.Catalogue) []policy.Finding {
+	return slices.DeleteFunc(p.Check(cat), func(f policy.Finding) bool { return f.Severity != policy.SeverityError })
 }
 
 // pins looks for tools that are not what was pinned.

@@ -50,7 +50,11 @@ func (d *door) lookWith(ctx *cli.Context) (*config.Settings, *config.Host, *cata
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	host, err := settings.Open(ctx.Context, config.Options{Env: d.inv.Env, Version: d.inv.Version, Logger: d.logger(settings.Log), NoAudit: true})
+	level := settings.Log
+	if level == "warn" {
+		level = "error" // what is to be warned about is told below
+	}
+	host, err := settings.Open(ctx.Context, config.Options{Env: d.inv.Env, Version: d.inv.Version, Logger: d.logger(level), NoAudit: true})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -61,6 +65,20 @@ func (d *door) lookWith(ctx *cli.Context) (*config.Settings, *config.Host, *cata
 	for _, err := range errs {
 		d.voice.warn("%s", err)
 		d.voice.hint(fault.HintOf(err))
+	}
+	if len(errs) == 0 {
+		for _, f := range host.Table.Policy().Check(cat) {
+			if f.Severity == policy.SeverityError {
+				d.voice.warn("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)
+				d.voice.hint(f.Hint)
+			}
+		}
+	}
+	if len(errs) == 0 && len(cat.Tools()) > 0 {
+		for _, f := range slipsOf(host.Table.Policy(), cat) {
+			d.voice.warn("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)
+			d.voice.hint(f.Hint)
+		}
 	}
 	config.RememberTools(d.inv.Env, cat)
 	return settings, host, cat, nil
