@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -189,6 +191,93 @@ func TestAReplayKnowsThatTokensStandForData(t *testing.T) {
 	} {
 		if unveils(now, then) {
 			t.Errorf("%q is taken for %q", now, then)
+		}
+	}
+}
+
+// races are programs whose course depends on what comes first: answers, timers
+// or their own giving up. WAIT is a random number of milliseconds each time.
+var races = []program{
+	{"race.js", JavaScript, `
+const find = (id, wait) => tools.shop.find({ id, wait }), late = (n, ms) => new Promise(done => setTimeout(() => done(n), ms))
+const out = []
+out.push(await Promise.race([find(1, WAIT), late('timer', 4)]))
+out.push(await Promise.race([find(2, WAIT), find(3, WAIT), late('timer', WAIT)]))
+await Promise.all([4, 5, 6].map(async id => { await find(id, WAIT); out.push(id, Date.now(), Math.random()) }))
+return out`},
+	{"poll.js", JavaScript, `
+let ticks = 0, done = false
+const call = tools.shop.find({ id: 1, wait: 2 * WAIT }).then(() => { done = true })
+while (!done) { await new Promise(r => setTimeout(r, 1)); ticks++ }
+await call
+return [ticks, performance.now()]`},
+	{"settle.ts", TypeScript, `
+const r: unknown[] = await settle([tools.shop.find({ id: -1 }), tools.shop.find({ id: 2, wait: WAIT }), attempt(() => tools.shop.find({ id: -2 }), { retries: 2, backoff: 1, fallback: () => 'none' })])
+return [JSON.stringify(r), crypto.randomUUID()]`},
+	{"wait.py", Python, `
+import asyncio, random, time
+from tools.aio import shop
+out = []
+async def one(id, wait):
+    await shop.find(id=id, wait=wait)
+    out.append([id, time.monotonic()])
+done, pending = await asyncio.wait([asyncio.ensure_future(one(i, w)) for i, w in [(1, WAIT), (2, WAIT), (3, WAIT)]], timeout=0.004)
+for p in pending:
+    p.cancel()
+try:
+    await asyncio.wait_for(shop.find(id=4, wait=WAIT), 0.003)
+    out.append("in time")
+except asyncio.TimeoutError:
+    out.append("too late")
+await asyncio.sleep(0.001)
+return [out, random.random(), time.time(), len(done)]`},
+	{"both.py", Python, `
+import asyncio
+from tools import shop as now
+from tools.aio import shop
+task = asyncio.ensure_future(shop.find(id=1, wait=WAIT))
+first = now.find(id=2, wait=WAIT)["id"]
+ticks = 0
+while not task.done():
+    await asyncio.sleep(0.001)
+    ticks += 1
+return [first, ticks, (await task)["id"]]`},
+}
+
+func TestAReplayTakesTheSameTurnsAsTheRun(t *testing.T) {
+	times := 12
+	if testing.Short() {
+		times = 3
+	}
+	e := newReal(t, Config{})
+	p, err := policy.Parse("p.yaml", []byte("version: 1\ntools:\n  allow: [\"shop.*\"]\naudit: {code: full, inputs: full, outputs: full}\npii: {mode: off}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, race := range races {
+		for range times {
+			var sink audit.Memory
+			table, err := hostfns.NewTable(p, &sink, shop()...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code := race.code
+			for strings.Contains(code, "WAIT") {
+				code = strings.Replace(code, "WAIT", strconv.Itoa(r.IntN(7)), 1)
+			}
+			first, err := e.Run(t.Context(), Request{Language: race.language, Code: code, Table: table})
+			if err != nil {
+				t.Fatalf("%s: %v", race.name, err)
+			}
+			rec, err := sink.Recording(first.RunID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := e.Replay(t.Context(), rec)
+			if err != nil || string(again.Value) != string(first.Value) || again.Usage.Fuel != first.Usage.Fuel {
+				t.Errorf("%s: %v\nwas %s for %d\nnow %s for %d\norder %v\n%s", race.name, err, first.Value, first.Usage.Fuel, again.Value, again.Usage.Fuel, rec.End.Order, code)
+			}
 		}
 	}
 }

@@ -122,7 +122,9 @@ func (r *Run) repeat(ctx context.Context, name string, args []byte, f *flight) (
 		return Answer{}, &failed
 	}
 	err := fault.New(fault.Code(was.Code), "%s", was.Message)
-	if err.Code.Class() != fault.ClassCancelled {
+	if err.Code.Class() == fault.ClassCancelled {
+		<-ctx.Done() // the program gave it up, and does so again
+	} else {
 		r.fail(err)
 	}
 	return Answer{}, err
