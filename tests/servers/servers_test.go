@@ -5,6 +5,8 @@ package servers
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,6 +45,7 @@ func realServers(t *testing.T, folder string) *upstream.Provider {
 		{Name: "memory", Command: installed(t, "mcp-server-memory"), Env: map[string]string{"MEMORY_FILE_PATH": memory}},
 		{Name: "everything", Command: installed(t, "mcp-server-everything")},
 		{Name: "thinking", Command: installed(t, "mcp-server-sequential-thinking")},
+		{Name: "fetch", Command: installed(t, "mcp-npx-fetch")},
 		{Name: "github", Command: installed(t, "mcp-server-github"), Env: map[string]string{"GITHUB_PERSONAL_ACCESS_TOKEN": "none"}},
 		{Name: "gitlab", Command: installed(t, "mcp-server-gitlab"), Env: map[string]string{"GITLAB_PERSONAL_ACCESS_TOKEN": "none"}},
 		{Name: "slack", Command: installed(t, "mcp-server-slack"), Env: map[string]string{"SLACK_BOT_TOKEN": "none", "SLACK_TEAM_ID": "none"}},
@@ -97,6 +100,11 @@ func TestProgramsCallRealServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	tab, eng := table(t, folder), newEngine(t)
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<!doctype html><title>t</title><h1>Forty-two</h1><p>is the <b>answer</b></p>"))
+	}))
+	defer page.Close()
 	for _, c := range []struct{ name, language, code, want string }{
 		{"a file is read", "javascript", `const f = await tools.filesystem.read_text_file({ path: args.folder + "/note.txt" }); return JSON.stringify(f).includes("forty-two")`, "true"},
 		{"a file is written and seen", "python", "from tools import filesystem\nfilesystem.write_file(path=args['folder'] + '/new.txt', content='hello')\nreturn 'new.txt' in str(filesystem.list_directory(path=args['folder']))", "true"},
@@ -105,12 +113,13 @@ func TestProgramsCallRealServers(t *testing.T) {
 const g: any = await tools.memory.search_nodes({ query: "programs" }); return g.entities[0].name`, `"Ada"`},
 		{"an echo", "python", "from tools import everything\nreturn 'hi there' in str(everything.echo(message='hi there'))", "true"},
 		{"a wrong argument is told before the call", "javascript", `try { await tools.everything.echo({ mesage: "x" }) } catch (e) { return [e.code, (e.message + e.hint).includes("message")] }`, `["tool.invalid_args",true]`},
+		{"a page is read", "python", "from tools import fetch\npage = fetch.fetch_markdown(url=args['page'])\nreturn ['Forty-two' in str(page), '**answer**' in str(page)]", "[true,true]"},
 		{"thoughts in order", "javascript", `const t = await tools.thinking.sequentialthinking({ thought: "one", nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 }); return t.thoughtNumber`, "1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
-			res, err := eng.Run(ctx, engine.Request{Language: c.language, Code: c.code, Table: tab, Args: []byte(`{"folder":"` + filepath.ToSlash(folder) + `"}`)})
+			res, err := eng.Run(ctx, engine.Request{Language: c.language, Code: c.code, Table: tab, Args: []byte(`{"folder":"` + filepath.ToSlash(folder) + `","page":"` + page.URL + `"}`)})
 			if err != nil || string(res.Value) != c.want {
 				t.Errorf("value %s, %v; want %s", res.Value, err, c.want)
 			}
