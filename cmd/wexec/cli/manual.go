@@ -131,7 +131,8 @@ func Markdown() string {
 	d.voice = newVoice(d.inv)
 	app := d.app()
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Commands\n\nwexec: %s. Made from the program itself: `go test ./tests/doors -run Commands -update` writes it anew.\n", app.Usage)
+	fmt.Fprintf(&b, "# Commands\n\nwexec: %s. Made from the program itself: `go test ./tests/doors -run Commands -update` writes it anew. "+
+		"What `--json` prints is in [JSON](json.md).\n", app.Usage)
 	b.WriteString("\nExit statuses: 0 it went well, 1 the program failed (or its own status), 2 it was called the wrong way, 3 denied, 4 a limit was reached,\n" +
 		"5 a server or the network failed, 70 wexec itself failed, 130 interrupted.\n")
 	for _, p := range pages(app.Commands, "wexec ") {

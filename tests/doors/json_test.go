@@ -1,0 +1,221 @@
+package doors
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wexec/wexec/cmd/wexec/cli"
+)
+
+// listings are the commands with --json, as docs/json.md shows them. They run
+// one after the other in one folder.
+var listings = [][]string{
+	{"run", "--json", "-l", "js", "-e", "console.log('hello'); return (await tools.github.list_commits({ limit: 2 })).length"},
+	{"run", "--check", "--json", "-l", "js", "-e", "await tools.github.list_comits()"},
+	{"tools", "list", "--json"},
+	{"tools", "search", "commits", "--limit", "1", "--detail", "full", "--json"},
+	{"tools", "show", "github.get_commit", "--json"},
+	{"tools", "pin", "github.get_commit", "--yes", "--json"},
+	{"policy", "check", "--json"},
+	{"policy", "test", "--json"},
+	{"policy", "explain", "github.create_issue", "--json"},
+	{"privacy", "scan", "--json", "mail.txt"},
+	{"privacy", "explain", "--json", "ann@example.com"},
+	{"privacy", "kinds", "--json"},
+	{"audit", "show", "--json"},
+	{"audit", "verify", "--json"},
+	{"approvals", "list", "--json"},
+	{"mcp", "login", "--status", "--json"},
+	{"config", "show", "--json"},
+	{"guests", "list", "--json"},
+	{"doctor", "--json"},
+	{"version", "--json"},
+}
+
+const listingPolicy = `version: 1
+name: example
+tools:
+  ask: [github.create_issue]
+  allow: [github.list_*, github.get_*]
+tests:
+  - {tool: github.list_commits, expect: allow}
+`
+
+// TestWhatJSONHasIsDocumented holds docs/json.md against what the commands
+// print: every key of an answer stands in the example of its command. -update
+// writes the examples anew.
+func TestWhatJSONHasIsDocumented(t *testing.T) {
+	dir, env := furnished(t, listingPolicy)
+	if err := os.WriteFile(filepath.Join(dir, "mail.txt"), []byte("write to ann@example.com\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "wexec.yaml"), []byte("mcp: mcp.json\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := command(t.Context(), dir, env, "config", "trust").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	path := filepath.Join("..", "..", "docs", "json.md")
+	have, err := os.ReadFile(path)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	var doc strings.Builder
+	doc.WriteString("# JSON\n\nWhat commands print with `--json`: one document each, or a line for each record in `audit show`. The examples are real, with lists cut to one item\n" +
+		"and long texts cut short. Keys that have nothing to say are left out; new keys may come, none changes its meaning. Sizes are in bytes, times in milliseconds, and the exit status is what it is without `--json`. `wexec run --jsonl` prints each event as a line and the Result last.\n")
+	for _, args := range listings {
+		line := "wexec " + strings.Join(quoted(args), " ")
+		var out, wrong bytes.Buffer
+		cmd := command(t.Context(), dir, env, args...)
+		cmd.Stdout, cmd.Stderr = &out, &wrong
+		var exit *exec.ExitError
+		if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		var short, example bytes.Buffer
+		if err := cutShort(json.NewDecoder(&out), &short, dir); err != nil {
+			t.Errorf("%s: %v: %s", line, err, wrong.String())
+			continue
+		}
+		if err := json.Indent(&example, short.Bytes(), "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&doc, "\n## wexec %s\n\n```sh\n%s\n```\n\n```json\n%s\n```\n", commandOf(args), line, example.String())
+		if *update {
+			continue
+		}
+		_, shown, ok := strings.Cut(string(have), "\n```sh\n"+line+"\n```\n\n```json\n")
+		shown, _, _ = strings.Cut(shown, "\n```\n")
+		var documented, printed any
+		if !ok || json.Unmarshal([]byte(shown), &documented) != nil || json.Unmarshal(short.Bytes(), &printed) != nil {
+			t.Errorf("docs/json.md does not show %s", line)
+			continue
+		}
+		known := map[string]bool{}
+		keysOf(documented, "", known)
+		actual := map[string]bool{}
+		keysOf(printed, "", actual)
+		for _, key := range slices.Sorted(maps.Keys(actual)) {
+			if !known[key] {
+				t.Errorf("%s has %s, which docs/json.md does not show: go test ./tests/doors -run JSONHas -update", line, key)
+			}
+		}
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(doc.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	everyListing(t)
+}
+
+// everyListing holds the list of this test against the commands that have the
+// flag. Those that only show one of what another lists are left out.
+func everyListing(t *testing.T) {
+	t.Helper()
+	left := []string{"approvals show", "audit replay", "plugin call", "tools types"}
+	for section := range strings.SplitSeq(cli.Markdown(), "\n## wexec ") {
+		name, rest, _ := strings.Cut(section, "\n")
+		if !strings.Contains(rest, "| `--json` |") || slices.Contains(left, name) {
+			continue
+		}
+		if !slices.ContainsFunc(listings, func(args []string) bool { return commandOf(args) == name }) {
+			t.Errorf("wexec %s has --json and is not in docs/json.md", name)
+		}
+	}
+}
+
+// commandOf is the command that arguments call.
+func commandOf(args []string) string {
+	if args[1] == "--check" {
+		return "run --check"
+	}
+	if slices.Contains([]string{"run", "doctor", "version"}, args[0]) {
+		return args[0]
+	}
+	return args[0] + " " + args[1]
+}
+
+func quoted(args []string) []string {
+	var out []string
+	for _, a := range args {
+		if strings.ContainsAny(a, " (;'") {
+			a = `"` + a + `"`
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// cutShort writes a document with one item of each list and the beginning of
+// long texts, in the order it has, and names no folder of this machine.
+func cutShort(d *json.Decoder, w *bytes.Buffer, dir string) error {
+	token, err := d.Token()
+	if err != nil {
+		return err
+	}
+	switch v := token.(type) {
+	case json.Delim:
+		w.WriteRune(rune(v))
+		for i := 0; d.More(); i++ {
+			part := w
+			if v == '[' && i > 0 {
+				part = new(bytes.Buffer) // dropped
+			} else if i > 0 {
+				w.WriteByte(',')
+			}
+			if v == '{' {
+				key, err := d.Token()
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(w, "%q:", key)
+			}
+			if err := cutShort(d, part, dir); err != nil {
+				return err
+			}
+		}
+		end, err := d.Token()
+		if err == nil {
+			w.WriteRune(rune(end.(json.Delim)))
+		}
+		return err
+	case string:
+		v = strings.ReplaceAll(v, dir, "/home/ann/work")
+		v = regexp.MustCompile(`(/[\w.-]+)*/(wexec-tests|demo-server)\b`).ReplaceAllString(v, "/home/ann/$2")
+		if r := []rune(v); len(r) > 72 {
+			v = string(r[:70]) + " …"
+		}
+		token = v
+	}
+	data, err := json.Marshal(token)
+	if err == nil {
+		w.Write(data)
+	}
+	return err
+}
+
+// keysOf collects the paths of keys.
+func keysOf(v any, at string, into map[string]bool) {
+	switch v := v.(type) {
+	case []any:
+		for _, one := range v {
+			keysOf(one, at+"[]", into)
+		}
+	case map[string]any:
+		for k, one := range v {
+			into[at+"."+k] = true
+			keysOf(one, at+"."+k, into)
+		}
+	}
+}
