@@ -39,6 +39,7 @@ type Table struct {
 	digestBy *Pins
 	reviewed string // the digest of the catalogue that the policy was held against
 
+	reviewing sync.WaitGroup
 	recording *recording // what a replay answers from; nil: the providers
 
 	detecting  sync.Once // the detector is made by the first run that needs it
@@ -206,7 +207,7 @@ func (t *Table) Catalogue(ctx context.Context) (*catalogue.Catalogue, []error) {
 	c := catalogue.New(tools).Observing(t.observing())
 	if len(errs) == 0 {
 		t.whole = c
-		go t.review(c)
+		t.reviewing.Go(func() { t.review(c) })
 	}
 	return c, errs
 }
@@ -314,6 +315,7 @@ func (t *Table) Close() error {
 			stop()
 		}
 	}
+	t.reviewing.Wait()
 	var errs []error
 	for _, p := range t.all {
 		errs = append(errs, closeProvider(p))

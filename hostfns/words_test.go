@@ -53,6 +53,9 @@ func TestWordsOfEveryProviderAreCleaned(t *testing.T) {
 			t.Errorf("%q is offered", tool.Name)
 		}
 	}
+	if err := table.Close(); err != nil { // from here on nobody writes to the log
+		t.Fatal(err)
+	}
 	if !strings.Contains(log.String(), "tools are left out") || !strings.Contains(log.String(), "count=2") {
 		t.Errorf("nobody is told: %s", log.String())
 	}
