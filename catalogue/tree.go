@@ -15,12 +15,14 @@ import (
 // pythonHead begins every .pyi file of the tree.
 const pythonHead = "from typing import Any, Literal, Never, NotRequired, TypeAlias, TypedDict, Union\n\n"
 
-// Tree is the catalogue as read-only files: a README at the root, and for each
+// Tree is the catalogue as read-only files: a README and the documentation of
+// the helpers at the root, and for each
 // server a folder with index.ts, __init__.pyi, and a .ts and .pyi file for each
 // tool. Files are written when they are read.
 func (c *Catalogue) Tree() fs.FS {
 	t := tree{files: map[string]func() string{}, dirs: map[string][]string{".": nil}}
 	t.add("README.md", c.readme)
+	t.add("HELPERS.md", func() string { return helpersText })
 	for _, s := range c.servers {
 		own := c.ServerTools(s.Name)
 		t.add(s.Call+"/index.ts", func() string { return c.serverTypeScript(s, own) })
@@ -78,7 +80,7 @@ Python: ` + "`from tools import <server>`, then `<server>.<tool>(name=value)`; `
 Find tools: ` + "`searchTools('words')` or `search_tools('words')`; `describeTool('server.tool')` or `describe_tool('server.tool')`" + `.
 A failed call raises ToolError (code, tool, message, hint), a forbidden one PolicyError.
 
-Helpers, globals in both languages:
+Helpers, globals in both languages; HELPERS.md says more of each:
 - ` + "`attempt(fn, {retries, backoff, fallback})`" + `: try again, then fall back. backoff is in milliseconds (JavaScript) or seconds (Python).
 - ` + "`settle([...])`" + `: wait for all; each is {ok: true, value} or {ok: false, error}.
 - ` + "`pages(tool, args)`" + `: every item of a paged tool.

@@ -421,7 +421,7 @@ func TestFoldersAreListed(t *testing.T) {
 		"data":                         {".secret", "a.txt", "sub"},
 		strings.TrimPrefix(w.top, "/"): {"data", "out"},
 		"app":                          {"credentials.json", "lib.py", "main.py"},
-		"mcp-servers":                  {"README.md", "github"},
+		"mcp-servers":                  {"HELPERS.md", "README.md", "github"},
 		"tmp":                          nil,
 	} {
 		if got := list(name); !slices.Equal(got, want) {
