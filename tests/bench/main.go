@@ -3,6 +3,10 @@
 // file.
 //
 //	go run ./tests/bench [-json FILE] [-only WORD] [-runs N] [-wexec FILE]
+//	go run ./tests/bench -interpreters [-json FILE]
+//
+// With -interpreters it compares the guests with the machine's own Node and
+// CPython instead, on the same programs in turns.
 //
 // Times are medians on the machine it runs on; whatever else runs there counts
 // too. The column cpu is the processor time of the same work, all goroutines
@@ -60,6 +64,7 @@ func command() error {
 	only := flag.String("only", "", "take only measures whose name has this word")
 	runs := flag.Int("runs", 200, "repeats of what is short")
 	wexec := flag.String("wexec", "", "the command to measure; it is built where none is given")
+	beside := flag.Bool("interpreters", false, "compare the guests with Node and CPython instead")
 	flag.Parse()
 	work, err := os.MkdirTemp("", "wexec-bench-")
 	if err != nil {
@@ -67,6 +72,14 @@ func command() error {
 	}
 	defer os.RemoveAll(work)
 	b := &bench{ctx: context.Background(), runs: max(*runs, 5), cache: work + "/cache", wexec: *wexec, work: work}
+	if *beside {
+		all, err := interpreters(b)
+		if err != nil {
+			return err
+		}
+		showComparisons(all)
+		return write(*file, "interpreters", all)
+	}
 	var all []figure
 	for _, m := range measures() {
 		if !strings.Contains(m.name, *only) {
@@ -84,17 +97,22 @@ func command() error {
 		all[i].Ratio = all[i].Measured / all[i].Budget
 	}
 	show(all)
-	if *file == "" {
+	return write(*file, "figures", all)
+}
+
+// write keeps what was measured, and on what machine, in a file.
+func write(file, name string, all any) error {
+	if file == "" {
 		return nil
 	}
 	out, err := json.MarshalIndent(map[string]any{
 		"when": time.Now().UTC().Format(time.RFC3339), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
-		"cpus": runtime.NumCPU(), "figures": all,
+		"cpus": runtime.NumCPU(), name: all,
 	}, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(*file, append(out, '\n'), 0o644)
+	return os.WriteFile(file, append(out, '\n'), 0o644)
 }
 
 func show(all []figure) {
