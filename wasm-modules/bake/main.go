@@ -42,6 +42,7 @@ func command(args []string) error {
 	show := set.String("show", "", "print a value of the manifest")
 	cost := set.String("cost", "", "write nothing, print what this program costs the guest")
 	answer := set.String("answer", "", "a JSON file with which -cost answers host calls")
+	rounds := set.Int("overhead", 0, "write nothing, print what metering adds to the guest, at its best of so many rounds")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -76,6 +77,9 @@ func command(args []string) error {
 		if b.library, err = os.ReadFile(*library); err != nil {
 			return err
 		}
+	}
+	if *rounds > 0 {
+		return b.overhead(ctx, *rounds)
 	}
 	parts, err := b.bake(ctx)
 	if err != nil {
