@@ -59,7 +59,7 @@ part "vet" go vet ./...
 part "linters" linters
 part "test" make test
 part "interpreter and portable snapshots" elsewhere
-part "fresh clone" ./tests/clone.sh
+part "fresh clone" go test -count=1 -run FreshClone ./tests
 part "plugins in C, Go and Rust" plugins
 part "real servers and type checkers" go test -count=1 ./tests/servers
 part "long attacks, faults and cases" long
