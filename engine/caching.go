@@ -24,8 +24,12 @@ func (j *job) cacheable() bool {
 		return false // no call that a rule could have marked
 	}
 	return j.e.results.most > 0 && (r.Cache == nil || *r.Cache) && r.Session == "" && r.Plugin == "" &&
-		r.Packages == "" && !r.DryRun && !r.Check && (r.Stdin == nil || r.Input != nil)
+		r.Packages == "" && !r.DryRun && !r.Check
 }
+
+// streams reports whether standard input is a stream, of which the key knows
+// nothing: a program that reads it is not kept.
+func (j *job) streams() bool { return j.req.Stdin != nil && j.req.Input == nil }
 
 // key is what the answer depends on. Of the tools that is what their servers
 // were last known to list, in this process or an earlier one; a server that is
@@ -45,6 +49,9 @@ func (j *job) key() (resultKey, bool) {
 	if r.Deterministic {
 		seed[0] = 1
 		binary.BigEndian.PutUint64(seed[1:], r.Seed)
+	}
+	if j.streams() {
+		seed[0] |= 2
 	}
 	env, err := json.Marshal(j.env())
 	if err != nil {
@@ -124,7 +131,7 @@ func (j *job) keep(cacheable time.Duration) {
 	again := j.req.Deterministic
 	var expires time.Time
 	switch {
-	case cacheable == 0:
+	case cacheable == 0, j.streams() && (j.run == nil || j.run.heard):
 		ok = false
 	case cacheable > 0:
 		expires = time.Now().Add(cacheable)

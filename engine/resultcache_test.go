@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -68,6 +69,30 @@ func TestWhatIsNotCertainIsNotKept(t *testing.T) {
 		if res, err := tiny(t, e, "v 1", fixed, inSession("s")); err != nil || res.Cache != "off" {
 			t.Errorf("%v %s", err, res.Cache)
 		}
+	}
+}
+
+// A door hands over its standard input whether or not the program reads it.
+func TestOnlyAProgramThatReadsAStreamIsNotKept(t *testing.T) {
+	e := newTiny(t, Config{})
+	stream := func(text string) func(*Request) {
+		return func(r *Request) { r.Stdin = strings.NewReader(text) }
+	}
+	for _, want := range []string{"miss", "hit"} {
+		if res, err := tiny(t, e, "r", fixed, stream("x")); err != nil || res.Cache != want {
+			t.Errorf("it reads nothing: %v %s", err, res.Cache)
+		}
+	}
+	for _, text := range []string{"one\n", "two\n", "two\n"} {
+		if res, err := tiny(t, e, "i", fixed, stream(text)); err != nil || res.Cache == "hit" || res.Stdout != text {
+			t.Errorf("it reads: %v %s %q", err, res.Cache, res.Stdout)
+		}
+	}
+	if _, err := tiny(t, e, "i\nv 1", fixed); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := tiny(t, e, "i\nv 1", fixed, stream("three\n")); err != nil || res.Cache == "hit" || res.Stdout != "three\n" {
+		t.Errorf("a run without input answered for one with: %v %s", err, res.Cache)
 	}
 }
 

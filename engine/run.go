@@ -50,6 +50,7 @@ type run struct {
 	outcome outcome
 	asked   bool               // the guest has asked for fuel, as its first act
 	drawn   int64              // random bytes taken
+	heard   bool               // it asked for standard input
 	own     map[int64]struct{} // calls in flight that are the prelude's own
 	inTools int64              // estimated tokens of tool answers
 }
@@ -301,6 +302,7 @@ func (r *run) unpark() {
 // readInput reads the standard input. It may wait for whoever writes it.
 func (r *run) readInput(p []byte) (int, error) {
 	r.look()
+	r.heard = true
 	if r.stdin == nil {
 		return 0, io.EOF
 	}
