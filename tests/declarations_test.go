@@ -1,0 +1,122 @@
+package tests
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/evanw/esbuild/pkg/api"
+	"pgregory.net/rapid"
+
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/tests/house"
+)
+
+// anySchema is some JSON that may stand where a schema is expected: of both
+// drafts, with references, cycles, hostile names and plain nonsense.
+func anySchema(depth int) *rapid.Generator[any] {
+	names := rapid.SampledFrom([]string{"id", "class", "größe", "名前", "a-b", "with space", "*/", `"""`, "`", "\\", "\u2028", "", "from", "None", "constructor", "__proto__", "x'y", "$ref", "1st", "a\nb"})
+	return rapid.Custom(func(t *rapid.T) any {
+		if depth <= 0 || rapid.IntRange(0, 9).Draw(t, "leaf") < 2 {
+			return rapid.SampledFrom([]any{true, false, nil, "text", 3.5, map[string]any{}, map[string]any{"type": "string"}, map[string]any{"$ref": "#"},
+				map[string]any{"$ref": "#/$defs/a"}, map[string]any{"$ref": "https://example.org/x"}, map[string]any{"type": []any{"string", "null"}}, []any{1.0}}).Draw(t, "plain")
+		}
+		m := map[string]any{}
+		inner := func(label string) any { return anySchema(depth-1).Draw(t, label) }
+		for range rapid.IntRange(1, 4).Draw(t, "keywords") {
+			switch rapid.IntRange(0, 12).Draw(t, "keyword") {
+			case 0:
+				m["type"] = rapid.SampledFrom([]any{"object", "array", "string", "integer", "number", "boolean", "null", "nonsense", []any{"object", "null"}, 7.0}).Draw(t, "type")
+			case 1:
+				props := map[string]any{}
+				for range rapid.IntRange(0, 4).Draw(t, "properties") {
+					props[names.Draw(t, "name")] = inner("property")
+				}
+				m["properties"] = props
+			case 2:
+				m["items"] = inner("items")
+			case 3:
+				m["prefixItems"] = []any{inner("first"), inner("second")}
+			case 4:
+				m["additionalProperties"] = inner("more")
+			case 5:
+				m["enum"] = []any{names.Draw(t, "enum"), 1.0, nil, true, 1.5, map[string]any{}}
+			case 6:
+				m["const"] = names.Draw(t, "const")
+			case 7:
+				m[rapid.SampledFrom([]string{"anyOf", "oneOf", "allOf"}).Draw(t, "of")] = []any{inner("one"), inner("other")}
+			case 8:
+				m["description"] = names.Draw(t, "description") + " */ \"\"\" \\ ${x} " + rapid.String().Draw(t, "words")
+			case 9:
+				m["required"] = []any{names.Draw(t, "required"), 4.0}
+			case 10:
+				m["default"] = rapid.SampledFrom([]any{"*/", `"""`, 1.0, nil, []any{"x"}}).Draw(t, "default")
+			case 11:
+				m["$defs"] = map[string]any{"a": inner("def"), names.Draw(t, "defs"): inner("other def")}
+			case 12:
+				m["items"] = []any{inner("old tuple")}
+				m["nullable"] = true
+				m["pattern"] = names.Draw(t, "pattern")
+				m["format"] = names.Draw(t, "format")
+			}
+		}
+		return m
+	})
+}
+
+// TestAnySchemaGivesDeclarationsThatParse holds it with the compiler of
+// TypeScript and the parser of Python.
+func TestAnySchemaGivesDeclarationsThatParse(t *testing.T) {
+	var stubs []string
+	rapid.Check(t, func(t *rapid.T) {
+		var tools []catalogue.Tool
+		for i := range 3 {
+			in, err := json.Marshal(anySchema(4).Draw(t, "in"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := json.Marshal(anySchema(4).Draw(t, "out"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := rapid.SampledFrom([]string{"find", "class", "def", "größe", "a b", "delete", "constructor", "名前", "*/"}).Draw(t, "tool")
+			tools = append(tools, catalogue.Tool{Server: "shop", Name: fmt.Sprint(name, i), Description: `says */ """ \ and more`, InputSchema: in, OutputSchema: out})
+		}
+		c := catalogue.New(tools)
+		var ts strings.Builder
+		for _, tool := range c.Tools() {
+			ts.WriteString(c.TypeScript(tool) + "\n")
+		}
+		for _, text := range []string{ts.String(), c.Declarations("javascript")["tools.d.ts"]} {
+			if r := api.Transform(text, api.TransformOptions{Loader: api.LoaderTS}); len(r.Errors) > 0 {
+				t.Fatalf("%s\n%s", r.Errors[0].Text, text)
+			}
+		}
+		if len(stubs) < 150 {
+			for _, tool := range c.Tools() {
+				stubs = append(stubs, c.Python(tool))
+			}
+		}
+	})
+	e, err := engine.New(t.Context(), engine.Config{Cache: house.Cache()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	args, err := json.Marshal(stubs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := e.Run(t.Context(), engine.Request{Language: engine.Python, Args: args, Code: `import ast
+def fault(text):
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError) as e:
+        return str(e) + "\n" + text
+return [f for f in map(fault, args) if f][:3]`})
+	if err != nil || string(res.Value) != "[]" {
+		t.Errorf("of %d stubs: %v\n%s", len(stubs), err, res.Value)
+	}
+}
