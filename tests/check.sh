@@ -58,6 +58,7 @@ part "gofmt" formatted
 part "vet" go vet ./...
 part "linters" linters
 part "test" make test
+part "programs beside Node and Python" go test -count=1 -run 'ProgramsAgreeWithNode|ProgramsPrintWhatPythonPrints|PythonsOwnTestsPass' ./guests/...
 part "interpreter and portable snapshots" elsewhere
 part "fresh clone" go test -count=1 -run FreshClone ./tests
 part "plugins in C, Go and Rust" plugins

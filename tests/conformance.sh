@@ -1,10 +1,21 @@
 #!/usr/bin/env bash
-# Holds wexec mcp against the official conformance suite, and reaches it with
-# the inspector's command line over stdio and HTTP. What the suite expects of
-# its own example server, and wexec does not offer, stands with its reason in
-# tests/conformance/baseline.yaml.
+# Holds the Python guest against CPython's own tests, and wexec mcp against the
+# official conformance suite; reaches it with the inspector's command line over
+# stdio and HTTP. What does not pass stands with its reason in
+# guests/python/testdata/conformance-baseline.txt and, where the suite expects it
+# of its own example server, in tests/conformance/baseline.yaml.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+echo "== CPython's own tests"
+if [ ! -d work/cpython/testsuite ] && command -v apt-get >/dev/null; then
+  ./wasm-modules/cpython/build.sh fetch unpack testsuite || echo "the test suite cannot be had here" >&2
+fi
+if [ -d work/cpython/testsuite ]; then
+  WEXEC_CONFORMANCE=1 go test -count=1 -timeout 60m -run TestPythonsOwnTestsPass ./guests/python
+else
+  echo "work/cpython/testsuite is missing: CPython's own tests are not looked at" >&2
+fi
 command -v npm >/dev/null || { echo "npm is missing: conformance is not looked at" >&2; exit 1; }
 
 home=work/conformance

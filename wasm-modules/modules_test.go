@@ -98,6 +98,20 @@ func TestManifestIsWrittenAsItIsRead(t *testing.T) {
 	}
 }
 
+// The proof of a guest is run where it is baked and in the baker's tests; here
+// it is seen that it asks the guest for its version.
+func TestEveryProofAsksForTheVersion(t *testing.T) {
+	m, err := Committed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range m.Guests {
+		if !strings.Contains(string(e.Proof.Value), e.Version) || strings.Contains(string(e.Proof.Input), e.Version) {
+			t.Errorf("the proof of %s does not tell that it is %s: %s", e.Name, e.Version, e.Proof.Value)
+		}
+	}
+}
+
 func TestNoticeNamesEveryLicenceInside(t *testing.T) {
 	notice, err := os.ReadFile("../NOTICE")
 	if err != nil {
