@@ -23,23 +23,24 @@ func picture(all []outcome) string {
 	at := func(n float64) float64 {
 		return left + (width-left-right)*max(0, math.Log10(max(n, 1))-first)/(last-first)
 	}
-	height := top + row*len(all) + 34
+	height := top + row*len(all) + 38
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-labelledby="t">
 <title id="t">Tokens in the context: plain tool calls and one program</title>
 <style>
-text { font: 13px system-ui, sans-serif; fill: #1f2328 }
+text { font: 13px system-ui, sans-serif; fill: #1f2328; paint-order: stroke; stroke: #ffffff; stroke-width: 4px; stroke-linejoin: round }
 .head { font-size: 16px; font-weight: 600 } .soft { fill: #59636e; font-size: 12px }
 .line { stroke: #d1d9e0 } .plain { fill: #9aa4ae } .program { fill: #0a7d5a } .paper { fill: #ffffff }
 @media (prefers-color-scheme: dark) {
-text { fill: #e6edf3 } .soft { fill: #9198a1 } .line { stroke: #3d444d } .plain { fill: #6e7781 } .program { fill: #2fb98a } .paper { fill: #0d1117 }
+text { fill: #e6edf3; stroke: #0d1117 } .soft { fill: #9198a1 } .line { stroke: #3d444d } .plain { fill: #6e7781 } .program { fill: #2fb98a } .paper { fill: #0d1117 }
 }
 </style>
 <rect class="paper" width="%d" height="%d" rx="6"/>
 <text class="head" x="%d" y="28">Tokens in the context</text>
 <rect class="plain" x="%d" y="38" width="10" height="10"/><text class="soft" x="%d" y="47">plain tool calls</text>
-<rect class="program" x="%d" y="38" width="10" height="10"/><text class="soft" x="%d" y="47">one program (logarithmic scale)</text>
-`, width, height, width, height, width, height, left, left, left+15, left+120, left+135)
+<rect class="program" x="%d" y="38" width="10" height="10"/><text class="soft" x="%d" y="47">one program</text>
+<text class="soft" x="%d" y="47" text-anchor="end">logarithmic scale</text>
+`, width, height, width, height, width, height, left, left, left+15, left+120, left+135, width-left)
 	for e := float64(first); e <= last; e++ {
 		x := at(math.Pow(10, e))
 		fmt.Fprintf(&b, "<line class=\"line\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/><text class=\"soft\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
