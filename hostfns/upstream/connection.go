@@ -137,19 +137,27 @@ func (c *connection) supervise(l *live) {
 // dial makes the transport and says hello.
 func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, error) {
 	l := &live{}
-	client := mcp.NewClient(&mcp.Implementation{Name: "wexec", Version: c.options.version()}, &mcp.ClientOptions{
-		Capabilities: &mcp.ClientCapabilities{},
-		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
-			l.toolsMu.Lock()
-			l.fresh = false
-			l.toolsMu.Unlock()
-			c.changed()
-		},
-		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { l.progress(r.Params) },
-		LoggingMessageHandler: func(ctx context.Context, r *mcp.LoggingMessageRequest) {
-			c.options.log().Debug("server says", "server", c.server.Name, "level", string(r.Params.Level), "data", cleanText(l.secrets.text(fmt.Sprint(r.Params.Data)), 2000))
-		},
-	})
+	offered := &mcp.ClientOptions{}
+	if c.options.Offer != nil {
+		if o := c.options.Offer(c.server); o != nil {
+			*offered = *o
+		}
+	}
+	if offered.Capabilities == nil {
+		offered.Capabilities = &mcp.ClientCapabilities{}
+	}
+	offered.ToolListChangedHandler = func(context.Context, *mcp.ToolListChangedRequest) {
+		l.toolsMu.Lock()
+		l.fresh = false
+		l.toolsMu.Unlock()
+		c.changed()
+	}
+	offered.ProgressNotificationHandler = func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { l.progress(r.Params) }
+	offered.LoggingMessageHandler = func(_ context.Context, r *mcp.LoggingMessageRequest) {
+		c.options.log().Debug("server says", "server", c.server.Name, "level", string(r.Params.Level),
+			"data", cleanText(l.secrets.text(fmt.Sprint(r.Params.Data)), 2000))
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "wexec", Version: c.options.version()}, offered)
 	transport, err := c.transport(ctx, l)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
@@ -29,6 +30,10 @@ type Options struct {
 	// ("env:NAME") or the headers of requests to it ("header:NAME: TEXT {}"),
 	// whenever the server is started. Nil: nothing.
 	Secrets func(ctx context.Context, server string) ([]hostfns.Secret, error)
+	// Offer gives what the host offers a server beside calling its tools:
+	// handlers of sampling and elicitation, and Capabilities with roots. Nil, or
+	// nil for a server: nothing, and what the server asks is refused.
+	Offer func(Server) *mcp.ClientOptions
 	// Authorize gives the handler that logs in at an HTTP server; nil: none.
 	Authorize func(Server) auth.OAuthHandler
 }

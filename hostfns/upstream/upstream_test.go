@@ -27,7 +27,10 @@ import (
 
 // The test binary is also the servers it tests against: SERVER names which.
 func TestMain(m *testing.M) {
-	if kind := os.Getenv("SERVER"); kind != "" {
+	if kind := os.Getenv("SERVER"); kind == "rude" {
+		serveRudely(os.Stdin, os.Stdout)
+		return
+	} else if kind != "" {
 		serve(kind)
 		return
 	}
