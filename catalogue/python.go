@@ -12,11 +12,13 @@ import (
 
 // Python is a tool's declaration for .pyi files: the TypedDicts it needs, its
 // signature, and its documentation.
-func (c *Catalogue) Python(t Tool) string {
+func (c *Catalogue) Python(t Tool) string { return c.python(t, 0) }
+
+func (c *Catalogue) python(t Tool, fold int) string {
 	name := PythonName(c.Name(t))
 	prefix := pascal(c.Name(t))
 	args, defs := readShape(t.InputSchema)
-	w := &pyWriter{prefix: prefix, taken: map[string]bool{}}
+	w := &pyWriter{prefix: prefix, taken: map[string]bool{}, fold: fold}
 	for _, d := range slices.Sorted(maps.Keys(defs)) {
 		w.define(w.prefix+d, defs[d])
 	}
@@ -25,7 +27,7 @@ func (c *Catalogue) Python(t Tool) string {
 	schema, observed := c.output(t)
 	if len(schema) > 0 {
 		s, resultDefs := readShape(schema)
-		out := &pyWriter{prefix: prefix + "Result", taken: w.taken}
+		out := &pyWriter{prefix: prefix + "Result", taken: w.taken, fold: fold}
 		for _, d := range slices.Sorted(maps.Keys(resultDefs)) {
 			out.define(out.prefix+d, resultDefs[d])
 		}
@@ -37,7 +39,7 @@ func (c *Catalogue) Python(t Tool) string {
 		b.WriteString(l + "\n")
 	}
 	fmt.Fprintf(&b, "def %s(%s) -> %s:\n", name, signature, result)
-	doc := documentation(t, observed)
+	doc := strings.TrimSpace(documentation(t, observed) + foldedNote(c, t, fold, "describe_tool"))
 	if len(docs) > 0 {
 		doc = strings.TrimSpace(doc + "\n\n    " + strings.Join(docs, "\n    "))
 	}
@@ -58,6 +60,7 @@ type pyWriter struct {
 	prefix string
 	lines  []string
 	taken  map[string]bool
+	fold   int // as of tsWriter
 }
 
 // signature is a tool's parameters, all by keyword, and a line of
@@ -173,6 +176,9 @@ func (w *pyWriter) object(s *shape, name string, depth int) string {
 			return "dict[str, Never]"
 		}
 		return "dict[str, " + w.write(s.items, name+"Value", depth+1) + "]"
+	}
+	if w.fold > 0 && depth >= w.fold {
+		return "dict[str, Any]"
 	}
 	return w.typedDict(name, s, depth)
 }

@@ -326,7 +326,7 @@ func (c *Catalogue) Search(q Query) Found {
 	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
 	found := Found{Tools: []Entry{}, Total: len(hits)}
 	for _, h := range hits[:min(limit, len(hits))] {
-		e := c.entry(c.tools[h.tool], q.Detail, lang)
+		e := c.entry(c.tools[h.tool], q.Detail, lang, maxDeclaration)
 		e.Decision = h.decision
 		e.Score = math.Round(h.score*1000) / 1000
 		found.Tools = append(found.Tools, e)
@@ -340,20 +340,29 @@ func (c *Catalogue) Describe(name, detail, lang string) (Entry, bool) {
 	if !ok {
 		return Entry{}, false
 	}
-	return c.entry(t, cmp.Or(detail, "full"), cmp.Or(lang, "javascript")), true
+	return c.entry(t, cmp.Or(detail, "full"), cmp.Or(lang, "javascript"), math.MaxInt), true
 }
 
-func (c *Catalogue) entry(t Tool, detail, lang string) Entry {
+// maxDeclaration is how long a declaration may be in a search, in bytes, before
+// its deep types are folded.
+const maxDeclaration = 2400
+
+func (c *Catalogue) entry(t Tool, detail, lang string, most int) Entry {
 	e := Entry{Name: t.ID(), Call: c.Call(t, lang)}
 	if detail == "name" {
 		return e
 	}
 	e.Summary = Summary(cmp.Or(t.Description, t.Title), 160)
 	if detail == "full" {
-		if lang == "python" {
-			e.Declaration = c.Python(t)
-		} else {
-			e.Declaration = c.TypeScript(t)
+		for _, fold := range []int{0, 4, 3, 2, 1} {
+			if lang == "python" {
+				e.Declaration = c.python(t, fold)
+			} else {
+				e.Declaration = c.typescript(t, "declare function ", fold)
+			}
+			if len(e.Declaration) <= most {
+				break
+			}
 		}
 	}
 	return e

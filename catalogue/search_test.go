@@ -141,3 +141,32 @@ func FuzzDeclarations(f *testing.F) {
 		}
 	})
 }
+
+func TestDeepTypesAreFoldedInASearchAndWholeInADescription(t *testing.T) {
+	deep := `{"type":"string","description":"a word about this field, as servers like to say one"}`
+	for i := range 6 {
+		deep = fmt.Sprintf(`{"type":"object","properties":{"level_%d":%s,"other_%d":{"type":"string","description":"a word about this field, as servers like to say one"},"third_%d":{"type":"array","items":%s}},"required":["level_%d"]}`, i, deep, i, i, deep, i)
+	}
+	c := New([]Tool{
+		{Server: "shop", Name: "order_deep", Description: "Order something deep.", InputSchema: []byte(deep), OutputSchema: []byte(deep)},
+		{Server: "shop", Name: "order_flat", Description: "Order something flat.", InputSchema: []byte(`{"type":"object","properties":{"id":{"type":"string"}}}`)},
+	})
+	for lang, helper := range map[string]string{"javascript": "describeTool", "python": "describe_tool"} {
+		for _, e := range c.Search(Query{Text: "order something", Detail: "full", Lang: lang}).Tools {
+			whole, ok := c.Describe(e.Name, "full", lang)
+			if !ok {
+				t.Fatal(e.Name)
+			}
+			folded := strings.Contains(e.Declaration, `(folded: `+helper+`("shop.order_deep") shows all)`)
+			if e.Name == "shop.order_flat" && (folded || e.Declaration != whole.Declaration) {
+				t.Errorf("%s: a small type is folded: %s", lang, e.Declaration)
+			}
+			if e.Name == "shop.order_deep" && (!folded || len(e.Declaration) > maxDeclaration || !strings.Contains(e.Declaration, "level_5")) {
+				t.Errorf("%s: %d bytes: %s", lang, len(e.Declaration), e.Declaration)
+			}
+			if strings.Contains(whole.Declaration, "folded") || e.Name == "shop.order_deep" && !strings.Contains(whole.Declaration, "level_0") {
+				t.Errorf("%s: the description is folded: %s", lang, whole.Declaration)
+			}
+		}
+	}
+}

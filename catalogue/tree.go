@@ -29,7 +29,7 @@ func (c *Catalogue) Tree() fs.FS {
 		t.add(s.Call+"/__init__.pyi", func() string { return c.serverPython(s, own) })
 		for _, tool := range own {
 			name := c.Name(tool)
-			t.add(s.Call+"/"+name+".ts", func() string { return c.typescript(tool, "export declare function ") })
+			t.add(s.Call+"/"+name+".ts", func() string { return c.typescript(tool, "export declare function ", 0) })
 			t.add(s.Call+"/"+name+".pyi", func() string { return pythonHead + c.Python(tool) })
 		}
 	}
@@ -43,7 +43,7 @@ func (c *Catalogue) serverTypeScript(s Server, tools []Tool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// %s: %d tools. Call them as tools.%s.<name>(args).\n\n", oneLine(s.Name), len(tools), s.Call)
 	for _, t := range tools {
-		b.WriteString(c.typescript(t, "export declare function ") + "\n")
+		b.WriteString(c.typescript(t, "export declare function ", 0) + "\n")
 	}
 	return b.String()
 }

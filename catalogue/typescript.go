@@ -13,10 +13,10 @@ import (
 // TypeScript is a tool's declaration: its documentation and its signature,
 // preceded by the named types it refers to.
 func (c *Catalogue) TypeScript(t Tool) string {
-	return c.typescript(t, "declare function ")
+	return c.typescript(t, "declare function ", 0)
 }
 
-func (c *Catalogue) typescript(t Tool, keyword string) string {
+func (c *Catalogue) typescript(t Tool, keyword string, fold int) string {
 	name := c.Name(t)
 	prefix := pascal(name)
 	args, defs := readShape(t.InputSchema)
@@ -31,15 +31,15 @@ func (c *Catalogue) typescript(t Tool, keyword string) string {
 	if strings.HasPrefix(keyword, "export ") {
 		export = "export "
 	}
-	in := tsWriter{prefix: prefix}
+	in := tsWriter{prefix: prefix, fold: fold}
 	for _, d := range slices.Sorted(maps.Keys(defs)) {
 		b.WriteString(export + "type " + in.named(d) + " = " + in.write(defs[d], 0) + ";\n")
 	}
-	out := tsWriter{prefix: prefix + "Result"}
+	out := tsWriter{prefix: prefix + "Result", fold: fold}
 	for _, d := range slices.Sorted(maps.Keys(resultDefs)) {
 		b.WriteString(export + "type " + out.named(d) + " = " + out.write(resultDefs[d], 0) + ";\n")
 	}
-	b.WriteString(tsDoc(documentation(t, observed), ""))
+	b.WriteString(tsDoc(strings.TrimSpace(documentation(t, observed)+foldedNote(c, t, fold, "describeTool")), ""))
 	b.WriteString(keyword + tsName(name) + "(" + in.argument(args) + "): Promise<")
 	if result == nil {
 		b.WriteString("any")
@@ -66,7 +66,18 @@ func documentation(t Tool, observed bool) string {
 }
 
 // tsWriter writes shapes as TypeScript types.
-type tsWriter struct{ prefix string }
+type tsWriter struct {
+	prefix string
+	fold   int // objects this deep and deeper are not spelt out; 0: all are
+}
+
+// foldedNote says where a type that was folded is shown whole.
+func foldedNote(c *Catalogue, t Tool, fold int, helper string) string {
+	if fold == 0 {
+		return ""
+	}
+	return " (folded: " + helper + `("` + oneLine(strings.TrimPrefix(c.Call(t, "javascript"), "tools.")) + `") shows all)`
+}
 
 func (w tsWriter) named(name string) string { return w.prefix + name }
 
@@ -140,6 +151,9 @@ func (w tsWriter) object(s *shape, depth int) string {
 			return "Record<string, never>"
 		}
 		return "Record<string, " + w.write(s.items, depth+1) + ">"
+	}
+	if w.fold > 0 && depth >= w.fold {
+		return "Record<string, any>"
 	}
 	indent := strings.Repeat("  ", depth+1)
 	var b strings.Builder
