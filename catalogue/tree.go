@@ -22,7 +22,7 @@ const pythonHead = "from typing import Any, Literal, Never, NotRequired, TypeAli
 func (c *Catalogue) Tree() fs.FS {
 	t := tree{files: map[string]func() string{}, dirs: map[string][]string{".": nil}}
 	t.add("README.md", c.readme)
-	t.add("HELPERS.md", func() string { return helpersText })
+	t.add("HELPERS.md", func() string { return guideText })
 	for _, s := range c.servers {
 		own := c.ServerTools(s.Name)
 		t.add(s.Call+"/index.ts", func() string { return c.serverTypeScript(s, own) })

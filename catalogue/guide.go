@@ -1,8 +1,8 @@
 package catalogue
 
-// helpersText documents the helpers, for whoever reads the tree. The tests run
+// guideText is HELPERS.md: it documents the helpers, for whoever reads the tree. The tests run
 // its examples.
-const helpersText = `# Helpers
+const guideText = `# Helpers
 
 Globals in JavaScript, builtins in Python, and importable from ` + "`tools`" + ` in both.
 
