@@ -38,7 +38,7 @@ var mutations = []struct{ step, file, old, new, attempts string }{
 	{"answers may be of any size", "hostfns/answer.go", "if limit := q.decision.Limits.Result(); limit > 0 && size > limit {", "if limit := q.decision.Limits.Result(); limit < 0 {",
 		"policy-js-large-answer"},
 	{"tools are called without a record of the decision", "hostfns/call.go",
-		"\tif err := r.record(ctx, audit.Event{Decision: record}); err != nil {\n\t\treturn err\n\t}\n\tr.finishDecision", "\t_ = record\n\tr.finishDecision",
+		"\tif err := r.record(ctx, audit.Event{Decision: record}); err != nil {\n\t\treturn err\n\t}\n\tq.onRecord", "\t_ = record\n\tq.onRecord",
 		"record"},
 }
 
