@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
@@ -48,8 +49,9 @@ type live struct {
 	session  *mcp.ClientSession
 	process  *process // nil for HTTP
 	answers  answers
-	rejected atomic.Bool // an HTTP server wants other credentials
-	secrets  scrubber    // what the server was given
+	rejected atomic.Bool      // an HTTP server wants other credentials
+	secrets  scrubber         // what the server was given
+	hears    mcp.LoggingLevel // what of the server's log is listened to; empty: nothing
 	calls    atomic.Int64
 	watch    sync.Map // call number to hostfns progress
 
@@ -154,7 +156,7 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 	}
 	offered.ProgressNotificationHandler = func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { l.progress(r.Params) }
 	offered.LoggingMessageHandler = func(_ context.Context, r *mcp.LoggingMessageRequest) {
-		c.options.log().Debug("server says", "server", c.server.Name, "level", string(r.Params.Level),
+		c.options.log().Log(context.Background(), levelOf(r.Params.Level), "server says", "server", c.server.Name, "level", string(r.Params.Level),
 			"data", cleanText(l.secrets.text(fmt.Sprint(r.Params.Data)), 2000))
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "wexec", Version: c.options.version()}, offered)
@@ -167,6 +169,7 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 		c.mu.Lock()
 		c.failedN = 0
 		c.mu.Unlock()
+		c.listen(ctx, l)
 		return l, nil
 	}
 	if l.process != nil {
@@ -193,6 +196,33 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 	return nil, why.WithHint("check how it is configured in %s", orHere(c.server.Origin))
 }
 
+// listen asks the server for its log, as far as anybody hears it.
+func (c *connection) listen(ctx context.Context, l *live) {
+	switch log := c.options.log(); {
+	case log.Enabled(ctx, slog.LevelDebug):
+		l.hears = "debug"
+	case log.Enabled(ctx, slog.LevelInfo):
+		l.hears = "warning"
+	default:
+		return
+	}
+	// Newer servers are told with each call. A server that takes neither logs
+	// as it likes.
+	if r := l.session.InitializeResult(); r != nil && r.Capabilities != nil && r.Capabilities.Logging != nil {
+		_ = l.session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: l.hears})
+	}
+}
+
+// levelOf is the level at which a server's message is passed on: what troubles
+// a server is worth knowing, and no trouble of ours.
+func levelOf(said mcp.LoggingLevel) slog.Level {
+	switch said {
+	case "debug", "info", "notice":
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
 func (c *connection) transport(ctx context.Context, l *live) (mcp.Transport, error) {
 	l.secrets.add(c.server.Secrets...)
 	server, secrets, err := c.withSecrets(ctx)
@@ -203,7 +233,7 @@ func (c *connection) transport(ctx context.Context, l *live) (mcp.Transport, err
 	if server.URL != "" {
 		client := &http.Client{Transport: &headers{set: server.Headers, host: hostOf(server.URL), next: http.DefaultTransport, refused: &l.rejected, secrets: &l.secrets}}
 		if server.Transport == SSE {
-			return &mcp.SSEClientTransport{Endpoint: server.URL, HTTPClient: client}, nil
+			return lasting{&mcp.SSEClientTransport{Endpoint: server.URL, HTTPClient: client}}, nil
 		}
 		t := &mcp.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: maxMessage}
 		if c.options.Authorize != nil {
@@ -219,6 +249,26 @@ func (c *connection) transport(ctx context.Context, l *live) (mcp.Transport, err
 	}
 	l.process = p
 	return &lineTransport{p: p, answers: &l.answers}, nil
+}
+
+// lasting is a transport whose connection outlives the context that it was
+// made with: the library's older HTTP transport reads its stream under that.
+type lasting struct{ mcp.Transport }
+
+// Connect implements mcp.Transport.
+func (t lasting) Connect(ctx context.Context) (mcp.Connection, error) {
+	living, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel)
+	conn, err := t.Transport.Connect(living)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	if !stop() {
+		_ = conn.Close()
+		return nil, context.Cause(ctx)
+	}
+	return conn, nil
 }
 
 // withSecrets is the server with what the policy puts in for it, and the values
@@ -348,6 +398,9 @@ func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, err
 	params := &mcp.CallToolParams{Name: call.Tool, Arguments: call.Args}
 	params.Meta = mcp.Meta{}
 	params.SetProgressToken(n)
+	if l.hears != "" {
+		params.Meta[mcp.MetaKeyLogLevel] = string(l.hears)
+	}
 	res, err := l.session.CallTool(ctx, params)
 	raw, kept := l.answers.collect(n)
 	if err != nil {

@@ -98,6 +98,10 @@ func serve(kind string) {
 		}
 		return text("key " + key), nil
 	})
+	raw("log", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "warning", Data: "low on tea\x1b[31m"})
+		return text("logged"), nil
+	})
 	raw("steps", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1, Total: 2, Message: "half"})
 		time.Sleep(100 * time.Millisecond) // notifications have no order against answers
@@ -302,6 +306,7 @@ func TestProgressReachesTheCall(t *testing.T) {
 func TestTooManyToolsCostOnlyTheRest(t *testing.T) {
 	t.Parallel()
 	p := connectTo(t, "many", nil)
+	p.connections["many"].server.Timeout = time.Minute // a machine that is busy takes its time to make so many
 	tools, err := p.Tools(context.Background(), "many")
 	if err != nil || len(tools) != maxTools {
 		t.Fatalf("%d tools, %v", len(tools), err)
