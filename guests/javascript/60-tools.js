@@ -100,7 +100,10 @@
 
   class Server extends Namespace {
     make(name) { return newTool(`${this.title}.${name}`, this.proxy); }
-    list() { return (this.names ??= names(this.title)); }
+    list() { // asked anew in each run of a session: a server's tools change
+      if (this.names === undefined || this.run !== $.input) [this.names, this.run] = [names(this.title), $.input];
+      return this.names;
+    }
     get label() { return `[server ${this.title}]`; }
   }
 

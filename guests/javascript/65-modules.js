@@ -198,6 +198,17 @@
     return Object.fromEntries([...Object.keys(owner).map((name) => [name, owner[name]]), ['default', owner]]);
   };
 
+  // A session that stays open sees tools that come later: the module of other
+  // names is another module.
+  const editions = new Map();
+  const toolModuleName = (path) => {
+    const names = Object.keys(toolModule(path)).join();
+    const known = editions.get(path) ?? { names, n: 0 };
+    if (known.names !== names) [known.names, known.n] = [names, known.n + 1];
+    editions.set(path, known);
+    return `wexec:${path}${known.n ? `?${known.n}` : ''}`;
+  };
+
   const resolve = (name, base, byRequire = false) => {
     const plain = bare(name);
     if (Object.hasOwn(builtins, plain)) return `wexec:${plain}`;
@@ -205,7 +216,7 @@
     const root = ($.input && $.input.root) || '';
     // the program itself lies in its root, by whatever path the caller named it
     const from = base.startsWith('/') ? base : `${root}/${$.path.basename(base)}`;
-    if (/^\/mcp-servers(?:\/|$)/.test(name)) return `wexec:${$.path.normalize(name).replace(/\/$/, '')}`;
+    if (/^\/mcp-servers(?:\/|$)/.test(name)) return toolModuleName($.path.normalize(name).replace(/\/$/, ''));
     if (name.startsWith('./') || name.startsWith('../') || name.startsWith('/') || name === '.' || name === '..') {
       if (isAddon(name)) throw notFound(name, base, 'a native addon cannot run here: only pure JavaScript does');
       const packages = ($.input && $.input.packages) || '';
@@ -259,7 +270,7 @@
     module.loaded = true;
     return module.exports;
   };
-  const valuesOf = (name) => (name.startsWith('/mcp-servers') ? toolModule(name) : builtin(name));
+  const valuesOf = (name) => (name.startsWith('/mcp-servers') ? toolModule(name.replace(/\?\d+$/, '')) : builtin(name));
 
   // the text of a module whose exports are the properties of values
   const identifier = /^[A-Za-z_$][\w$]*$/;
