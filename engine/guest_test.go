@@ -27,8 +27,10 @@ var plainGuest []byte
 
 // tinyGuest is the guest of testdata/guest as the engine opens it: metered, and
 // split into code and an image.
-var tinyGuest = sync.OnceValues(func() (*wasmmodules.Module, error) {
-	metered, _, err := meter.Rewrite(plainGuest, meter.Options{})
+var tinyGuest = sync.OnceValues(func() (*wasmmodules.Module, error) { return makeTiny(meter.Options{}) })
+
+func makeTiny(o meter.Options) (*wasmmodules.Module, error) {
+	metered, _, err := meter.Rewrite(plainGuest, o)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +55,7 @@ var tinyGuest = sync.OnceValues(func() (*wasmmodules.Module, error) {
 	}
 	m := &wasmmodules.Manifest{Guests: []wasmmodules.Entry{{Name: "tiny", Version: "1", Artefacts: artefacts}}}
 	return wasmmodules.OpenFrom(files, m, "tiny")
-})
+}
 
 // splitModule instantiates a metered module, as the baker does, and splits it.
 func splitModule(metered []byte) (code, image []byte, err error) {

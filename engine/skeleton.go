@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
@@ -126,6 +128,15 @@ func compileInto(ctx context.Context, dir string, wasm []byte) (string, error) {
 	return files[0], nil
 }
 
+// titled gives a skeleton a section that names the module it is of. Two builds
+// of a guest may have one shape, and wazero would look for the code of both in
+// one place.
+func titled(skeleton []byte, code [sha256.Size]byte) []byte {
+	const title = "wexec"
+	head := append([]byte{0, byte(1 + len(title) + len(code)), byte(len(title))}, title...)
+	return slices.Concat(skeleton, head, code[:])
+}
+
 // withWorkers has wazero compile on every processor.
 func withWorkers(ctx context.Context) context.Context {
 	return experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0))
@@ -137,6 +148,7 @@ func (c *Cache) code(ctx context.Context, m *wasmmodules.Module, entry string, i
 	if c.dir != "" && !interpreter && !whole {
 		skeleton, err := m.Skeleton()
 		if err == nil {
+			skeleton = titled(skeleton, m.CodeSHA256)
 			if got, err := c.load(ctx, m, skeleton, entry); err == nil {
 				return got, nil
 			}

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/wexec/wexec/internal/meter"
+	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
 // laid makes a cache folder in which the tiny guest lies, and gives the file
@@ -114,7 +117,7 @@ func TestCodeOfTheSkeletonItselfIsNoticedAtTheFirstRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	// what wazero leaves when it did not find the code: code that traps
-	own, err := compileInto(context.Background(), t.TempDir(), skeleton)
+	own, err := compileInto(context.Background(), t.TempDir(), titled(skeleton, m.CodeSHA256))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,6 +149,54 @@ func TestCodeOfTheSkeletonItselfIsNoticedAtTheFirstRun(t *testing.T) {
 	}
 	if !bySkeleton(t, dir) {
 		t.Error("the code was not laid again")
+	}
+}
+
+// Two builds of a guest that differ in a constant have one skeleton. Each finds
+// its own native code all the same, in turns and in one folder.
+func TestTwoBuildsOfOneShapeDoNotTakeEachOthersCode(t *testing.T) {
+	dir := t.TempDir()
+	var builds []*wasmmodules.Module
+	var skeletons []string
+	for _, price := range []int64{100, 101} {
+		m, err := makeTiny(meter.Options{Weights: meter.Weights{Host: price}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		skeleton, err := m.Skeleton()
+		if err != nil {
+			t.Fatal(err)
+		}
+		builds, skeletons = append(builds, m), append(skeletons, string(skeleton))
+	}
+	if skeletons[0] != skeletons[1] || builds[0].CodeSHA256 == builds[1].CodeSHA256 {
+		t.Fatal("the builds do not have one skeleton")
+	}
+	off := false
+	fuel := map[int][]int64{}
+	for range 3 {
+		for i, m := range builds {
+			e, err := open(Config{Cache: dir, Ready: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.guests.open = opens(m)
+			res, err := tiny(t, e, "o x\nv 1", func(r *Request) { r.Cache = &off })
+			wantValue(t, res, err, "1")
+			fuel[i] = append(fuel[i], res.Usage.Fuel)
+			if err := e.Close(); err != nil {
+				t.Fatal(err)
+			}
+			// The guests' own files are too large for digests at each start.
+			sums, _ := filepath.Glob(filepath.Join(dir, "code", "*.sum"))
+			for _, sum := range sums {
+				_ = os.Remove(sum)
+			}
+			(&Cache{dir: dir}).noteSmall()
+		}
+	}
+	if f := fuel[0]; f[0] != f[1] || f[1] != f[2] || f[0] >= fuel[1][0] || fuel[1][0] != fuel[1][1] || fuel[1][1] != fuel[1][2] {
+		t.Errorf("fuel of one build %v, of the other %v", f, fuel[1])
 	}
 }
 
