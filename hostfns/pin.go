@@ -1,12 +1,14 @@
 package hostfns
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
@@ -30,11 +32,38 @@ func NewPin(t catalogue.Tool) Pin {
 
 // Pins is a set of pins that does not change. A nil set pins nothing. A tool
 // may be pinned in several places, and has to be what all of them say.
-type Pins struct{ byTool map[string][]Pin }
+type Pins struct {
+	byTool map[string][]Pin
+
+	mu   sync.Mutex
+	sums map[string]summed // of tools that were asked about, by name
+}
+
+// summed is the digest of a definition, and what it was made from.
+type summed struct {
+	tool catalogue.Tool
+	sum  string
+}
+
+// sumOf is the digest of a tool's definition; for a tool that has not changed
+// since it was asked about last, it is not made anew.
+func (p *Pins) sumOf(t catalogue.Tool) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	id := t.ID()
+	was, ok := p.sums[id]
+	if ok && was.tool.Title == t.Title && was.tool.Description == t.Description && was.tool.Annotations == t.Annotations &&
+		bytes.Equal(was.tool.InputSchema, t.InputSchema) && bytes.Equal(was.tool.OutputSchema, t.OutputSchema) {
+		return was.sum
+	}
+	sum := t.DefinitionSHA256()
+	p.sums[id] = summed{t, sum}
+	return sum
+}
 
 // NewPins makes a set.
 func NewPins(list []Pin) *Pins {
-	p := &Pins{byTool: map[string][]Pin{}}
+	p := &Pins{byTool: map[string][]Pin{}, sums: map[string]summed{}}
 	for _, one := range list {
 		p.byTool[one.Tool] = append(p.byTool[one.Tool], one)
 	}
@@ -63,7 +92,7 @@ func (p *Pins) Of(tool string) []Pin {
 
 // Changed gives the pin that a tool no longer fits.
 func (p *Pins) Changed(t catalogue.Tool) (Pin, bool) {
-	return p.broken(t.ID(), t.DefinitionSHA256)
+	return p.broken(t.ID(), func() string { return p.sumOf(t) })
 }
 
 func (p *Pins) broken(tool string, sum func() string) (Pin, bool) {
