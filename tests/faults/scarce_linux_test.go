@@ -43,12 +43,11 @@ func scarceHost(what string) {
 	table, err := open(log, p)
 	must(err)
 	var made *engine.Engine
-	lift := func() {}
 	if what == "descriptors" { // they run out later
 		made = scarceEngine(table)
 		must(made.Warm(context.Background(), nil, "javascript"))
 	}
-	lift = take(what)
+	lift := take(what)
 	programs(made, table, "need")
 	lift()
 	programs(made, table, "after")

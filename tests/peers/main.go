@@ -124,8 +124,11 @@ func prepare(work string) (map[string]string, error) {
 		return nil, err
 	}
 	sources, err := filepath.Glob(filepath.Join("tests", "peers", "node", "*"))
-	if err != nil || len(sources) == 0 {
-		return nil, fmt.Errorf("start this at the top of the tree: no drivers here (%v)", err)
+	if err != nil {
+		return nil, err
+	}
+	if len(sources) == 0 {
+		return nil, errors.New("start this at the top of the tree: there are no drivers here")
 	}
 	for _, s := range sources {
 		data, err := os.ReadFile(s)

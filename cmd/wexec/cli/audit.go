@@ -187,7 +187,7 @@ func (d *door) auditVerify(ctx *cli.Context) error {
 		for _, p := range rep.Problems {
 			fmt.Fprintln(d.inv.Stdout, p.String())
 		}
-		fmt.Fprintf(d.inv.Stdout, "%s in %s, %s\n", counted(int(rep.Records), "record"), counted(len(rep.Segments), "segment"), counted(len(rep.Problems), "problem"))
+		fmt.Fprintf(d.inv.Stdout, "%s in %s, %s\n", counted(rep.Records, "record"), counted(len(rep.Segments), "segment"), counted(len(rep.Problems), "problem"))
 	}
 	if !rep.OK() {
 		return said(fault.ClassGuest.Exit())
