@@ -1,13 +1,13 @@
 """What Python code sees of wexec, baked into the memory image of the guest.
 
-This module runs once, when the image is made: it imports, installs and freezes.
+This module runs once, when the image is made: it imports and installs. Then the
+shim runs the programs of prelude.warm, and freezes what is there.
 Later the shim calls three functions of prelude.run: prepare, complete, failed.
 Everything else hangs off those, is a module that programs import (tools,
 requests, mcp_servers), or takes the place of something that a sandbox does not
 have (threads, sockets, processes).
 """
 
-import gc
 import sys
 
 # What programs import most. Each costs image size and nothing else until it is
@@ -31,6 +31,4 @@ install.everything()
 sys.path_importer_cache.pop("/prelude", None)
 sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")
 sys.stderr.reconfigure(line_buffering=True)
-gc.collect()
-gc.collect()
-gc.freeze()
+atexit._clear()  # logging's own; prelude.run knows when it is needed

@@ -1,9 +1,11 @@
 """One run: prepare, then the program's code (called by the shim), then complete or failed."""
 
 import asyncio
+import atexit
 import builtins
 import inspect
 import linecache
+import logging
 import os
 import random
 import re
@@ -16,6 +18,7 @@ from . import check, loop, report, state
 from .values import NoForm, natural
 
 VALUE, ERROR, NOTHING = 0, 1, 2
+PLAIN = frozenset({int, str, list, dict, float, bool, tuple, set})  # types that nobody awaits
 
 FENCED = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([\w+-]*)[ \t]*\n(.*?)\n?[ \t]*\1[ \t]*\s*\Z", re.DOTALL)
 
@@ -27,7 +30,7 @@ def prepare():
     state.file = file = doc.get("file") or "main.py"
     state.servers = doc.get("servers") or []
     state.background = []
-    random.seed()
+    unseed()
     main = main_module(doc, file)
     environment(doc)
     state.source = source = plain_source(doc.get("code") or "")
@@ -44,6 +47,14 @@ def prepare():
     if limit != sys.getrecursionlimit():
         sys.setrecursionlimit(limit)
     return code, main.__dict__
+
+
+def unseed():
+    """random draws a seed when it is first asked for a number."""
+    generator = random._inst
+    _wexec.unseed(generator)
+    if generator.gauss_next is not None:
+        generator.gauss_next = None
 
 
 def main_module(doc, file):
@@ -125,7 +136,7 @@ def outdented(source):
 
 def complete(result):
     """The program's code came to its end with this result."""
-    if result is not None and inspect.isawaitable(result):
+    if result is not None and type(result) not in PLAIN and inspect.isawaitable(result):
         result = loop.drive(result)
     elif state.result == 0:
         result = None
@@ -181,6 +192,7 @@ def leave(error):
 
 
 def run_exit_functions():
-    atexit = sys.modules["atexit"]
     if atexit._ncallbacks():
         atexit._run_exitfuncs()
+    if len(logging._handlerList) > 1:  # more than the one of last resort
+        logging.shutdown()

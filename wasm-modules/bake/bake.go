@@ -91,6 +91,7 @@ func (b *baker) files() (fs.FS, string, error) {
 			all[dir] = &fstest.MapFile{Mode: fs.ModeDir | 0o555, ModTime: date}
 		}
 	}
+	all["tmp"] = &fstest.MapFile{Mode: fs.ModeDir | 0o777, ModTime: date} // where programs start
 	digest := ""
 	if b.entry.Prelude != "" {
 		sum := sha256.New()

@@ -36,7 +36,7 @@ func program(code, file string, servers ...string) []byte {
 	quoted, _ := json.Marshal(code)
 	names, _ := json.Marshal(append([]string{}, servers...))
 	return fmt.Appendf(nil, `{"code":%s,"file":%q,"args":null,"argv":[],"env":{},"servers":%s,"session":false,`+
-		`"deterministic":false,"root":"","packages":"","recursion":0,"fetch":false,"pii":false}`+"\n", quoted, file, names)
+		`"deterministic":false,"root":"","packages":"","cwd":"/tmp","recursion":0,"fetch":false,"pii":false}`+"\n", quoted, file, names)
 }
 
 // costs runs each input so many times, each in an instance of its own, and

@@ -24,6 +24,7 @@ func TestOneLinersAreCheap(t *testing.T) {
 		pages   int
 	}{
 		"quickjs": {"main.js", []string{"github", "jira", "slack", "linear", "drive"}, 60_000, 20},
+		"cpython": {"main.py", []string{"github", "jira", "slack", "linear", "drive"}, 235_000, 80},
 	}
 	m, err := wasmmodules.Committed()
 	if err != nil {
@@ -31,6 +32,9 @@ func TestOneLinersAreCheap(t *testing.T) {
 	}
 	for name, limit := range limits {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "quickjs" {
+				t.Skip("compiling it takes seconds")
+			}
 			mod, err := wasmmodules.Open(name)
 			if err != nil {
 				t.Fatal(err)

@@ -189,7 +189,7 @@ shim() {
   features=$(show flags.features)
   for f in "$here"/shim/*.c; do
     # shellcheck disable=SC2046,SC2086
-    "$here/cc.sh" -g0 $features $(show flags.shim) -ffile-prefix-map="$here"=/shim -D_WASI_EMULATED_SIGNAL \
+    "$here/cc.sh" -g0 $features $(show flags.shim) -ffile-prefix-map="$here"=/shim -I"$here/../shim" -D_WASI_EMULATED_SIGNAL \
       -I../source/python3.13/Include -I../source/python3.13/Include/internal -I. -c "$f" -o "shim/$(basename "$f" .c).o"
   done
   # shellcheck disable=SC2046

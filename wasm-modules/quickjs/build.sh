@@ -99,7 +99,7 @@ esac
 clang-19 --target=wasm32-wasi --sysroot="$work/sysroot/usr" \
   $(show flags.features) $(show flags.compile) "-DQUICKJS_VERSION=\"$(cat "$work/source/VERSION")\"" \
   -ffile-prefix-map="$work/source"=quickjs -ffile-prefix-map="$here"=wexec \
-  -I"$here/shim/stub" -I"$work/source" -I"$here/shim" \
+  -I"$here/shim/stub" -I"$work/source" -I"$here/shim" -I"$here/../shim" \
   "$here/shim/guest.c" "$work/source/dtoa.c" "$work/source/libregexp.c" \
   "$work/source/libunicode.c" "$work/source/cutils.c" \
   $(show flags.link) -o "$work/quickjs.wasm.new"

@@ -11,3 +11,11 @@ extern struct hooks {
     PyObject *failed;   /* (exception) -> None; hands over the outcome */
     PyObject *flush_name, *args_name;
 } hooks;
+
+/* host.c: the input document while the image is made, and the kind of the last
+ * outcome. */
+extern PyObject *warm_input;
+extern int last_outcome;
+
+void run_program(void); /* main.c */
+int settle(void);       /* settle.c: -1 where the image cannot be made */

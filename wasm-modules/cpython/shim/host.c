@@ -3,6 +3,10 @@
 #include "hooks.h"
 
 struct hooks hooks;
+PyObject *warm_input;
+int last_outcome;
+
+int _PyRandom_Unseed(PyObject *random); /* patches/random.patch */
 
 static const struct json_style value_style = {.utf8 = 1, .values = 1, .indent = -1, .comma = ",", .colon = ":"};
 
@@ -19,12 +23,14 @@ static int flush_output(void)
 
 static PyObject *host_input(PyObject *self, PyObject *none)
 {
-    uint32_t size = wexec_input_size();
+    uint32_t size = warm_input ? (uint32_t)PyBytes_Size(warm_input) : wexec_input_size();
     uint8_t *b = PyMem_Malloc((size_t)size + JSON_SLACK);
     if (!b)
         return PyErr_NoMemory();
-    uint32_t got = wexec_input_read(b, size);
-    if (got > size)
+    uint32_t got = size;
+    if (warm_input)
+        memcpy(b, PyBytes_AsString(warm_input), size);
+    else if ((got = wexec_input_read(b, size)) > size)
         got = size;
     memset(b + got, 0, JSON_SLACK);
     PyObject *v = json_parse_held(b, got);
@@ -169,6 +175,7 @@ static PyObject *host_finish(PyObject *self, PyObject *const *args, Py_ssize_t c
     long kind = PyLong_AsLong(args[0]);
     if (PyErr_Occurred())
         return NULL;
+    last_outcome = (int)kind;
     if (kind == OUTCOME_NONE) {
         wexec_finish(OUTCOME_NONE, NULL, 0);
         Py_RETURN_TRUE;
@@ -179,6 +186,14 @@ static PyObject *host_finish(PyObject *self, PyObject *const *args, Py_ssize_t c
         wexec_finish((uint32_t)kind, text.bytes, text.size);
     PyMem_Free(text.bytes);
     return PyBool_FromLong(!failed);
+}
+
+/* unseed(generator): a random.Random that draws its seed when it is first used. */
+static PyObject *host_unseed(PyObject *self, PyObject *generator)
+{
+    if (_PyRandom_Unseed(generator))
+        return NULL;
+    Py_RETURN_NONE;
 }
 
 static PyObject *host_hooks(PyObject *self, PyObject *args)
@@ -260,6 +275,7 @@ static PyMethodDef host_methods[] = {
     {"cancel", host_cancel, METH_O, "gives up a call"},
     {"finish", FAST(host_finish), METH_FASTCALL, "hands over the outcome"},
     {"compile", program_compile, METH_VARARGS, "a program's code"},
+    {"unseed", host_unseed, METH_O, "forgets the state of a generator of random numbers"},
     {"wrap_open", host_wrap_open, METH_VARARGS, "open() with better errors"},
     {"type_attribute", host_type_attribute, METH_VARARGS, "sets an attribute of any type"},
     {"hooks", host_hooks, METH_VARARGS, "what the prelude does for the shim"},

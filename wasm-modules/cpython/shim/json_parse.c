@@ -2,7 +2,7 @@
  * but for NaN and the infinities, which are left to it, as every error is. */
 #include "abi.h"
 #include "json_shape.h"
-#include "scan.h"
+#include "json_scan.h"
 #include "pycore_unicodeobject.h"
 
 #define DEPTH 1500      /* levels of nesting */
@@ -22,9 +22,9 @@ struct parser {
     int depth;
 };
 
-static SIMD PyObject *parse_value(struct parser *p);
+static JSON_SIMD PyObject *parse_value(struct parser *p);
 
-static COLD int stack_grow(struct parser *p)
+static JSON_COLD int stack_grow(struct parser *p)
 {
     uint32_t room = p->room ? p->room * 2 : 256;
     PyObject **stack = PyMem_Realloc(p->stack, room * sizeof *stack);
@@ -38,7 +38,7 @@ static COLD int stack_grow(struct parser *p)
 }
 
 /* Takes the reference, also on failure. */
-INLINE int push(struct parser *p, PyObject *value)
+JSON_INLINE int push(struct parser *p, PyObject *value)
 {
     if (__builtin_expect(p->top == p->room, 0) && stack_grow(p)) {
         Py_DECREF(value);
@@ -54,27 +54,19 @@ static void drop_to(struct parser *p, uint32_t base)
         Py_DECREF(p->stack[--p->top]);
 }
 
-INLINE void skip_space(struct parser *p)
-{
-    const uint8_t *at = p->at;
-    while (*at <= ' ' && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
-        at++;
-    p->at = at;
-}
-
 /* ---- strings ---- */
 
-INLINE PyObject *new_ascii(const uint8_t *s, uint32_t n)
+JSON_INLINE PyObject *new_ascii(const uint8_t *s, uint32_t n)
 {
     if (n <= 1)
         return PyUnicode_FromKindAndData(PyUnicode_1BYTE_KIND, s, n);
     PyObject *o = PyUnicode_New(n, 127);
     if (o)
-        copy_bytes((uint8_t *)((PyASCIIObject *)o + 1), s, n);
+        copy_short((uint8_t *)((PyASCIIObject *)o + 1), s, n);
     return o;
 }
 
-INLINE PyObject *ascii_string(struct parser *p, const uint8_t *s, uint32_t n)
+JSON_INLINE PyObject *ascii_string(struct parser *p, const uint8_t *s, uint32_t n)
 {
     if (n <= 1 || n > CACHED_STRING || !p->cache)
         return new_ascii(s, n);
@@ -84,7 +76,7 @@ INLINE PyObject *ascii_string(struct parser *p, const uint8_t *s, uint32_t n)
     h = (h ^ n) * 0x9E3779B97F4A7C15ull;
     PyObject **slot = &p->cache[h >> (64 - CACHE_BITS)], *known = *slot;
     if (known && PyUnicode_GET_LENGTH(known) == (Py_ssize_t)n &&
-        same_bytes(s, (uint8_t *)((PyASCIIObject *)known + 1), n))
+        equal_short(s, (uint8_t *)((PyASCIIObject *)known + 1), n))
         return Py_NewRef(known);
     PyObject *o = new_ascii(s, n);
     if (o)
@@ -92,12 +84,12 @@ INLINE PyObject *ascii_string(struct parser *p, const uint8_t *s, uint32_t n)
     return o;
 }
 
-INLINE PyObject *any_string(struct parser *p, const uint8_t *s, uint32_t n, uint32_t wide)
+JSON_INLINE PyObject *any_string(struct parser *p, const uint8_t *s, uint32_t n, uint32_t wide)
 {
     return wide ? PyUnicode_DecodeUTF8((const char *)s, n, "surrogatepass") : ascii_string(p, s, n);
 }
 
-static COLD int scratch_grow(struct parser *p, uint32_t need)
+static JSON_COLD int scratch_grow(struct parser *p, uint32_t need)
 {
     uint8_t *b = PyMem_Realloc(p->scratch, need * 2);
     if (!b) {
@@ -131,17 +123,17 @@ static uint8_t *put_utf8(uint8_t *to, uint32_t c)
 }
 
 /* A string with escapes, from just behind its quote, into the scratch buffer. */
-static COLD SIMD int unescape(struct parser *p, const uint8_t *at, uint32_t *size, uint32_t *wide)
+static JSON_COLD JSON_SIMD int unescape(struct parser *p, const uint8_t *at, uint32_t *size, uint32_t *wide)
 {
     static const uint8_t plain[128] = {['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = 8,
                                        ['f'] = 12,  ['n'] = 10,    ['r'] = 13,  ['t'] = 9};
     uint32_t n = 0;
     for (;;) {
-        const uint8_t *stop = scan_string(at, wide);
+        const uint8_t *stop = scan_plain(at, wide);
         uint32_t run = (uint32_t)(stop - at);
         if (n + run + 8 > p->scratch_room && scratch_grow(p, n + run + 8))
             return -1;
-        copy_bytes(p->scratch + n, at, run);
+        copy_short(p->scratch + n, at, run);
         n += run;
         if (stop >= p->end || (*stop != '"' && *stop != '\\')) {
             p->error = "a string that does not end or has a control character in it";
@@ -180,10 +172,10 @@ static COLD SIMD int unescape(struct parser *p, const uint8_t *at, uint32_t *siz
     }
 }
 
-INLINE SIMD PyObject *parse_string(struct parser *p, const uint8_t *at)
+JSON_INLINE JSON_SIMD PyObject *parse_string(struct parser *p, const uint8_t *at)
 {
     uint32_t wide = 0, size;
-    const uint8_t *stop = scan_string(at, &wide);
+    const uint8_t *stop = scan_plain(at, &wide);
     if (__builtin_expect(stop < p->end && *stop == '"', 1)) {
         p->at = stop + 1;
         return any_string(p, at, (uint32_t)(stop - at), wide);
@@ -201,12 +193,12 @@ INLINE SIMD PyObject *parse_string(struct parser *p, const uint8_t *at)
 /* ---- containers ---- */
 
 /* The child of a node that the key at this place follows; it moves to the front. */
-INLINE struct shape_node *known_key(struct parser *p, struct shape_node *node, const uint8_t *key)
+JSON_INLINE struct shape_node *known_key(struct parser *p, struct shape_node *node, const uint8_t *key)
 {
     struct shape_node *child = node->child, *before = NULL;
     for (; child; before = child, child = child->next)
         if ((uint32_t)(p->end - key) > child->raw_size && key[child->raw_size] == '"' &&
-            same_bytes(key, child->raw, child->raw_size))
+            equal_short(key, child->raw, child->raw_size))
             break;
     if (child && before) {
         before->next = child->next;
@@ -216,19 +208,19 @@ INLINE struct shape_node *known_key(struct parser *p, struct shape_node *node, c
     return child;
 }
 
-static SIMD PyObject *parse_object(struct parser *p)
+static JSON_SIMD PyObject *parse_object(struct parser *p)
 {
     uint32_t base = p->top;
     struct shape_node *node = &p->shapes.nodes[0];
     PyObject *dict = NULL; /* set once the object left the shapes */
-    skip_space(p);
+    p->at = skip_space(p->at);
     if (*p->at == '}') {
         p->at++;
         return PyDict_New();
     }
     for (;;) {
         PyObject *key = NULL;
-        skip_space(p);
+        p->at = skip_space(p->at);
         if (*p->at != '"') {
             p->error = "a key must be a string";
             goto fail;
@@ -262,7 +254,7 @@ static SIMD PyObject *parse_object(struct parser *p)
                 }
             }
         }
-        skip_space(p);
+        p->at = skip_space(p->at);
         if (*p->at != ':') {
             p->error = "a key without a colon";
             Py_XDECREF(key);
@@ -283,7 +275,7 @@ static SIMD PyObject *parse_object(struct parser *p)
         } else if (push(p, value)) {
             goto fail;
         }
-        skip_space(p);
+        p->at = skip_space(p->at);
         if (*p->at == ',') {
             p->at++;
         } else if (*p->at == '}') {
@@ -307,10 +299,10 @@ fail:
     return NULL;
 }
 
-static SIMD PyObject *parse_array(struct parser *p)
+static JSON_SIMD PyObject *parse_array(struct parser *p)
 {
     uint32_t base = p->top;
-    skip_space(p);
+    p->at = skip_space(p->at);
     if (*p->at == ']') {
         p->at++;
         return PyList_New(0);
@@ -319,7 +311,7 @@ static SIMD PyObject *parse_array(struct parser *p)
         PyObject *value = parse_value(p);
         if (!value || push(p, value))
             goto fail;
-        skip_space(p);
+        p->at = skip_space(p->at);
         if (*p->at == ',') {
             p->at++;
         } else if (*p->at == ']') {
@@ -344,7 +336,7 @@ fail:
 
 /* ---- values ---- */
 
-static COLD PyObject *long_integer(const uint8_t *from, const uint8_t *to)
+static JSON_COLD PyObject *long_integer(const uint8_t *from, const uint8_t *to)
 {
     PyObject *text = PyUnicode_FromKindAndData(PyUnicode_1BYTE_KIND, from, to - from), *v = NULL;
     if (text)
@@ -353,27 +345,28 @@ static COLD PyObject *long_integer(const uint8_t *from, const uint8_t *to)
     return v;
 }
 
-static COLD PyObject *long_float(const uint8_t *from)
+static JSON_COLD PyObject *long_float(const uint8_t *from)
 {
     char *stop;
     double d = PyOS_string_to_double((const char *)from, &stop, NULL);
     return d == -1.0 && PyErr_Occurred() ? NULL : PyFloat_FromDouble(d);
 }
 
-INLINE PyObject *parse_number(struct parser *p, const uint8_t *at)
+JSON_INLINE PyObject *parse_number(struct parser *p, const uint8_t *at)
 {
-    struct number number;
-    const uint8_t *stop = scan_number(at, &number);
-    p->at = stop;
+    Number number = scan_number(at);
+    p->at = number.end;
     switch (number.kind) {
-    case NUMBER_INT:
+    case NUMBER_NEGATIVE_ZERO:
+        return PyLong_FromLong(0);
+    case NUMBER_INTEGER:
         return number.integer == (int32_t)number.integer ? PyLong_FromLong((long)number.integer)
                                                          : PyLong_FromLongLong(number.integer);
     case NUMBER_DOUBLE:
         return PyFloat_FromDouble(number.real);
-    case NUMBER_LONG_INT:
-        return long_integer(at, stop);
-    case NUMBER_LONG_FLOAT:
+    case NUMBER_LONG_INTEGER:
+        return long_integer(at, number.end);
+    case NUMBER_LONG_DOUBLE:
         return long_float(at);
     default:
         p->error = "a number that is none";
@@ -381,9 +374,9 @@ INLINE PyObject *parse_number(struct parser *p, const uint8_t *at)
     }
 }
 
-static SIMD PyObject *parse_value(struct parser *p)
+static JSON_SIMD PyObject *parse_value(struct parser *p)
 {
-    skip_space(p);
+    p->at = skip_space(p->at);
     const uint8_t *at = p->at;
     switch (*at) {
     case '"':
@@ -438,7 +431,7 @@ PyObject *json_parse(const uint8_t *text, size_t size, size_t *error_at)
     }
     value = parse_value(p);
     if (value) {
-        skip_space(p);
+        p->at = skip_space(p->at);
         if (p->at != p->end) {
             p->error = "text behind the value";
             Py_CLEAR(value);

@@ -1,7 +1,7 @@
 #include "json_shape.h"
 #include "pycore_gc.h"
 #include "pycore_object.h"
-#include "scan.h"
+#include "json_scan.h"
 
 int shape_tree_open(struct shape_tree *tree, size_t document_size)
 {
@@ -42,7 +42,7 @@ struct shape_node *shape_add(struct shape_tree *tree, struct shape_node *parent,
     return node;
 }
 
-static COLD int make_template(struct shape_node *node)
+static JSON_COLD int make_template(struct shape_node *node)
 {
     PyObject *keys[SHAPE_KEYS], *none = Py_None;
     uint32_t count = node->depth;
@@ -76,7 +76,7 @@ PyObject *shape_dict(struct shape_node *node, PyObject **values)
         Py_DECREF(dict);
         return PyErr_NoMemory();
     }
-    copy_bytes((uint8_t *)table, (uint8_t *)((PyDictObject *)node->template)->ma_keys, node->table_size);
+    copy_short((uint8_t *)table, (uint8_t *)((PyDictObject *)node->template)->ma_keys, node->table_size);
     table->dk_refcnt = 1;
     table->dk_version = 0;
     PyDictUnicodeEntry *entries = DK_UNICODE_ENTRIES(table);

@@ -2,7 +2,7 @@
  * else makes the whole attempt fail, and the careful way decides. No Python code
  * runs meanwhile, so nothing can change under the writer. */
 #include "abi.h"
-#include "scan.h"
+#include "json_scan.h"
 #include <math.h>
 #include "pycore_unicodeobject.h"
 
@@ -19,7 +19,7 @@ struct writer {
     int open_room;
 };
 
-static COLD int grow(struct json_text *t, uint32_t more)
+static JSON_COLD int grow(struct json_text *t, uint32_t more)
 {
     if (more > (1u << 30) || t->size > (1u << 30))
         return -1;
@@ -32,12 +32,12 @@ static COLD int grow(struct json_text *t, uint32_t more)
     return 0;
 }
 
-INLINE int need(struct json_text *t, uint32_t more)
+JSON_INLINE int need(struct json_text *t, uint32_t more)
 {
     return __builtin_expect(t->size + more > t->room, 0) ? grow(t, more) : 0;
 }
 
-INLINE int put(struct json_text *t, const char *s, uint32_t n)
+JSON_INLINE int put(struct json_text *t, const char *s, uint32_t n)
 {
     if (need(t, n))
         return -1;
@@ -48,7 +48,7 @@ INLINE int put(struct json_text *t, const char *s, uint32_t n)
 
 static const char hex[] = "0123456789abcdef";
 
-INLINE uint8_t *put_unit(uint8_t *o, uint32_t unit)
+JSON_INLINE uint8_t *put_unit(uint8_t *o, uint32_t unit)
 {
     *o++ = '\\';
     *o++ = 'u';
@@ -99,7 +99,7 @@ static uint8_t *put_character(uint8_t *o, uint32_t c, int utf8)
     return o;
 }
 
-INLINE SIMD int write_string(struct writer *w, PyObject *s)
+JSON_INLINE JSON_SIMD int write_string(struct writer *w, PyObject *s)
 {
     struct json_text *t = w->out;
     uint32_t n = (uint32_t)PyUnicode_GET_LENGTH(s), i = 0;
@@ -113,7 +113,7 @@ INLINE SIMD int write_string(struct writer *w, PyObject *s)
             return -1;
         if (ascii && n - i >= 16) {
             v128_t v = wasm_v128_load(data + i);
-            v128_t stops = wasm_v128_or(string_stops(v), wasm_i8x16_eq(v, wasm_i8x16_const_splat(0x7f)));
+            v128_t stops = wasm_v128_or(plain_ends(v), wasm_i8x16_eq(v, wasm_i8x16_const_splat(0x7f)));
             if (!wasm_v128_any_true(stops)) {
                 wasm_v128_store(t->bytes + t->size, v);
                 t->size += 16;
@@ -206,9 +206,9 @@ static int enter(struct writer *w, PyObject *v)
     return 0;
 }
 
-static SIMD int write_value(struct writer *w, PyObject *v);
+static JSON_SIMD int write_value(struct writer *w, PyObject *v);
 
-static SIMD int write_items(struct writer *w, PyObject *v)
+static JSON_SIMD int write_items(struct writer *w, PyObject *v)
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(v);
     PyObject **items = PySequence_Fast_ITEMS(v);
@@ -226,7 +226,7 @@ static SIMD int write_items(struct writer *w, PyObject *v)
     return write_break(w) || put(w->out, "]", 1) ? -1 : 0;
 }
 
-static SIMD int write_dict(struct writer *w, PyObject *v)
+static JSON_SIMD int write_dict(struct writer *w, PyObject *v)
 {
     Py_ssize_t at = 0;
     PyObject *key, *value;
@@ -248,7 +248,7 @@ static SIMD int write_dict(struct writer *w, PyObject *v)
     return write_break(w) || put(w->out, "}", 1) ? -1 : 0;
 }
 
-static SIMD int write_value(struct writer *w, PyObject *v)
+static JSON_SIMD int write_value(struct writer *w, PyObject *v)
 {
     PyTypeObject *type = Py_TYPE(v);
     if (type == &PyUnicode_Type)

@@ -62,9 +62,12 @@ WEXEC_EXPORT("guest_init") int32_t guest_init(void)
         return 1;
     if (PyRun_SimpleString(load_prelude))
         return 2;
+    int r = !hooks.prepare ? 3 : settle() ? 4 : 0;
+    if (PyErr_Occurred())
+        PyErr_Print();
     fflush(stdout);
     fflush(stderr);
-    return hooks.prepare ? 0 : 3;
+    return r;
 }
 
 /* The outcome when even reporting failed, most likely for want of memory. */
@@ -79,11 +82,11 @@ static void finish_bare(void)
     Py_XDECREF(e);
 }
 
-WEXEC_EXPORT("guest_run") int32_t guest_run(void)
+void run_program(void)
 {
     PyObject *prepared = PyObject_CallNoArgs(hooks.prepare), *done = NULL, *result = NULL;
     if (prepared == Py_None)
-        return 0;
+        return;
     if (prepared && PyTuple_CheckExact(prepared) && PyTuple_GET_SIZE(prepared) == 2) {
         PyObject *globals = PyTuple_GET_ITEM(prepared, 1);
         result = PyEval_EvalCode(PyTuple_GET_ITEM(prepared, 0), globals, globals);
@@ -101,5 +104,10 @@ WEXEC_EXPORT("guest_run") int32_t guest_run(void)
     Py_XDECREF(done);
     Py_XDECREF(result);
     Py_XDECREF(prepared);
+}
+
+WEXEC_EXPORT("guest_run") int32_t guest_run(void)
+{
+    run_program();
     return 0;
 }

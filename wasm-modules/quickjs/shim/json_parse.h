@@ -423,10 +423,13 @@ static JSON_SIMD JSValue parse_value(JSONParser *p) {
             p->at = n.end;
             return n.integer == (int32_t)n.integer ? JS_NewInt32(p->ctx, n.integer)
                                                    : __JS_NewFloat64(p->ctx, (double)n.integer);
+        case NUMBER_NEGATIVE_ZERO:
+            p->at = n.end;
+            return __JS_NewFloat64(p->ctx, -0.0);
         case NUMBER_DOUBLE:
             p->at = n.end;
             return JS_NewFloat64(p->ctx, n.real);
-        case NUMBER_SLOW:
+        case NUMBER_LONG_INTEGER: case NUMBER_LONG_DOUBLE:
             p->at = n.end;
             return js_atof(p->ctx, (const char *)at, NULL, 10, 0);
         }

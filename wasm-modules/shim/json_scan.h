@@ -1,4 +1,5 @@
-/* Scanning JSON text: ends of strings, numbers, short copies and comparisons.
+/* Scanning JSON text, for the parsers and writers of every guest: ends of
+   strings, numbers, short copies and comparisons.
 
    Every function reads up to 16 bytes past what it is asked about, so a buffer
    needs JSON_SLACK readable bytes behind its end, the first of them zero. */
@@ -10,23 +11,27 @@
 #define JSON_SLACK 32
 #define JSON_SIMD __attribute__((target("simd128")))
 #define JSON_INLINE static inline __attribute__((always_inline))
+#define JSON_COLD __attribute__((noinline))
 
 JSON_INLINE uint64_t load8(const void *p) { uint64_t v; memcpy(&v, p, 8); return v; }
 JSON_INLINE uint32_t load4(const void *p) { uint32_t v; memcpy(&v, p, 4); return v; }
 JSON_INLINE void store8(void *p, uint64_t v) { memcpy(p, &v, 8); }
 JSON_INLINE void store4(void *p, uint32_t v) { memcpy(p, &v, 4); }
 
-/* The first byte at or after p that ends a plain run of a string: a quote, a
-   backslash or a control character. *wide becomes nonzero if the run has a byte
-   that is not ASCII. */
+/* The lanes that end a plain run of a string: a quote, a backslash or a control
+   character. */
+JSON_INLINE JSON_SIMD v128_t plain_ends(v128_t bytes) {
+    return wasm_v128_or(wasm_v128_or(wasm_i8x16_eq(bytes, wasm_i8x16_const_splat('"')),
+                                     wasm_i8x16_eq(bytes, wasm_i8x16_const_splat('\\'))),
+                        wasm_u8x16_lt(bytes, wasm_u8x16_const_splat(0x20)));
+}
+
+/* The first byte at or after p that ends a plain run. *wide becomes nonzero if
+   the run has a byte that is not ASCII. */
 JSON_INLINE JSON_SIMD const uint8_t *scan_plain(const uint8_t *p, uint32_t *wide) {
     for (;;) {
         v128_t bytes = wasm_v128_load(p);
-        v128_t ends = wasm_v128_or(
-            wasm_v128_or(wasm_i8x16_eq(bytes, wasm_i8x16_const_splat('"')),
-                         wasm_i8x16_eq(bytes, wasm_i8x16_const_splat('\\'))),
-            wasm_u8x16_lt(bytes, wasm_u8x16_const_splat(0x20)));
-        uint32_t end_bits = wasm_i8x16_bitmask(ends);
+        uint32_t end_bits = wasm_i8x16_bitmask(plain_ends(bytes));
         uint32_t wide_bits = wasm_i8x16_bitmask(bytes);
         if (end_bits) {
             int k = __builtin_ctz(end_bits);
@@ -95,23 +100,25 @@ JSON_INLINE int scan_hex4(const uint8_t *p) {
 
 typedef enum {
     NUMBER_BAD,
-    NUMBER_INTEGER, /* in .integer */
-    NUMBER_DOUBLE,  /* in .real, exact */
-    NUMBER_SLOW,    /* valid, but needs the interpreter's own conversion */
+    NUMBER_INTEGER,       /* in .integer */
+    NUMBER_NEGATIVE_ZERO, /* -0, without a fraction */
+    NUMBER_DOUBLE,        /* in .real, exact */
+    NUMBER_LONG_INTEGER,  /* valid, but needs the interpreter's own conversion */
+    NUMBER_LONG_DOUBLE,   /* the same with a fraction or an exponent */
 } NumberKind;
 
 typedef struct {
     NumberKind kind;
     int64_t integer;
     double real;
-    const uint8_t *end;
+    const uint8_t *end; /* of the number; where NUMBER_BAD, the byte it fails at */
 } Number;
 
 JSON_INLINE int is_decimal(uint8_t c) { return (uint8_t)(c - '0') < 10; }
 
 /* The number at p. A product or quotient of an integer below 2^53 and a power
    of ten up to 10^22 is exact in one operation; everything else is left to the
-   slow conversion. */
+   interpreter. */
 JSON_INLINE Number scan_number(const uint8_t *p) {
     static const double power_of_ten[] = {
         1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -127,23 +134,24 @@ JSON_INLINE Number scan_number(const uint8_t *p) {
     const uint8_t *start = p;
     if (*p == '0') {
         p++;
-        if (is_decimal(*p))
+        if (is_decimal(*p)) {
+            n.end = p;
             return n;
+        }
     } else {
         while (is_decimal(*p))
             mantissa = mantissa * 10 + (*p++ - '0');
     }
     digits = p - start;
+    n.end = p;
     if (digits == 0)
         return n;
 
     if (*p != '.' && (*p | 0x20) != 'e') {
-        n.end = p;
         if (digits > 18) {
-            n.kind = NUMBER_SLOW;
+            n.kind = NUMBER_LONG_INTEGER;
         } else if (negative && mantissa == 0) {
-            n.kind = NUMBER_DOUBLE;
-            n.real = -0.0;
+            n.kind = NUMBER_NEGATIVE_ZERO;
         } else {
             n.kind = NUMBER_INTEGER;
             n.integer = negative ? -(int64_t)mantissa : (int64_t)mantissa;
@@ -155,6 +163,7 @@ JSON_INLINE Number scan_number(const uint8_t *p) {
         start = ++p;
         while (is_decimal(*p))
             mantissa = mantissa * 10 + (*p++ - '0');
+        n.end = p;
         if (p == start)
             return n;
         digits += p - start;
@@ -175,13 +184,13 @@ JSON_INLINE Number scan_number(const uint8_t *p) {
                 e = e * 10 + (*p - '0');
             p++;
         }
+        n.end = p;
         if (p == start)
             return n;
         exponent += sign * e;
     }
-    n.end = p;
     if (digits > 18 || mantissa > (1ull << 53) || exponent < -22 || exponent > 22) {
-        n.kind = NUMBER_SLOW;
+        n.kind = NUMBER_LONG_DOUBLE;
         return n;
     }
     double real = (double)mantissa;
