@@ -171,6 +171,28 @@ func TestAProgramsValueIsStructuredWithItsTextBeside(t *testing.T) {
 	}
 }
 
+// TestWhatWasPrintedIsOfferedWhereNothingWasReturned mends the mistake of
+// printing the answer: the next try returns it.
+func TestWhatWasPrintedIsOfferedWhereNothingWasReturned(t *testing.T) {
+	c := connect(t, newServer(t, openPolicy, nil, (&shop{}).providers()...), "", nil)
+	for language, code := range map[string]string{
+		"javascript": "console.log('first'); const n = 40; console.log(n + 2)",
+		"typescript": "const n: number = 40; console.log('first'); console.log(n + 2)",
+		"python":     "print('first')\nprint(40 + 2)",
+	} {
+		res := execute(t, c, map[string]any{"language": language, "code": code})
+		if got := textOf(res); !strings.HasPrefix(got, "first\n42\n") || !strings.HasSuffix(got, "return what was printed last: 42") {
+			t.Errorf("%s: %q", language, got)
+		}
+	}
+	if got := textOf(execute(t, c, map[string]any{"language": "python", "code": "print('seen')\nreturn 1"})); strings.Contains(got, "hint") {
+		t.Errorf("a program with a value gets a hint: %q", got)
+	}
+	if got := textOf(execute(t, c, map[string]any{"language": "python", "code": "pass"})); !strings.Contains(got, "no value") {
+		t.Errorf("nothing at all: %q", got)
+	}
+}
+
 func TestFaultsAreSortedIntoErrorsOfTheProtocolAndOfTheProgram(t *testing.T) {
 	s := newServer(t, openPolicy, nil, (&shop{}).providers()...)
 	c := connect(t, s, "", nil)

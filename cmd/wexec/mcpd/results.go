@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wexec/wexec/catalogue"
 )
 
 const (
@@ -49,6 +51,9 @@ func (s *Server) success(run *waitingRun) (*mcp.CallToolResult, error) {
 	case text == "" && len(content) == 0:
 		content = append(content, &mcp.TextContent{Text: "the program gave no value: return one"})
 	case text == "":
+		if last := lastLine(res.Stdout); last != "" {
+			content = append(content, &mcp.TextContent{Text: "hint: nothing was returned; to have it as the value, return what was printed last: " + last})
+		}
 	case len(text) > inline:
 		mime := "application/json"
 		if isText {
@@ -236,4 +241,10 @@ func (s *Server) readValue(r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult,
 		return nil, mcp.ResourceNotFoundError(r.Params.URI)
 	}
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: v.uri, MIMEType: v.mime, Text: string(v.data)}}}, nil
+}
+
+// lastLine is what was printed last, shortened to a few words.
+func lastLine(stdout string) string {
+	text := strings.TrimRight(stdout, "\n")
+	return catalogue.Summary(text[strings.LastIndexByte(text, '\n')+1:], 80)
 }
