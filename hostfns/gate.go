@@ -56,7 +56,8 @@ func (g *gate) Network(ctx context.Context, req NetworkRequest) error {
 	if d.Message != "" {
 		message += ": " + d.Message
 	}
-	f := &Failure{Code: fault.DeniedNetwork, Tool: g.tool, Message: message, Rule: d.Rule}
+	f := &Failure{Code: fault.DeniedNetwork, Tool: g.tool, Message: message, Rule: d.Rule,
+		Hint: "a policy has to allow it under network, or a person with --allow-net " + clean(req.Host, 255)}
 	if d.Rule != "" {
 		f.Hint = "decided by " + d.Rule
 	}

@@ -270,7 +270,7 @@ func (t *Table) unknown(name string) *Failure {
 	if s := catalogue.NearestOf(server, t.Identifiers()); s != "" && s != server {
 		f.Hint = "did you mean the server " + s + "?"
 	} else if len(t.names) == 0 {
-		f.Hint = "no servers are configured"
+		f.Hint = "no servers are configured: a file with mcpServers names some"
 	} else {
 		f.Hint = "search_tools finds tools by words; the servers are " + strings.Join(firstOf(t.Identifiers(), 20), ", ")
 	}

@@ -73,7 +73,7 @@ func (d *door) guestsWarm(ctx *cli.Context) error {
 	}
 	var languages []string
 	for _, name := range ctx.Args().Slice() {
-		l, err := engine.Language(name)
+		l, err := languageNamed(name)
 		if err != nil {
 			return err
 		}

@@ -36,6 +36,9 @@ func (d *door) importServers(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if !fileExists(c.Path) {
+		return fault.New(fault.UsageFile, "%s has no servers: there is no %s", c.Name, c.Path).WithHint("wexec doctor lists the clients that have some")
+	}
 	before, err := readBounded(c.Path)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
@@ -296,7 +297,7 @@ func (d *door) readProgram(ctx *cli.Context, req *engine.Request) (bool, error) 
 // language is told by -l, the file's name, its first line, or a sure guess.
 func (d *door) language(ctx *cli.Context, req *engine.Request) error {
 	if l := ctx.String("l"); l != "" {
-		name, err := engine.Language(l)
+		name, err := languageNamed(l)
 		req.Language = name
 		return err
 	}
@@ -305,7 +306,7 @@ func (d *door) language(ctx *cli.Context, req *engine.Request) error {
 		return nil
 	}
 	if l := hashbangLanguage(req.Code); l != "" {
-		name, err := engine.Language(l)
+		name, err := languageNamed(l)
 		req.Language = name
 		return err
 	}
@@ -318,6 +319,23 @@ func (d *door) language(ctx *cli.Context, req *engine.Request) error {
 	}
 	req.Language = name
 	return nil
+}
+
+// languageNamed is a language as somebody wrote it.
+func languageNamed(word string) (string, error) {
+	name, err := engine.Language(word)
+	if err == nil {
+		return name, nil
+	}
+	var names []string
+	for _, g := range guests.All() {
+		names = append(append(names, g.Language), g.Aliases...)
+	}
+	var wrong *fault.Error
+	if near := catalogue.NearestOf(word, names); near != "" && errors.As(err, &wrong) {
+		return "", wrong.WithHint("did you mean %s?", near)
+	}
+	return "", err
 }
 
 // hashbangLanguage is what a first line like #!/usr/bin/env -S wexec run -l py
@@ -445,9 +463,29 @@ func readBounded(path string) ([]byte, error) {
 		if errors.As(err, &p) {
 			err = p.Err
 		}
-		return nil, fault.New(fault.UsageFile, "read %s: %w", path, err)
+		wrong := fault.New(fault.UsageFile, "read %s: %w", path, err)
+		if near := besideIt(path); near != "" {
+			return nil, wrong.WithHint("did you mean %s?", near)
+		}
+		return nil, wrong
 	}
 	return data, nil
+}
+
+// besideIt is the file of the same folder whose name is nearest to that of one
+// that is not there.
+func besideIt(path string) string {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(entries) > 10_000 {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() && e.Name() != filepath.Base(path) {
+			names = append(names, e.Name())
+		}
+	}
+	return catalogue.NearestOf(filepath.Base(path), names)
 }
 
 func joined(list []error) error { return errors.Join(list...) }
