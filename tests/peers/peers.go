@@ -11,7 +11,8 @@ type peer struct {
 	once           bool   // one of each, and no rate
 	noTools        bool   // it cannot call the host
 	startOnly      bool
-	live           int // how many sandboxes are weighed
+	live           int    // how many sandboxes are weighed
+	note           string // why it does not run everywhere
 	// What holds a program in, and what stops it.
 	apart, loop, memory, calls string
 }
@@ -72,5 +73,6 @@ var peers = []peer{
 	{name: "wexec mcp", language: py, driver: "own", dialect: "alone py", noTools: true,
 		apart: "as wexec, in a server", loop: ownWork, memory: "always", calls: "policy and record, always"},
 	{name: "mcp-run-python", language: py, driver: "own", dialect: "alone py", npm: "@pydantic/mcp-run-python", startOnly: true, once: true,
+		note:  "it fetches packages from outside before its first program, and nothing is fetched during a measurement here",
 		apart: "Pyodide, in a server", loop: "none", memory: "none", calls: "no tools"},
 }

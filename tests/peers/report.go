@@ -273,7 +273,11 @@ func (t table) failures() string {
 			}
 		}
 		for why, names := range by {
-			fmt.Fprintf(&b, "- %s (%s), %s: `%s`\n", p.name, titles[p.language], strings.Join(names, ", "), strings.ReplaceAll(why, "`", "'"))
+			fmt.Fprintf(&b, "- %s (%s), %s: `%s`", p.name, titles[p.language], strings.Join(names, ", "), strings.ReplaceAll(why, "`", "'"))
+			if p.note != "" {
+				b.WriteString("; " + p.note)
+			}
+			b.WriteString("\n")
 		}
 	}
 	for _, n := range t.notes {
