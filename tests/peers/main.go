@@ -2,7 +2,7 @@
 // writes docs/peers.md and docs/peers.svg. Each round takes every peer in turn,
 // in a process of its own; the table has the medians over all rounds.
 //
-//	go run ./tests/peers [-rounds N] [-only WORD] [-keep FILE] [-report]
+//	go run ./tests/peers [-rounds N] [-only WORD] [-keep FILE] [-note TEXT] [-report]
 //
 // What was measured is kept in work/peers/measured.jsonl, so that a long
 // comparison can be taken in pieces: -report alone measures nothing and writes
@@ -57,6 +57,7 @@ func command() error {
 	from := flag.Int("from", 0, "the number of the first round")
 	only := flag.String("only", "", "only peers whose name/language has this word")
 	keep := flag.String("keep", filepath.Join("work", "peers", "measured.jsonl"), "where measurements are kept")
+	note := flag.String("note", "", "what else a reader of the figures should know, a sentence")
 	report := flag.Bool("report", false, "measure nothing, write the documents")
 	flag.Parse()
 	if !*report {
@@ -68,7 +69,7 @@ func command() error {
 	if err != nil {
 		return err
 	}
-	return write(all)
+	return write(all, *note)
 }
 
 // measure takes the rounds and adds what came of them to the file keep.

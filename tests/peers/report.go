@@ -9,8 +9,9 @@ import (
 )
 
 // write makes the documents from everything that was measured.
-func write(all []record) error {
+func write(all []record, note string) error {
 	t := tabulate(all)
+	t.note = note
 	if err := os.WriteFile(filepath.Join("docs", "peers.svg"), []byte(t.picture()), 0o644); err != nil {
 		return err
 	}
@@ -35,6 +36,7 @@ type table struct {
 	rounds      int
 	slow, quick float64 // of the machine itself
 	notes       []string
+	note        string
 }
 
 func tabulate(all []record) table {
@@ -144,11 +146,11 @@ func (t table) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Beside its peers
 
-The same programs through wexec and through what people would pick in its place, wins and losses alike. `+"`make bench-peers`"+` installs the peers, measures, and writes this page and its picture. Figures of %s: %s. Medians over %d rounds; in each round every peer is measured in turn, in a process of its own. A fixed loop beside them took between %.2f and %.2f ms, which is how steady the machine was.
+The same programs through wexec and through what people would pick in its place, wins and losses alike. `+"`make bench-peers`"+` installs the peers, measures, and writes this page and its picture. Figures of %s: %s. Medians over %d rounds; in each round every peer is measured in turn, in a process of its own. A fixed loop beside them took between %.2f and %.2f ms, which is how steady the machine was.%s
 
 ![the commits job, start, host call and memory, peer by peer](peers.svg)
 
-`, t.day, t.machine, t.rounds, t.quick, t.slow)
+`, t.day, t.machine, t.rounds, t.quick, t.slow, strings.TrimRight(" "+t.note, " "))
 	b.WriteString(`What the columns are:
 
 - **start**: a sandbox that has seen nothing yet, ` + "`1 + 1`" + `, and its end. For a process that is from its start to its exit. For a server, from the client's request to the answer.
