@@ -1,7 +1,7 @@
 # make            builds the command and runs the commits job with it
 # make test       the tests
 # make check      everything that must hold before a change lands
-# The rest, longer: bench bench-check bench-peers compare conformance soak guests dist fuzz
+# The rest, longer: bench bench-check bench-peers compare conformance soak guests fuzz dist recording
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
