@@ -22,7 +22,7 @@ status=0
 # bake NAME [ARGUMENTS]: the guest's own recipe has left its raw module behind.
 bake() {
   name=$1; shift
-  "$WORK/bake" -guest "$name" -raw "$WORK/$name/$name.wasm" "$@" $compare || status=1
+  "$WORK/bake" -guest "$name" -raw "$WORK/$name/$name.wasm" "$@" $compare || { status=1; echo "$name differs" >&2; }
 }
 
 "$here/quickjs/build.sh"
@@ -31,4 +31,11 @@ bake quickjs
 bake cpython -library "$WORK/cpython/python313.zip"
 "$here/esbuild/build.sh"
 bake esbuild
+if [ -z "$compare" ]; then
+  echo "all guests were built and written: commit wasm-modules/artefacts and manifest.json together"
+elif [ $status -eq 0 ]; then
+  echo "all guests were built, and are what is committed, bit for bit"
+else
+  echo "NOT what is committed: the guests named above differ" >&2
+fi
 exit $status

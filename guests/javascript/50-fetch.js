@@ -162,7 +162,13 @@
 
   const failed = (error) => {
     if (error instanceof PolicyError || !(error instanceof ToolError) || error.code === 'tool.timeout') return error;
-    return Object.assign(new TypeError('fetch failed', { cause: error }), { code: error.code });
+    const outer = Object.assign(new TypeError('fetch failed', { cause: error }), { code: error.code });
+    // it happened where fetch was called, and is what the host says it is
+    if (typeof error.stack === 'string') $.define(outer, 'stack', error.stack.replace(/^.*/, 'TypeError: fetch failed'));
+    $.define(outer, 'fault', error.code);
+    if (error.hint) $.define(outer, 'hint', error.hint);
+    $.faults.add(outer);
+    return outer;
   };
 
   $.expose('fetch', async function fetch(input, init = {}) {

@@ -308,6 +308,14 @@ return [r.ok, r.status, r.headers.get('content-type'), await r.json(), r.bodyUse
 	if e := denied.fault(t); e.Code != "denied.network" || e.Line != 1 {
 		t.Errorf("%+v", e)
 	}
+	gone := run(t, "const a = 1\nconst r = await fetch('http://x.test/')", func(h *host) {
+		h.handle = func(string, []byte) answer {
+			return answer{kind: answerError, data: []byte(`{"code":"upstream.unavailable","message":"the request to x.test failed"}`)}
+		}
+	})
+	if e := gone.fault(t); e.Code != "upstream.unavailable" || e.Name != "TypeError" || e.Message != "fetch failed" || e.Line != 2 || !strings.Contains(e.Stack, "caused by: ToolError: the request to x.test failed") {
+		t.Errorf("a host that is not there: %+v", e)
+	}
 }
 
 // TestDeadZonesStayDead: dropping the checks where initialisation is certain

@@ -25,13 +25,20 @@ def packed(args, kwargs):
     return list(args)
 
 
+def tool_name(name):
+    """The name, if it is a tool's: the prelude's own calls are none."""
+    if name.startswith("wexec:"):
+        raise ToolError(f"there is no tool {name}", code="tool.unknown", tool=name)
+    return name
+
+
 class Tool:
     """A tool: call it with the names of its arguments."""
 
     __slots__ = ("_name",)
 
     def __init__(self, name):
-        self._name = name
+        self._name = tool_name(name)
 
     def __call__(self, /, *args, **kwargs):
         return _wexec.call(self._name, packed(args, kwargs) if args else kwargs)
@@ -177,7 +184,7 @@ class ToolsModule(ServersModule):
 
     def call(self, name, arguments=None, /, **kwargs):
         """A tool by its whole name: tools.call("github.list_commits", limit=10)."""
-        return _wexec.call(name, {**(arguments or {}), **kwargs})
+        return _wexec.call(tool_name(name), {**(arguments or {}), **kwargs})
 
 
 class AsyncTools(ServersModule):
@@ -186,7 +193,7 @@ class AsyncTools(ServersModule):
     _kind = AsyncTool
 
     async def call(self, name, arguments=None, /, **kwargs):
-        return await call_later(name, {**(arguments or {}), **kwargs})
+        return await call_later(tool_name(name), {**(arguments or {}), **kwargs})
 
 
 class ServerFinder:

@@ -166,6 +166,20 @@ func TestMapLimitHoldsItsLimit(t *testing.T) {
 	}
 }
 
+func TestThePreludesOwnCallsAreNoTools(t *testing.T) {
+	for _, code := range []string{"list(pages('wexec:names'))", "tools.call('wexec:names')", "await tools.aio.call('wexec:names')"} {
+		h := run(t, code)
+		if f := h.fault(t); f.Name != "ToolError" && f.Name != "AttributeError" {
+			t.Errorf("%s: %+v", code, f)
+		}
+		for _, name := range h.started {
+			if strings.HasPrefix(name, "wexec:names") {
+				t.Errorf("%s started %s", code, name)
+			}
+		}
+	}
+}
+
 func TestPagesFollowsCursorsAndNumbers(t *testing.T) {
 	paged := func(name, args string) answer {
 		var in struct {
