@@ -32,7 +32,7 @@ platforms() {
     GOOS=${pair%/*} GOARCH=${pair#*/} CGO_ENABLED=0 go vet ./... || { echo "does not build for $pair"; return 1; }
   done
 }
-linters() { go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run ./...; }
+linters() { go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run --allow-parallel-runners ./...; }
 # What -short leaves out: each step of the gate taken out in turn, damaged cache folders, 200 kills, 50 MB through the sandbox.
 long() { go test -count=1 -timeout 20m ./tests/attack ./tests/faults ./tests/doors/cases; }
 # The engine's tests once more: on wazero's interpreter, and with memories that are copied as where none can be mapped.
