@@ -86,7 +86,7 @@ func blow(e *Engine, r *rand.Rand) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q ended with %s: %w", req.Code, code, err)
+	return fmt.Errorf("%q ended with %s: %w", req.Code, string(code), err)
 }
 
 func TestHammerOverRunsSessionsCancelAndClose(t *testing.T) {

@@ -170,7 +170,7 @@ func (s *strain) once(e *Engine, r *rand.Rand) (fault.Code, error) {
 	}
 	switch {
 	case !slices.Contains(may, code):
-		return code, fmt.Errorf("it ended with %q: %w", code, errors.Join(err))
+		return code, fmt.Errorf("it ended with %q: %w", string(code), errors.Join(err))
 	case err == nil && want != "" && string(res.Value) != want:
 		return code, fmt.Errorf("it gave %s and not %s", res.Value, want)
 	}

@@ -66,7 +66,7 @@ func serveRudely(in io.Reader, out io.Writer) {
 			continue
 		}
 		fmt.Fprintf(out, "npm notice, %s\n{\"half\": \n%s\n\xff\xfe\n", m.Method, strings.Repeat("z", 1<<20))
-		reply := ""
+		var reply string
 		switch m.Method {
 		case "initialize":
 			reply = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"rude\u001b[31m","version":"1\u202e"}}`
