@@ -31,8 +31,8 @@ var conformanceModules = strings.Fields(`
 	test_argparse test_configparser test_tomllib test_shlex test_fnmatch test_pprint test_reprlib test_ipaddress
 	test_deque test_defaultdict test_userdict test_userlist test_userstring test_array test_memoryview 
 	test_graphlib test_colorsys test_quopri test_sqlite3 test_ordered_dict test_types
-	test_traceback test_pathlib test_inspect test_zipfile test_fstring test_queue test_opcache
-	test_posixpath test_glob test_shutil test_tempfile test_gzip test_linecache test_keyword test_cmd test_sched
+	test_traceback test_pathlib test_inspect test_fstring test_queue test_opcache
+	test_glob test_tempfile test_gzip test_linecache test_keyword test_cmd test_sched
 	test_string_literals test_codecs test_unicode_identifiers test_type_params test_type_aliases test_funcattrs
 `)
 
