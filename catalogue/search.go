@@ -224,7 +224,7 @@ func (x *index) expand(text string) []question {
 			continue
 		}
 		s := stem(w)
-		does := verbs[s] && !strings.HasSuffix(w, "ed") && !(i == 0 && orders[w] != nil) // "assigned to me" is no order
+		does := verbs()[s] && !strings.HasSuffix(w, "ed") && !(i == 0 && orders[w] != nil) // "assigned to me" is no order
 		verb = verb || does
 		q := question{terms: []term{{s, 1}}, weight: 1}
 		switch {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -193,10 +194,12 @@ func tsDoc(doc, indent string) string {
 	return indent + "/** " + doc + " */\n"
 }
 
-var tsIdentifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
+var tsIdentifier = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
+})
 
 func tsKey(name string) string {
-	if tsIdentifier.MatchString(name) {
+	if tsIdentifier().MatchString(name) {
 		return name
 	}
 	b, err := json.Marshal(name)

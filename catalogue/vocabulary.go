@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -21,7 +22,8 @@ var stop = map[string]bool{
 
 // alike holds groups of words, stemmed, that people use for one another when
 // they speak of tools.
-var alike = groupsOf(`
+var alike = sync.OnceValue(func() map[string][]string {
+	return groupsOf(`
 	creat add new make insert open register generat put append book
 	list fetch get show enumerat retriev read view display load brows see look
 	search find query lookup locat grep match filter
@@ -122,13 +124,16 @@ var alike = groupsOf(`
 	column describ schema
 	rat review
 `)
+})
 
 // verbs are the words that say what is done, stemmed.
-var verbs = setOf(`creat add make insert open register generat file list fetch get show retriev read view display load
+var verbs = sync.OnceValue(func() map[string]bool {
+	return setOf(`creat add make insert open register generat file list fetch get show retriev read view display load
 	brows search find query lookup locat filter delet remov drop eras clear updat edit modify chang patch set send post publish
 	submit notify write sav stor put download export pull upload import push attach run execut start launch invok trigger stop
 	cancel kill clos resolv finish complet mov renam copy comment reply answer assign shar translat convert build deploy scal
 	approv merg look turn switch give take build book plan draw mark tell`)
+})
 
 // orders are nouns that, as the first word, ask to do something with what they
 // name.
@@ -229,7 +234,7 @@ func setOf(text string) map[string]bool {
 }
 
 // synonyms lists the words that may stand for a stemmed word.
-func synonyms(w string) []string { return alike[w] }
+func synonyms(w string) []string { return alike()[w] }
 
 // suffixes that English puts on a word, longest first, with what is left.
 var suffixes = []struct{ from, to string }{

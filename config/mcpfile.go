@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/upstream"
@@ -201,15 +202,17 @@ func transportOf(e serverEntry, s *upstream.Server) (string, error) {
 	return "", fmt.Errorf("the type %q is unknown (stdio, http or sse)", said)
 }
 
-var variable = regexp.MustCompile(`\$\{(env:)?([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
+var variable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{(env:)?([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
+})
 
 // expandUsing fills in ${VAR}, ${VAR:-x}, ${env:VAR} and ${workspaceFolder}, and
 // gives the variables of the machine that it used.
 func (x expander) expandUsing(text string) (string, map[string]string, error) {
 	var missing []string
 	used := map[string]string{}
-	out := variable.ReplaceAllStringFunc(text, func(m string) string {
-		part := variable.FindStringSubmatch(m)
+	out := variable().ReplaceAllStringFunc(text, func(m string) string {
+		part := variable().FindStringSubmatch(m)
 		name, hasFallback, fallback := part[2], part[3] != "", part[4]
 		if name == "workspaceFolder" && part[1] == "" {
 			return x.workspace

@@ -63,9 +63,11 @@ type lockFile struct {
 
 // placeOf is the file in which a server is configured: its origin without the
 // line.
-func placeOf(s upstream.Server) string { return lineEnd.ReplaceAllString(s.Origin, "") }
+func placeOf(s upstream.Server) string { return lineEnd().ReplaceAllString(s.Origin, "") }
 
-var lineEnd = regexp.MustCompile(`:\d+$`)
+var lineEnd = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`:\d+$`)
+})
 
 // readPins reads what holds for a set of servers.
 func readPins(files PinFiles, servers []upstream.Server) ([]hostfns.Pin, error) {

@@ -6,11 +6,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
 // secretName fits the names of variables and headers that hold secrets.
-var secretName = regexp.MustCompile(`(?i)(token|secret|passw|credential|cookie|authorization|api[_-]?key|private[_-]?key|access[_-]?key|[_-]key$|^key$|[_-]pat$|[_-]auth$|[_-]pwd$|dsn$|connection[_-]?string|database_url$)`)
+var secretName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(token|secret|passw|credential|cookie|authorization|api[_-]?key|private[_-]?key|access[_-]?key|[_-]key$|^key$|[_-]pat$|[_-]auth$|[_-]pwd$|dsn$|connection[_-]?string|database_url$)`)
+})
 
 // plainNames are variables whose values stand everywhere, and are no secrets
 // whatever they look like.
@@ -34,7 +37,7 @@ func secretsIn(all []given) []string {
 		}
 	}
 	for _, g := range all {
-		if secretName.MatchString(g.name) {
+		if secretName().MatchString(g.name) {
 			add(g.text)
 			if scheme, rest, ok := strings.Cut(g.text, " "); ok && (strings.EqualFold(scheme, "bearer") || strings.EqualFold(scheme, "basic") || strings.EqualFold(scheme, "token")) {
 				add(rest)
@@ -44,7 +47,7 @@ func secretsIn(all []given) []string {
 			if slices.Contains(plainNames, name) || filepath.IsAbs(value) {
 				continue
 			}
-			if secretName.MatchString(name) || looksLikeKey(value) {
+			if secretName().MatchString(name) || looksLikeKey(value) {
 				add(value)
 			}
 		}

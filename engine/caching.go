@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -167,7 +168,9 @@ func chancy(language string) []string {
 }
 
 // harmless are lines that a Python program may begin with all the same.
-var harmless = regexp.MustCompile(`(?m)^(from tools(\.aio)? import [\w, ]+|import (json|re|math|asyncio|collections|itertools|functools|statistics))[ \t]*$`)
+var harmless = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(from tools(\.aio)? import [\w, ]+|import (json|re|math|asyncio|collections|itertools|functools|statistics))[ \t]*$`)
+})
 
 // chance reports whether the value of a run with a real clock and real entropy
 // may depend on them. A run that took more random bytes than its interpreter
@@ -177,7 +180,7 @@ func (j *job) chance() bool {
 	if j.run == nil || j.run.drawn > startDraws || j.seen.paths != nil {
 		return true
 	}
-	code := harmless.ReplaceAllString(j.req.Code, "")
+	code := harmless().ReplaceAllString(j.req.Code, "")
 	for _, w := range chancy(j.req.Language) {
 		if strings.Contains(code, w) {
 			return true

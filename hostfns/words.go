@@ -8,6 +8,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -24,7 +25,9 @@ const (
 
 // markup is what makes foreign text do something where it is shown: tags and
 // hidden comments.
-var markup = regexp.MustCompile(`(?s)<!--.*?-->|</?[A-Za-z][^<>]{0,200}>`)
+var markup = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)<!--.*?-->|</?[A-Za-z][^<>]{0,200}>`)
+})
 
 // CleanTool bounds and cleans what is said of a tool: its title, description
 // and the texts in its schemas lose control and direction characters, tags and
@@ -154,8 +157,8 @@ func CleanText(s string, most int) string {
 		s = s[:4*most]
 	}
 	s = strings.ToValidUTF8(s, "�")
-	for n := 0; strings.Contains(s, "<") && markup.MatchString(s); n++ {
-		if s = markup.ReplaceAllString(s, ""); n == 10 { // tags that taking tags away made
+	for n := 0; strings.Contains(s, "<") && markup().MatchString(s); n++ {
+		if s = markup().ReplaceAllString(s, ""); n == 10 { // tags that taking tags away made
 			s = strings.ReplaceAll(s, "<", "")
 		}
 	}

@@ -1,8 +1,10 @@
 // Command bench measures what wexec promises about its speed and prints one
 // table: budget, measured, ratio. With -json it also writes the figures to a
-// file.
+// file, with -merge into one that is there, and with -docs it writes the table
+// of docs/performance.md from docs/performance.json and measures nothing.
 //
-//	go run ./tests/bench [-json FILE] [-only WORD] [-runs N] [-wexec FILE]
+//	go run ./tests/bench [-json FILE [-merge]] [-only WORD] [-runs N] [-wexec FILE] [-raw FOLDER]
+//	go run ./tests/bench -docs
 //	go run ./tests/bench -interpreters [-json FILE]
 //
 // With -interpreters it compares the guests with the machine's own Node and
@@ -32,8 +34,9 @@ type figure struct {
 	Unit     string  `json:"unit"`
 	Budget   float64 `json:"budget"`
 	Measured float64 `json:"measured"`
-	Ratio    float64 `json:"ratio"`         // measured over budget: above 1 it does not hold
-	CPU      float64 `json:"cpu,omitempty"` // processor time of the same, where it says more on a busy machine
+	Ratio    float64 `json:"ratio"`           // measured over budget: above 1 it does not hold
+	CPU      float64 `json:"cpu,omitempty"`   // processor time of the same, where it says more on a busy machine
+	Floor    float64 `json:"floor,omitempty"` // what the machine takes for the least of it
 	Note     string  `json:"note,omitempty"`
 }
 
@@ -49,6 +52,7 @@ type bench struct {
 	runs  int
 	cache string
 	wexec string // the command; empty: it is built when it is first needed
+	raw   string // where the guests lie as their recipes built them; may be empty
 	work  string
 }
 
@@ -65,13 +69,19 @@ func command() error {
 	runs := flag.Int("runs", 200, "repeats of what is short")
 	wexec := flag.String("wexec", "", "the command to measure; it is built where none is given")
 	beside := flag.Bool("interpreters", false, "compare the guests with Node and CPython instead")
+	merge := flag.Bool("merge", false, "keep the figures of the file that are not taken now")
+	raw := flag.String("raw", "", "the folder of the guests as their recipes built them, for the overhead of fuel")
+	docs := flag.Bool("docs", false, "write the table of docs/performance.md from docs/performance.json")
 	flag.Parse()
+	if *docs {
+		return writeDocument()
+	}
 	work, err := os.MkdirTemp("", "wexec-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
-	b := &bench{ctx: context.Background(), runs: max(*runs, 5), cache: work + "/cache", wexec: *wexec, work: work}
+	b := &bench{ctx: context.Background(), runs: max(*runs, 5), cache: work + "/cache", wexec: *wexec, raw: *raw, work: work}
 	if *beside {
 		all, err := interpreters(b)
 		if err != nil {
@@ -89,7 +99,6 @@ func command() error {
 		got, err := m.take(b)
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "bench: %s: %v\n", m.name, err)
-			continue
 		}
 		all = append(all, got...)
 	}
@@ -97,7 +106,26 @@ func command() error {
 		all[i].Ratio = all[i].Measured / all[i].Budget
 	}
 	show(all)
-	return write(*file, "figures", all)
+	if *file == "" {
+		return nil
+	}
+	return newReport(all).write(*file, *merge)
+}
+
+// writeDocument puts the stored figures into the document.
+func writeDocument() error {
+	r, err := read("docs/performance.json")
+	if err != nil {
+		return err
+	}
+	doc, err := os.ReadFile("docs/performance.md")
+	if err != nil {
+		return err
+	}
+	if doc, err = document(doc, r); err != nil {
+		return err
+	}
+	return os.WriteFile("docs/performance.md", doc, 0o644)
 }
 
 // write keeps what was measured, and on what machine, in a file.

@@ -45,6 +45,10 @@ func commands(b *bench) ([]figure, error) {
 	if err := b.build(); err != nil {
 		return nil, err
 	}
+	floor, err := b.processFloor()
+	if err != nil {
+		return nil, err
+	}
 	var all []figure
 	for _, c := range []struct {
 		language, name string
@@ -67,7 +71,7 @@ func commands(b *bench) ([]figure, error) {
 		if err != nil {
 			return all, err
 		}
-		all = append(all, d.of(c.name, "ms", time.Millisecond, 1, c.budget))
+		all = append(all, d.of(c.name, "ms", time.Millisecond, 1, c.budget).above(floor, time.Millisecond))
 	}
 	n := 0
 	d, err := median(11, func() error {
@@ -81,7 +85,7 @@ func commands(b *bench) ([]figure, error) {
 	if err != nil {
 		return all, err
 	}
-	return append(all, d.of("wexec run, typescript", "ms", time.Millisecond, 1, 100)), nil
+	return append(all, d.of("wexec run, typescript", "ms", time.Millisecond, 1, 100).above(floor, time.Millisecond)), nil
 }
 
 var initClock = regexp.MustCompile(`(?m)^init .*, ([0-9.]+) ms clock`)

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// A floor is what the machine itself takes for the least that a measure cannot
+// do without, taken in the same run. Nothing can be below it, and no budget is
+// made of it: it says how much of a figure is ours.
+
+// memoryFloor is the least that a copy-on-write sandbox costs the kernel: a
+// private mapping of so many pages, each written to once, and its removal. A
+// sandbox whose memory served before can be below it.
+func (b *bench) memoryFloor(pages int) (time.Duration, error) {
+	page := os.Getpagesize()
+	file := filepath.Join(b.work, "floor")
+	if err := os.WriteFile(file, make([]byte, pages*page), 0o600); err != nil {
+		return 0, err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	d, err := median(b.runs, func() error { return touch(f, pages, page) })
+	return d.wall, err
+}
+
+// handoverFloor is what two hand-overs between goroutines take: to who makes a
+// call and back.
+func (b *bench) handoverFloor() (time.Duration, error) {
+	to, back := make(chan struct{}), make(chan struct{})
+	go func() {
+		for range to {
+			back <- struct{}{}
+		}
+	}()
+	defer close(to)
+	const n = 200
+	d, err := median(21, func() error {
+		for range n {
+			to <- struct{}{}
+			<-back
+		}
+		return nil
+	})
+	return d.wall / n, err
+}
+
+// processFloor is what an empty Go program takes from its start to its end.
+func (b *bench) processFloor() (time.Duration, error) {
+	dir := filepath.Join(b.work, "empty")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return 0, err
+	}
+	for name, text := range map[string]string{"main.go": "package main\n\nfunc main() {}\n", "go.mod": "module empty\n\ngo 1.26\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			return 0, err
+		}
+	}
+	build := exec.CommandContext(b.ctx, "go", "build", "-o", "empty", ".")
+	build.Dir = dir
+	if out, err := build.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("build an empty program: %w\n%s", err, out)
+	}
+	d, err := median(21, func() error { return exec.CommandContext(b.ctx, filepath.Join(dir, "empty")).Run() })
+	return d.wall, err
+}
+
+// above notes the floor beside a figure.
+func (f figure) above(floor, per time.Duration) figure {
+	f.Floor = float64(floor) / float64(per)
+	return f
+}

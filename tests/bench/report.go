@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+)
+
+// report is a run of the bench, as it is written down.
+type report struct {
+	When    string   `json:"when"`
+	Machine string   `json:"machine"`
+	CPUs    int      `json:"cpus"`
+	OS      string   `json:"os"`
+	Arch    string   `json:"arch"`
+	Go      string   `json:"go"`
+	Wazero  string   `json:"wazero"`
+	Extism  string   `json:"extism"`
+	Load    string   `json:"load,omitempty"` // of the machine when it ended, over one, five and fifteen minutes
+	Figures []figure `json:"figures"`
+}
+
+func newReport(figures []figure) report {
+	r := report{When: time.Now().UTC().Format("2006-01-02"), Machine: processor(), CPUs: runtime.NumCPU(), OS: runtime.GOOS,
+		Arch: runtime.GOARCH, Go: runtime.Version(), Figures: figures}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range info.Deps {
+			switch d.Path {
+			case "github.com/tetratelabs/wazero":
+				r.Wazero = d.Version
+			case "github.com/extism/go-sdk":
+				r.Extism = d.Version
+			}
+		}
+	}
+	if data, err := os.ReadFile("/proc/loadavg"); err == nil {
+		if f := strings.Fields(string(data)); len(f) > 2 {
+			r.Load = strings.Join(f[:3], " ")
+		}
+	}
+	return r
+}
+
+// processor is what the machine says its processor is.
+func processor() string {
+	data, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(data)) {
+		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
+			return strings.TrimSpace(v)
+		}
+	}
+	return ""
+}
+
+// read reads a report that was written.
+func read(path string) (report, error) {
+	var r report
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(data, &r)
+}
+
+// write writes a report. With merge, figures that are already there and were
+// not taken this time stay.
+func (r report) write(path string, merge bool) error {
+	if old, err := read(path); err == nil && merge {
+		for _, f := range old.Figures {
+			if !slices.ContainsFunc(r.Figures, func(g figure) bool { return g.Name == f.Name }) {
+				r.Figures = append(r.Figures, f)
+			}
+		}
+	}
+	slices.SortStableFunc(r.Figures, func(a, b figure) int { return cmp.Compare(a.place(), b.place()) })
+	out, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(out, '\n'), 0o644)
+}
+
+// order is how the table goes, by how names begin.
+var order = []string{
+	"fresh javascript", "fresh python", "the same from a warm pool, javascript", "the same from a warm pool, python",
+	"wexec run, javascript", "wexec run, python", "wexec run, typescript, output cached", "wexec run, typescript",
+	"fuel overhead, javascript", "fuel overhead, python", "tool call round trip, javascript", "tool call round trip, python",
+	"1 MiB answer into an object, javascript", "1 MiB answer into an object, python", "JSON.stringify", "json.dumps",
+	"commits job, 2 MB, javascript", "commits job, 2 MB, python",
+	"private memory of an idle instance, javascript", "private memory of an idle instance, python",
+	"runtime.GC", "worst overshoot", "1,000 runs", "result-cache", "package initialisation",
+}
+
+// place is where a figure stands in the table.
+func (f figure) place() int {
+	for i, o := range order {
+		if strings.HasPrefix(f.Name, o) {
+			return i
+		}
+	}
+	return len(order)
+}
+
+// The table in the document stands between these two lines.
+const (
+	tableBegins = "<!-- what follows is written by: go run ./tests/bench -docs -->"
+	tableEnds   = "<!-- what was written ends here -->"
+)
+
+// table is the report as a part of the document.
+func (r report) table() string {
+	var b strings.Builder
+	over := 0
+	for _, f := range r.Figures {
+		if f.Ratio > 1 {
+			over++
+		}
+	}
+	fmt.Fprintf(&b, "Measured on %s: %s, %d processors, %s/%s, %s, wazero %s, Extism's go-sdk %s; load of the machine %s.",
+		r.When, r.Machine, r.CPUs, r.OS, r.Arch, r.Go, r.Wazero, r.Extism, r.Load)
+	switch over {
+	case 0:
+		b.WriteString(" Every line is within its budget.\n\n")
+	case 1:
+		b.WriteString(" **One line is over its budget.**\n\n")
+	default:
+		fmt.Fprintf(&b, " **%d lines are over their budget.**\n\n", over)
+	}
+	b.WriteString("| what | budget | measured | processor | floor | ratio |\n|---|---|---|---|---|---|\n")
+	for _, f := range r.Figures {
+		cell := func(v float64) string {
+			if v == 0 {
+				return ""
+			}
+			return number(v) + " " + f.Unit
+		}
+		ratio := fmt.Sprintf("%.2f", f.Ratio)
+		if f.Ratio > 1 {
+			ratio += ", over"
+		}
+		measured, budget := cell(f.Measured), cell(f.Budget)
+		if f.Unit == "runs" {
+			measured, budget, ratio = number(f.Measured)+" of 1,000", "none", ""
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", f.Name, budget, measured, cell(f.CPU), cell(f.Floor), ratio)
+	}
+	return b.String()
+}
+
+// document puts the table of a report into a document.
+func document(doc []byte, r report) ([]byte, error) {
+	before, rest, ok := bytes.Cut(doc, []byte(tableBegins))
+	_, after, ok2 := bytes.Cut(rest, []byte(tableEnds))
+	if !ok || !ok2 {
+		return nil, fmt.Errorf("the document has no place for the table: %s … %s", tableBegins, tableEnds)
+	}
+	return slices.Concat(before, []byte(tableBegins+"\n"+r.table()+tableEnds), after), nil
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestTheDocumentShowsTheStoredFigures holds docs/performance.md against
+// docs/performance.json.
+func TestTheDocumentShowsTheStoredFigures(t *testing.T) {
+	r, err := read(filepath.FromSlash("../../docs/performance.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile(filepath.FromSlash("../../docs/performance.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := document(doc, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != string(doc) {
+		t.Error("the table is not that of docs/performance.json: go run ./tests/bench -docs")
+	}
+	seen := map[int]bool{}
+	for _, f := range r.Figures {
+		seen[f.place()] = true
+		if f.Ratio == 0 && f.Measured != 0 || f.Budget == 0 {
+			t.Errorf("%s has no budget or no ratio", f.Name)
+		}
+	}
+	for i, o := range order {
+		if !seen[i] {
+			t.Errorf("nothing was measured of %q", o)
+		}
+	}
+}
+
+func TestAPartIsMergedIntoAReport(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.json")
+	if err := (report{Figures: []figure{{Name: "tool call round trip, python", Measured: 1}, {Name: "fresh python", Measured: 2}}}).write(path, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := (report{Figures: []figure{{Name: "tool call round trip, python", Measured: 3}}}).write(path, true); err != nil {
+		t.Fatal(err)
+	}
+	r, err := read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Figures) != 2 || r.Figures[0].Name != "fresh python" || r.Figures[1].Measured != 3 {
+		t.Errorf("%+v", r.Figures)
+	}
+	if _, err := document([]byte("no place"), r); err == nil || !strings.Contains(err.Error(), "no place") {
+		t.Errorf("%v", err)
+	}
+}
