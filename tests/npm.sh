@@ -7,6 +7,6 @@ command -v npm >/dev/null || { echo "npm is missing: the tests against real serv
 mkdir -p work/npm
 if ! cmp -s tests/npm/package.json work/npm/package.json; then
   cp tests/npm/package.json work/npm/package.json
-  PUPPETEER_SKIP_DOWNLOAD=1 npm install --prefix work/npm --ignore-scripts --no-audit --no-fund --no-package-lock --loglevel=error \
+  PUPPETEER_SKIP_DOWNLOAD=1 npm install --prefix work/npm --ignore-scripts --no-audit --no-fund --no-package-lock --fetch-retries=5 --loglevel=error \
     || { rm -f work/npm/package.json; exit 1; }
 fi

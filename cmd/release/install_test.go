@@ -77,8 +77,15 @@ func pack(t *testing.T, top, prefix, to string) {
 	}
 	w := zip.NewWriter(f)
 	err = fs.WalkDir(os.DirFS(top), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil {
 			return err
+		}
+		if d.IsDir() {
+			// A folder with a go.mod of its own is another module.
+			if _, err := os.Stat(filepath.Join(top, name, "go.mod")); err == nil && name != "." {
+				return fs.SkipDir
+			}
+			return nil
 		}
 		data, err := os.ReadFile(filepath.Join(top, name))
 		if err != nil {

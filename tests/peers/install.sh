@@ -7,6 +7,6 @@ command -v npm >/dev/null || { echo "npm is missing: the peers from npm are left
 mkdir -p work/peers
 if ! cmp -s tests/peers/package.json work/peers/package.json; then
   cp tests/peers/package.json work/peers/package.json
-  npm install --prefix work/peers --no-audit --no-fund --no-package-lock --loglevel=error \
+  npm install --prefix work/peers --no-audit --no-fund --no-package-lock --fetch-retries=5 --loglevel=error \
     || { rm -f work/peers/package.json; exit 1; }
 fi
