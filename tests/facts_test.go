@@ -45,10 +45,14 @@ func TestVersionsOfModulesStandInGoModAlone(t *testing.T) {
 		t.Fatalf("only %d modules found in go.mod", len(versions))
 	}
 	for _, name := range texts(t) {
+		switch name { // figures stand beside the versions they were measured with
+		case "docs/peers.md", "docs/performance.md", "docs/compare.md":
+			continue
+		}
 		for n, line := range strings.Split(read(t, name), "\n") {
 			for module, version := range versions {
 				last := module[strings.LastIndexByte(module, '/')+1:]
-				if strings.Contains(line, version) && strings.Contains(line, last) && name != "docs/peers.md" {
+				if strings.Contains(line, version) && strings.Contains(line, last) {
 					t.Errorf("%s:%d says again that %s is at %s", name, n+1, module, version)
 				}
 			}
