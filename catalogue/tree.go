@@ -63,13 +63,16 @@ func (c *Catalogue) readme() string {
 	var b strings.Builder
 	b.WriteString(treeIntroduction)
 	for _, s := range c.servers {
-		fmt.Fprintf(&b, "- %s/ (%d tools)\n", s.Call, s.Tools)
+		fmt.Fprintf(&b, "- %s/ (%d tools): %s\n", s.Call, s.Tools, overview(c.Categories(s.Name), maxOverview))
 	}
 	if len(c.servers) == 0 {
 		b.WriteString("No server is connected.\n")
 	}
 	return b.String()
 }
+
+// maxOverview is how many categories the README names of each server.
+const maxOverview = 6
 
 const treeIntroduction = `# Tools
 

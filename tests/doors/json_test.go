@@ -23,6 +23,7 @@ var listings = [][]string{
 	{"run", "--json", "-l", "js", "-e", "console.log('hello'); return (await tools.github.list_commits({ limit: 2 })).length"},
 	{"run", "--check", "--json", "-l", "js", "-e", "await tools.github.list_comits()"},
 	{"tools", "list", "--json"},
+	{"tools", "list", "--categories", "--json"},
 	{"tools", "search", "commits", "--limit", "1", "--detail", "full", "--json"},
 	{"tools", "show", "github.get_commit", "--json"},
 	{"tools", "pin", "github.get_commit", "--yes", "--json"},
@@ -73,6 +74,7 @@ func TestWhatJSONHasIsDocumented(t *testing.T) {
 	var doc strings.Builder
 	doc.WriteString("# JSON\n\nWhat commands print with `--json`: one document each, or a line for each record in `audit show`. The examples are real, with lists cut to one item\n" +
 		"and long texts cut short. Keys that have nothing to say are left out; new keys may come, none changes its meaning. Sizes are in bytes, times in milliseconds, and the exit status is what it is without `--json`. `wexec run --jsonl` prints each event as a line and the Result last.\n")
+	above := ""
 	for _, args := range listings {
 		line := "wexec " + strings.Join(quoted(args), " ")
 		var out, wrong bytes.Buffer
@@ -90,7 +92,11 @@ func TestWhatJSONHasIsDocumented(t *testing.T) {
 		if err := json.Indent(&example, short.Bytes(), "", "  "); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&doc, "\n## wexec %s\n\n```sh\n%s\n```\n\n```json\n%s\n```\n", commandOf(args), line, example.String())
+		if name := commandOf(args); name != above {
+			above = name
+			fmt.Fprintf(&doc, "\n## wexec %s\n", name)
+		}
+		fmt.Fprintf(&doc, "\n```sh\n%s\n```\n\n```json\n%s\n```\n", line, example.String())
 		if *update {
 			continue
 		}

@@ -5,6 +5,7 @@ package servers
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -137,7 +138,9 @@ func TestCheckersAcceptTheDeclarations(t *testing.T) {
 	}
 	tools := append(cat.Tools(), catalogue.Tool{Server: "odd", Name: "class", Description: "ends a comment */ and a string \"\"\"",
 		InputSchema: []byte(`{"type":"object","required":["from"],"properties":{"from":{"type":"string"},"a-b":{"$ref":"#/$defs/Tree"},"pair":{"type":"array","prefixItems":[{"type":"integer"},{"type":"string"}],"items":false},"kind":{"enum":["a","it's \"b\"",3,null]}},"$defs":{"Tree":{"type":"object","properties":{"left":{"$ref":"#/$defs/Tree"},"right":{"$ref":"#/$defs/Tree"},"value":{"type":["number","null"]}}}}}`)})
-	c := catalogue.New(tools)
+	c := catalogue.New(tools).Observing(answersOf(t, "odd.class",
+		`[{"id": 1, "class": "a", "tags": ["x"], "by": {"login": "ann", "site": null}, "a-b": 1.5}]`,
+		`[{"id": "2", "class": "b", "by": {"login": "bob", "site": "https://example.com"}}, {"id": 3, "class": "c", "deep": [[{"x": true}]]}]`))
 	t.Logf("%d tools", len(c.Tools()))
 	dir := t.TempDir()
 	programs := map[string]string{
@@ -147,6 +150,11 @@ async function main(): Promise<void> {
   await tools.odd.class({ from: "x", pair: [1, "a"], kind: "a", "a-b": { left: { value: null } } });
   const all = await settle([tools.memory.read_graph()]);
   if (all[0].ok) console.log(all[0].value);
+  const seen = await tools.odd.class({ from: "x" });
+  const logins: string[] = seen.filter((one) => one.tags !== undefined).map((one) => one.by?.login ?? one.class);
+  console.log(logins);
+  // @ts-expect-error no answer had it
+  console.log(seen[0].nothing);
   // @ts-expect-error the path is missing
   await tools.filesystem.read_text_file({});
   // @ts-expect-error there is no such kind
@@ -161,6 +169,9 @@ from tools.aio import slack
 filesystem.read_text_file(path="/x")
 odd.class_(pair=(1, "a"), kind="a", **{"from": "x"})
 memory.read_graph()
+seen = odd.class_(pair=(1, "a"), kind="a", **{"from": "x"})
+names: list[str] = [one["class"] for one in seen]
+print(seen[0]["nothing"])  # pyright: ignore[reportGeneralTypeIssues, reportTypedDictNotRequiredAccess]
 filesystem.read_text_file()  # pyright: ignore[reportCallIssue]
 
 async def main() -> None:
@@ -190,5 +201,20 @@ asyncio.run(main())
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", filepath.Base(cmd.Path), err, strings.ReplaceAll(string(out), dir, ""))
 		}
+	}
+}
+
+// answersOf gives one tool the type that is learned from answers.
+func answersOf(t *testing.T, id string, answers ...string) func(catalogue.Tool) json.RawMessage {
+	t.Helper()
+	var seen catalogue.Observed
+	for _, a := range answers {
+		seen.Add([]byte(a))
+	}
+	return func(tool catalogue.Tool) json.RawMessage {
+		if tool.ID() != id {
+			return nil
+		}
+		return seen.Schema()
 	}
 }

@@ -25,7 +25,8 @@ func (d *door) toolsCommand() *cli.Command {
 		Name:  "tools",
 		Usage: "see the tools as the code will see them",
 		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "list servers and their tools", ArgsUsage: "[SERVER]", Flags: flags(lang), Action: d.toolsList},
+			{Name: "list", Usage: "list servers and their tools", ArgsUsage: "[SERVER]", Action: d.toolsList,
+				Flags: flags(lang, &cli.BoolFlag{Name: "categories", Usage: "list what the tools are about, and how many of each there are"})},
 			{Name: "search", Usage: "find tools in words", ArgsUsage: "WORDS…",
 				Flags: flags(lang, &cli.IntFlag{Name: "limit", Usage: "at most `N`", Value: 10},
 					&cli.StringFlag{Name: "detail", Usage: "name, summary or full", Value: "summary"}), Action: d.toolsSearch},
@@ -111,8 +112,31 @@ func (d *door) toolsList(ctx *cli.Context) error {
 			return unknownServer(cat, q.Server)
 		}
 	}
-	return d.showFound(ctx, cat.Search(q), "no tool is offered, or the policy denies them all: see wexec policy explain TOOL")
+	if ctx.Bool("categories") {
+		return d.showCategories(ctx, cat, q)
+	}
+	return d.showFound(ctx, cat.Search(q), noTools)
 }
+
+// showCategories lists what the tools that may be called are about.
+func (d *door) showCategories(ctx *cli.Context, cat *catalogue.Catalogue, q catalogue.Query) error {
+	server, _ := cat.Server(q.Server)
+	list := cat.Keep(func(t catalogue.Tool) bool { return q.Keep(t) != "" }).Categories(server)
+	if ctx.Bool("json") {
+		return d.printJSON(map[string]any{"categories": list, "total": len(list)})
+	}
+	if len(list) == 0 {
+		d.voice.note("%s", noTools)
+		return nil
+	}
+	for _, one := range list {
+		fmt.Fprintf(d.inv.Stdout, "%-16s %-20s %3d  %s\n", one.Server, one.Name, len(one.Tools), strings.Join(one.Tools, ", "))
+	}
+	return nil
+}
+
+// noTools is said where nothing can be listed.
+const noTools = "no tool is offered, or the policy denies them all: see wexec policy explain TOOL"
 
 func unknownServer(cat *catalogue.Catalogue, name string) error {
 	var names []string
