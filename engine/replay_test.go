@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/wexec/wexec/audit"
@@ -29,9 +30,12 @@ func recordedUnder(t *testing.T, e *Engine, rules, code string, calls *int, chan
 		t.Fatal(err)
 	}
 	var sink audit.Memory
+	var counting sync.Mutex // calls may overlap
 	next := hostfns.Func("x.next", func(context.Context, struct {
 		A int `json:"a,omitempty"`
 	}) (int, error) {
+		counting.Lock()
+		defer counting.Unlock()
 		*calls++
 		return *calls, nil
 	})
