@@ -153,20 +153,27 @@ func (a answering) Ask(context.Context, hostfns.Question) (hostfns.Reply, error)
 	return hostfns.Reply{Approved: bool(a), By: "terminal"}, nil
 }
 
-// TestTheSessionOfTheExamplesLivesOn runs its programs one after the other.
+// TestTheSessionOfTheExamplesLivesOn runs its programs one after the other, in
+// a session for each language.
 func TestTheSessionOfTheExamplesLivesOn(t *testing.T) {
 	for _, e := range examples(t) {
 		if e.name != "session" {
 			continue
 		}
 		host := e.host(t)
-		var last *engine.Result
+		values := map[string][]json.RawMessage{}
 		for _, name := range e.programs(t) {
 			req := e.request(t, name)
-			req.Session = "orders"
-			last = run(t, host, req)
+			req.Session = "orders in " + req.Language
+			values[req.Language] = append(values[req.Language], run(t, host, req).Value)
 		}
-		sameJSON(t, "the last value", last.Value, e.read(t, "expected.json"))
+		if len(values) < 2 {
+			t.Errorf("there is no session in a second language: %d", len(values))
+		}
+		for language, all := range values {
+			sameJSON(t, "the last value in "+language, all[len(all)-1], e.read(t, "expected.json"))
+			sameJSON(t, "the answer in "+language, all[1], values["python"][1])
+		}
 	}
 }
 

@@ -1,0 +1,3 @@
+// So does the third.
+const best = orders.reduce((a, b) => (b.total > a.total ? b : a));
+return { orders: orders.length, spent, best: best.total };
