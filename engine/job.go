@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wexec/wexec/audit"
@@ -49,6 +50,7 @@ type job struct {
 	cacheKey resultKey
 	land     func() // lets the twins of this run go on
 
+	fuel    atomic.Int64 // used so far, for who listens to events
 	eventMu sync.Mutex
 }
 
@@ -199,9 +201,12 @@ func (j *job) open(ctx context.Context) error {
 		Progress: func(p hostfns.Progress) {
 			j.event(Event{Type: EventProgress, Text: p.Text, Done: p.Done, Total: p.Total})
 		},
+		Calling: func(c hostfns.CallInfo) {
+			j.event(Event{Type: EventCalling, Text: c.Tool, Number: c.Number})
+		},
 		Called: func(c hostfns.CallInfo) {
 			one := callOf(c)
-			j.event(Event{Type: EventCall, Call: &one})
+			j.event(Event{Type: EventCall, Call: &one, Number: c.Number})
 		},
 	})
 	if err != nil {
@@ -260,9 +265,9 @@ func (j *job) event(e Event) {
 	if j.req.Progress == nil {
 		return
 	}
-	e.Run, e.Time = j.res.RunID, time.Now().UTC()
 	j.eventMu.Lock()
 	defer j.eventMu.Unlock()
+	e.Run, e.Time, e.Fuel = j.res.RunID, time.Now().UTC(), j.fuel.Load()
 	j.req.Progress(e)
 }
 

@@ -180,6 +180,9 @@ func (j *job) bind(r *run, g *guest, i *instance) error {
 		},
 		Compile: func(ctx context.Context, file, code string) (string, error) { return j.module(ctx, r, file, code) },
 	})
+	if j.req.Progress != nil {
+		r.gauge = &gauge{used: &j.fuel, level: i.fuel.Get, tell: func() { j.event(Event{Type: EventFuel}) }, told: time.Now()}
+	}
 	r.memory = i.main.Memory()
 	i.fuel.Set(0)
 	i.run = r
@@ -205,6 +208,7 @@ func (j *job) finish(r *run, i *instance, begun time.Time, err error) {
 	u := &j.res.Usage
 	level := int64(i.fuel.Get())
 	u.Fuel = min(r.tank.Used(level), j.limits.Fuel)
+	j.fuel.Store(u.Fuel)
 	if i.mems.guest != nil {
 		u.MemoryPeak = i.mems.guest.size
 	}

@@ -36,6 +36,8 @@ type run struct {
 	files   experimentalsys.FS
 	witness *witness // keeps what it sees; nil: nobody
 
+	gauge *gauge // shows its fuel; nil: nobody looks
+
 	ledger  *ledger
 	relieve func() // ends idle sessions where memory is short
 	cores   *admission
@@ -103,8 +105,10 @@ func (r *run) look() {
 // refill is asked by the guest when its slice of fuel is used up.
 func (r *run) refill(level int64) int64 {
 	r.asked = true
-	r.pace(time.Now())
+	now := time.Now()
+	r.pace(now)
 	r.look()
+	r.gauge.refilled(now, r.tank.Used(level))
 	next, ok := r.tank.Refill(level)
 	if !ok {
 		r.fail(fuelOver(r.limits.Fuel))
@@ -176,6 +180,7 @@ func (r *run) callStart(name, nameLen, args, argsLen uint32) int64 {
 	if r.calls == nil { // a compiler has nobody to call
 		r.fail(fault.New(fault.Internal, "the guest calls tools and may not"))
 	}
+	r.gauge.read(&r.tank)
 	id, err := r.calls.Start(r.memory, name, nameLen, args, argsLen)
 	r.failOn(err)
 	if n, ok := r.memory.Read(name, nameLen); ok && bytes.HasPrefix(n, ownCalls) {

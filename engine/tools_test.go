@@ -44,13 +44,24 @@ func TestAToolIsCalledAndCounted(t *testing.T) {
 	e := newTiny(t, Config{Table: newTable(t, sink, add())})
 	var events []string
 	res, err := tiny(t, e, `c math.add {"a":2,"b":3}`, func(r *Request) {
-		r.Progress = func(e Event) { events = append(events, string(e.Type)) }
+		r.Progress = func(e Event) {
+			if e.Type == EventFuel { // where the machine is slow
+				return
+			}
+			events = append(events, string(e.Type))
+			if (e.Type == EventCalling && e.Text != "math.add") || (e.Type == EventCall) != (e.Call != nil) {
+				t.Errorf("%+v", e)
+			}
+			if (e.Type == EventCalling || e.Type == EventCall) && (e.Number != 1 || e.Fuel == 0) {
+				t.Errorf("%s: number %d, fuel %d", e.Type, e.Number, e.Fuel)
+			}
+		}
 	})
 	wantValue(t, res, err, "5")
 	if len(res.Calls) != 1 || res.Calls[0].Tool != "math.add" || !res.Calls[0].OK || res.Calls[0].Decision != "allow" || res.Usage.ToolCalls != 1 {
 		t.Errorf("%+v", res.Calls)
 	}
-	if got := strings.TrimPrefix(strings.Join(events, " "), "compiling "); got != "started call done" {
+	if got := strings.TrimPrefix(strings.Join(events, " "), "compiling "); got != "started calling call done" {
 		t.Errorf("events: %s", got)
 	}
 	if res.Provenance.AuditHead == "" || len(res.Provenance.Tools) != 1 || res.Usage.ContextSavings == nil {

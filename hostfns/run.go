@@ -41,6 +41,10 @@ type RunInfo struct {
 	DryRun bool
 	// Progress is told how far the program or a tool is. Nil: nobody.
 	Progress func(Progress)
+	// Calling is told of each call that begins, before anything is done for it:
+	// its number, its start, and its tool as the program wrote it. Nil: nobody.
+	// It must not block.
+	Calling func(CallInfo)
 	// Called is told of each call that has ended, in the order of ends. Nil:
 	// nobody. It must not block.
 	Called func(CallInfo)
@@ -310,6 +314,9 @@ func (r *Run) deliveredNothing() {
 // begin notes a call that was started.
 func (r *Run) begin(tool string, number uint64) *CallInfo {
 	c := &CallInfo{Number: number, Tool: tool, Started: time.Now()}
+	if r.info.Calling != nil {
+		r.info.Calling(*c)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls = append(r.calls, c)

@@ -3,15 +3,22 @@
 package doors
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/creack/pty"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // terminal is a process at a pseudo-terminal.
@@ -41,15 +48,21 @@ func atTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
 	return x
 }
 
-// waits until the screen has had a text.
+// sees waits until the screen has had a text.
 func (x *terminal) sees(text string) {
 	x.t.Helper()
+	x.shows(regexp.MustCompile(regexp.QuoteMeta(text)))
+}
+
+// shows waits until the screen has had what a pattern fits.
+func (x *terminal) shows(pattern *regexp.Regexp) {
+	x.t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if strings.Contains(x.seen.String(), text) {
+		if pattern.MatchString(x.seen.String()) {
 			return
 		}
 	}
-	x.t.Fatalf("%q was not seen in %q", text, x.seen.String())
+	x.t.Fatalf("%q was not seen in %q", pattern, x.seen.String())
 }
 
 func (x *terminal) types(keys string) {
@@ -123,6 +136,36 @@ func TestProgressIsOneLineThatDisappears(t *testing.T) {
 	}
 	last := seen[strings.LastIndex(seen, "\r\x1b[K")+len("\r\x1b[K"):]
 	if strings.TrimSpace(last) != "slept" {
+		t.Errorf("%q is left behind", last)
+	}
+}
+
+// TestProgressShowsCallsInFlight watches a call of a slow server from a
+// terminal, while it goes on.
+func TestProgressShowsCallsInFlight(t *testing.T) {
+	dir, env := furnished(t, "version: 1\ntools: {allow: [\"slow.*\"]}\n")
+	server := mcp.NewServer(&mcp.Implementation{Name: "slow", Version: "1"}, nil)
+	answer := make(chan struct{})
+	server.AddTool(&mcp.Tool{Name: "work", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		<-answer
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "worked"}}}, nil
+	})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	t.Cleanup(web.Close)
+	if err := os.WriteFile(filepath.Join(dir, "slow.json"), fmt.Appendf(nil, `{"mcpServers": {"slow": {"url": %q}}}`, web.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := atTerminal(t, command(t.Context(), dir, env, "run", "--mcp", "slow.json", "--policy", "policy.yaml", "-l", "js", "-e",
+		`const one = tools.slow.work(), two = tools.slow.work(); await one; return await two`))
+	for _, elapsed := range []string{"0", "1", "2"} { // it ticks while nothing else happens
+		x.shows(regexp.MustCompile(`\r\x1b\[K[^\r\n]*in flight: slow\.work ` + elapsed + `\.\d s \+1  fuel \d`))
+	}
+	close(answer)
+	if got := x.ends(); got != 0 {
+		t.Fatalf("status %d: %q", got, x.seen.String())
+	}
+	seen := x.seen.String()
+	if last := seen[strings.LastIndex(seen, "\r\x1b[K")+len("\r\x1b[K"):]; strings.TrimSpace(last) != "worked" {
 		t.Errorf("%q is left behind", last)
 	}
 }

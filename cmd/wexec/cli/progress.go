@@ -2,9 +2,11 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/wexec/wexec/engine"
 )
@@ -15,17 +17,32 @@ type progress struct {
 	v     *voice
 	begun time.Time
 
-	mu    sync.Mutex
-	what  string
-	calls int
-	bytes int64
-	shown bool
-	stop  chan struct{}
-	done  chan struct{}
+	mu     sync.Mutex
+	what   string
+	last   string // the tool that answered last
+	flying []flying
+	calls  int
+	bytes  int64
+	fuel   int64
+	shown  bool
+	stop   chan struct{}
+	done   chan struct{}
 }
 
-// moment is how long a run takes before its line appears.
-const moment = 400 * time.Millisecond
+// flying is a call that has begun and not ended.
+type flying struct {
+	number uint64
+	tool   string
+	since  time.Time
+}
+
+const (
+	// moment is how long a run takes before its line appears.
+	moment = 400 * time.Millisecond
+	// lineWidth and nameWidth bound the line and a tool's name in it: a line
+	// that wraps could not be taken away.
+	lineWidth, nameWidth = 78, 28
+)
 
 // newProgress starts a line; nil where there is no terminal.
 func newProgress(v *voice) *progress {
@@ -44,6 +61,7 @@ func (p *progress) event(e engine.Event) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.fuel = max(p.fuel, e.Fuel)
 	switch e.Type {
 	case engine.EventQueued:
 		p.what = "waiting behind " + counted(e.Count, "run")
@@ -51,11 +69,15 @@ func (p *progress) event(e engine.Event) {
 		p.what = "preparing " + e.Text + " for the first time on this machine"
 	case engine.EventStarted:
 		p.what = "running"
+	case engine.EventCalling:
+		p.flying = append(p.flying, flying{e.Number, e.Text, e.Time})
 	case engine.EventCall:
 		p.calls++
+		p.flying = slices.DeleteFunc(p.flying, func(f flying) bool { return f.number == e.Number })
+		p.what = "running"
 		if e.Call != nil {
 			p.bytes += e.Call.Bytes
-			p.what = "running, last " + e.Call.Tool
+			p.last = e.Call.Tool
 		}
 	case engine.EventProgress:
 		p.what = e.Text
@@ -81,16 +103,64 @@ func (p *progress) draw() {
 		case <-tick.C:
 			p.mu.Lock()
 			if time.Since(p.begun) > moment && p.what != "waiting for a person" {
-				line := fmt.Sprintf("%s  %.1f s", visibleText(p.what), time.Since(p.begun).Seconds())
-				if p.calls > 0 {
-					line += fmt.Sprintf("  %s, %s", counted(p.calls, "call"), bytesText(p.bytes))
-				}
-				fmt.Fprintf(p.v.w, "\r\x1b[K%s", p.v.paint("2", cut(line, 78)))
+				fmt.Fprintf(p.v.w, "\r\x1b[K%s", p.v.paint("2", p.line(time.Now())))
 				p.shown = true
 			}
 			p.mu.Unlock()
 		}
 	}
+}
+
+// line is what is going on: what the run does, for how long, the call that has
+// been in flight longest and how many others are, what came of those that have
+// ended, and the fuel. The caller holds the lock.
+func (p *progress) line(now time.Time) string {
+	what, tail := p.what, "  "+seconds(now.Sub(p.begun))
+	switch {
+	case len(p.flying) > 0:
+		oldest := p.flying[0]
+		for _, f := range p.flying {
+			if f.since.Before(oldest.since) {
+				oldest = f
+			}
+		}
+		tail += "  in flight: " + shortened(visibleText(oldest.tool), nameWidth) + " " + seconds(now.Sub(oldest.since))
+		if others := len(p.flying) - 1; others > 0 {
+			tail += fmt.Sprintf(" +%d", others)
+		}
+	case what == "running" && p.last != "":
+		what += ", last " + p.last
+	}
+	if p.calls > 0 {
+		tail += fmt.Sprintf("  %s, %s", counted(p.calls, "call"), bytesText(p.bytes))
+	}
+	if p.fuel > 0 {
+		tail += "  fuel " + fuelText(p.fuel)
+	}
+	room := max(lineWidth-utf8.RuneCountInString(tail), 1)
+	return shortened(shortened(visibleText(what), room)+tail, lineWidth)
+}
+
+// seconds is a time as people count it while they wait.
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", max(d, 0).Seconds()) }
+
+// fuelText is an amount of fuel, roughly.
+func fuelText(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.1f G", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f M", float64(n)/1e6)
+	}
+	return grouped(n)
+}
+
+// shortened is a text in at most n characters.
+func shortened(s string, n int) string {
+	if rs := []rune(s); len(rs) > n {
+		return string(rs[:n-1]) + "…"
+	}
+	return s
 }
 
 // clear takes the line away until the next tick. The caller holds the lock.

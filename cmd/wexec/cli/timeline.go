@@ -31,8 +31,8 @@ type bar struct {
 func newTimeline() *timeline { return &timeline{begun: time.Now()} }
 
 func (t *timeline) event(e engine.Event) {
-	if t == nil {
-		return
+	if t == nil || e.Type == engine.EventCalling || e.Type == engine.EventFuel {
+		return // a call is drawn when its length is known
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

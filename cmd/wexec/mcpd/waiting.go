@@ -153,8 +153,12 @@ func (r *waitingRun) attach(l *listener) (detach func()) {
 	}
 }
 
-// event takes a step of the run for the listener. It never blocks the run.
+// event takes a step of the run for the listener, where it is one that clients
+// are told of. It never blocks the run.
 func (r *waitingRun) event(e engine.Event) {
+	if message, _ := eventText(e); message == "" {
+		return
+	}
 	select {
 	case r.events <- e:
 	default:
