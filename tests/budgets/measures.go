@@ -49,7 +49,7 @@ var measures = []measure{
 	{"a loop, python", 5, func(b *bench) error {
 		return b.run(b.fresh, engine.Python, "s = 0\nfor i in range(500000):\n    s += i\ns", "124999750000")
 	}},
-	{"cache hit", 60, func(b *bench) error {
+	{"cache hit", 2000, func(b *bench) error {
 		res, err := b.fresh.Run(context.Background(), engine.Request{Language: engine.JavaScript, Code: "6 * 7", Deterministic: true})
 		if err == nil && string(res.Value) != "42" {
 			err = fmt.Errorf("it gave %.80s", res.Value)
