@@ -1,10 +1,12 @@
 package mcpd
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,7 +101,14 @@ func newServer(t *testing.T, rules string, change func(*Options), more ...hostfn
 // given, or the newest.
 func connect(t *testing.T, s *Server, version string, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
-	here, there := mcp.NewInMemoryTransports()
+	return connectLogged(t, s, version, o, io.Discard)
+}
+
+// connectLogged is connect with all that the server reads and writes, in order.
+func connectLogged(t *testing.T, s *Server, version string, o *mcp.ClientOptions, wire io.Writer) *mcp.ClientSession {
+	t.Helper()
+	here, bare := mcp.NewInMemoryTransports()
+	there := &mcp.LoggingTransport{Transport: bare, Writer: wire}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, there) }()
@@ -322,23 +331,37 @@ func TestCallsOfOneClientRunSideBySide(t *testing.T) {
 	}
 }
 
+// transcript is what went over a wire, in order.
+type transcript struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (w *transcript) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+// until gives the transcript once some words are in it: a message is noted
+// after it was sent.
+func (w *transcript) until(t *testing.T, words string) string {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		w.mu.Lock()
+		text := w.text.String()
+		w.mu.Unlock()
+		if strings.Contains(text, words) || time.Now().After(deadline) {
+			return text
+		}
+	}
+}
+
 func TestProgressAndLogsArriveBeforeTheAnswer(t *testing.T) {
 	s := newServer(t, openPolicy, nil, (&shop{}).providers()...)
 	for _, version := range versions {
-		var mu sync.Mutex
-		var progress, logs []string
-		c := connect(t, s, version, &mcp.ClientOptions{
-			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-				mu.Lock()
-				defer mu.Unlock()
-				progress = append(progress, r.Params.Message)
-			},
-			LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
-				mu.Lock()
-				defer mu.Unlock()
-				logs = append(logs, fmt.Sprint(r.Params.Data))
-			},
-		})
+		var wire transcript
+		c := connectLogged(t, s, version, nil, &wire)
 		if version < roundTrips {
 			if err := c.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "info"}); err != nil {
 				t.Fatal(err)
@@ -350,23 +373,17 @@ func TestProgressAndLogsArriveBeforeTheAnswer(t *testing.T) {
 		if _, err := c.CallTool(t.Context(), params); err != nil {
 			t.Fatal(err)
 		}
-		// the client's library hands notifications over beside the answer
-		for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-			mu.Lock()
-			all := len(progress) >= 2 && (version >= roundTrips || len(logs) >= 2)
-			mu.Unlock()
-			if all {
-				break
-			}
+		// The client's library hands notifications over beside the answer: the
+		// order is the wire's.
+		text := wire.until(t, "\"structuredContent\"")
+		answer := strings.LastIndex(text, "\"structuredContent\"")
+		before := text[:max(answer, 0)]
+		if n := strings.Count(before, "notifications/progress"); answer < 0 || n < 2 || !strings.Contains(before, "shop.list_items answered") {
+			t.Errorf("%s: %d notifications of progress before the answer\n%s", version, n, text)
 		}
-		mu.Lock()
-		if len(progress) < 2 || !strings.Contains(progress[len(progress)-1], "shop.list_items answered") {
-			t.Errorf("%s: progress %q", version, progress)
+		if n := strings.Count(before, "notifications/message"); version < roundTrips && n < 2 {
+			t.Errorf("%s: %d log messages before the answer\n%s", version, n, text)
 		}
-		if version < roundTrips && len(logs) < 2 {
-			t.Errorf("%s: logs %q", version, logs)
-		}
-		mu.Unlock()
 	}
 }
 
