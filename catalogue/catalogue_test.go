@@ -1,10 +1,13 @@
 package catalogue
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
+	"unicode"
 
 	"pgregory.net/rapid"
 )
@@ -145,5 +148,21 @@ func TestWordsSplitsAsPeopleRead(t *testing.T) {
 		if got := Words(in); !slices.Equal(got, want) {
 			t.Errorf("Words(%q) = %v, want %v", in, got, want)
 		}
+	}
+}
+
+func TestControlCharactersNeverReachADeclaration(t *testing.T) {
+	c := New([]Tool{{Server: "shop", Name: "find", Description: "finds\x00 a\x1b[2J shop\u0085\u2028on a map",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"a b":{"description":"of\u0000 a \u0007 kind","default":"\u0000"},"c":{"enum":["\u0000"],"description":"one\u0000two"}}}`)}})
+	tool := c.Tools()[0]
+	for _, text := range []string{c.TypeScript(tool), c.Python(tool), c.Declarations("javascript")["tools.d.ts"]} {
+		for _, r := range text {
+			if r != '\n' && unicode.IsControl(r) || r == '\u2028' {
+				t.Errorf("%U in %q", r, text)
+			}
+		}
+	}
+	if doc := c.TypeScript(tool); !strings.Contains(doc, "finds a [2J shop on a map") {
+		t.Errorf("got %q", doc)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // kind is what a schema describes, as far as types in code can say it.
@@ -414,8 +415,9 @@ func pascal(name string) string {
 	return out
 }
 
-// oneLine makes a foreign text fit for a comment: one line, no end of comment.
+// oneLine makes a foreign text fit for a comment: one line, no end of comment,
+// no control characters, of which Python's parser refuses NUL.
 func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	return strings.ReplaceAll(strings.ReplaceAll(s, "*/", "* /"), `"""`, `'''`)
 }
