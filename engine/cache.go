@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/tetratelabs/wazero"
 
@@ -80,23 +79,6 @@ func OpenCache(dir string) (*Cache, error) {
 	return c, nil
 }
 
-// dropUnfinished removes what killed processes left half made in a folder of
-// the cache. What is younger than an hour may be another's work in progress.
-func dropUnfinished(dir string) {
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		return
-	}
-	for _, d := range list {
-		if !strings.HasPrefix(d.Name(), ".") {
-			continue
-		}
-		if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > time.Hour {
-			_ = os.RemoveAll(filepath.Join(dir, d.Name()))
-		}
-	}
-}
-
 // Dir is the cache's folder, or "" where there is none.
 func (c *Cache) Dir() string { return c.dir }
 
@@ -142,6 +124,7 @@ func (c *Cache) openImage(m *wasmmodules.Module) (*snapshot.Image, error) {
 	if c.dir != "" {
 		path = filepath.Join(c.dir, "images", m.Name+"-"+hex.EncodeToString(m.ImageSHA256[:8]))
 		if im, err := snapshot.OpenFile(path, m.ImageSHA256, c.memories); err == nil {
+			markUsed(path)
 			return im, nil
 		}
 	}
@@ -150,6 +133,7 @@ func (c *Cache) openImage(m *wasmmodules.Module) (*snapshot.Image, error) {
 		return nil, err
 	}
 	if path != "" && snapshot.WriteFile(path, bytes) == nil {
+		c.dropUnused()
 		if im, err := snapshot.OpenFile(path, m.ImageSHA256, c.memories); err == nil {
 			return im, nil
 		}
@@ -165,6 +149,7 @@ func (c *Cache) library(m *wasmmodules.Module) ([]byte, error) {
 	}
 	path := filepath.Join(c.dir, "images", m.LibraryName+"-"+hex.EncodeToString(m.LibrarySHA256[:8]))
 	if data, err := readBounded(path, int64(m.LibrarySize)); err == nil && sha256.Sum256(data) == m.LibrarySHA256 {
+		markUsed(path)
 		return data, nil
 	}
 	data, err := m.Library()

@@ -6,9 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -22,7 +20,8 @@ import (
 // parse is hostile. Equal input has equal output, so that outputs are kept in
 // memory and in the cache folder.
 type compiler struct {
-	e *Engine
+	e    *Engine
+	disk *shelf // nil: none
 
 	mu    sync.Mutex
 	kept  map[string]*list.Element // of *output, by key
@@ -44,13 +43,15 @@ func compileLimits() Limits {
 // maxOutputs bounds the outputs in memory, in bytes.
 const maxOutputs = 16 << 20
 
-const outputMagic = "wexec output 1\n"
-
 func newCompiler(e *Engine) *compiler {
-	return &compiler{e: e, kept: map[string]*list.Element{}, used: list.New()}
+	c := &compiler{e: e, kept: map[string]*list.Element{}, used: list.New()}
+	if dir := e.cache.dir; dir != "" {
+		c.disk = &shelf{dir: filepath.Join(dir, "outputs"), magic: "wexec output 1\n", most: 4 * maxOutputs, each: compileLimits().Output}
+	}
+	return c
 }
 
-// forJob is the compiler as one job uses it.
+// compilerOf is the compiler as one job uses it.
 type compilerOf struct {
 	*compiler
 	job *job
@@ -138,38 +139,25 @@ func (c *compiler) find(key string) ([]byte, bool) {
 		return el.Value.(*output).data, true
 	}
 	c.mu.Unlock()
-	if c.e.cache.dir == "" {
+	if c.disk == nil {
 		return nil, false
 	}
-	path := c.path(key)
-	data, err := readBounded(path, compileLimits().Output)
-	if err != nil {
-		return nil, false
+	data, ok := c.disk.read(key)
+	if ok {
+		c.remember(key, data)
 	}
-	head := len(outputMagic) + sha256.Size
-	if len(data) < head || string(data[:len(outputMagic)]) != outputMagic ||
-		sha256.Sum256(data[head:]) != [sha256.Size]byte(data[len(outputMagic):head]) {
-		_ = os.Remove(path)
-		return nil, false
-	}
-	c.remember(key, data[head:])
-	return data[head:], true
+	return data, ok
 }
 
 func (c *compiler) keep(key string, data []byte) {
 	c.remember(key, data)
-	if c.e.cache.dir == "" {
+	if c.disk == nil {
 		return
 	}
-	sum := sha256.Sum256(data)
-	if err := writeFile(c.path(key), slices.Concat([]byte(outputMagic), sum[:], data)); err != nil {
+	if err := c.disk.write(key, data); err != nil {
 		c.e.log.Debug("an output of the compiler is not kept on disk", "error", err)
-		return
 	}
-	sweepFolder(filepath.Dir(c.path(key)), 4*maxOutputs)
 }
-
-func (c *compiler) path(key string) string { return filepath.Join(c.e.cache.dir, "outputs", key) }
 
 func (c *compiler) remember(key string, data []byte) {
 	c.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -15,8 +16,8 @@ import (
 // be reused as its rule says.
 type resultCache struct {
 	e    *Engine
-	disk *resultFolder // nil: none
-	most int64         // bytes in memory; 0: the cache is off
+	disk *shelf // nil: none
+	most int64  // bytes in memory; 0: the cache is off
 
 	mu      sync.Mutex
 	byKey   map[resultKey]*list.Element
@@ -60,7 +61,7 @@ func newResultCache(e *Engine) *resultCache {
 	c := &resultCache{e: e, most: max(e.config.Results, 0), byKey: map[resultKey]*list.Element{}, used: list.New(),
 		flights: map[resultKey]*flight{}, vain: map[resultKey]time.Time{}}
 	if c.most > 0 && e.cache.dir != "" {
-		c.disk = newResultFolder(e.cache.dir, c.most)
+		c.disk = &shelf{dir: filepath.Join(e.cache.dir, "results"), magic: "wexec result 1\n", most: c.most, each: 8 << 20}
 	}
 	return c
 }
@@ -104,7 +105,7 @@ func (c *resultCache) find(ctx context.Context, key resultKey, root string, twin
 		}
 	}
 	if c.disk != nil && key.table == c.e.table {
-		if e, ok := c.disk.read(key.digest); ok && e.valid() && e.holds(root) {
+		if e, ok := c.onDisk(key.digest); ok && e.valid() && e.holds(root) {
 			c.remember(key, e)
 			return e, true, land
 		}
@@ -127,11 +128,25 @@ func (c *resultCache) inMemory(key resultKey) (resultEntry, bool) {
 	return k.entry, true
 }
 
+// onDisk looks an entry up in the cache folder.
+func (c *resultCache) onDisk(digest string) (e resultEntry, ok bool) {
+	data, ok := c.disk.read(digest)
+	if ok && json.Unmarshal(data, &e) != nil {
+		c.disk.remove(digest)
+		return resultEntry{}, false
+	}
+	return e, ok
+}
+
 // keep stores an entry.
 func (c *resultCache) keep(key resultKey, e resultEntry) {
 	c.remember(key, e)
 	if c.disk != nil && key.table == c.e.table {
-		if err := c.disk.write(key.digest, e); err != nil {
+		data, err := json.Marshal(e)
+		if err == nil {
+			err = c.disk.write(key.digest, data)
+		}
+		if err != nil {
 			c.e.log.Debug("a result is not kept on disk", "error", err)
 		}
 	}

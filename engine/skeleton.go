@@ -54,8 +54,13 @@ func (c *Cache) bonesOf(m *wasmmodules.Module) bool {
 	if json.Unmarshal(data, &b) != nil || !filepath.IsLocal(b.File) {
 		return false
 	}
-	info, err := os.Stat(filepath.Join(c.dir, "code", b.File))
-	return err == nil && info.Mode().IsRegular() && info.Size() == b.Size && b.Size > 0
+	file := filepath.Join(c.dir, "code", b.File)
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() != b.Size || b.Size <= 0 {
+		return false
+	}
+	markUsed(file)
+	return true
 }
 
 // lay compiles a guest and puts its native code where its skeleton is looked
@@ -102,6 +107,7 @@ func (c *Cache) lay(ctx context.Context, m *wasmmodules.Module, skeleton []byte)
 	if err != nil {
 		return err
 	}
+	c.dropUnused()
 	return writeFile(c.bonesPath(m), note)
 }
 
