@@ -140,6 +140,26 @@ func TestProgressIsOneLineThatDisappears(t *testing.T) {
 	}
 }
 
+// TestNoProgressBesideAQuestion has the program go on while a question is open:
+// nothing is drawn over it until it is answered.
+func TestNoProgressBesideAQuestion(t *testing.T) {
+	dir, env := furnished(t, askingPolicy)
+	x := atTerminal(t, command(t.Context(), dir, env, "run", "--mcp", "mcp.json", "--policy", "policy.yaml", "-l", "js", "-e",
+		`const asked = tools.github.create_issue({title: "one"});
+for (let i = 0; i < 12; i++) await new Promise(r => setTimeout(r, 100));
+console.log("went on"); await asked; return "done"`))
+	x.sees("for this run: ")
+	x.sees("went on")
+	open := x.seen.String()
+	if open = open[strings.Index(open, "approve?"):]; strings.Contains(open, "\x1b[K") {
+		t.Errorf("a line was drawn beside the question: %q", open)
+	}
+	x.types("y\n")
+	if got := x.ends(); got != 0 || !strings.Contains(x.seen.String(), "done") {
+		t.Errorf("status %d, %q", got, x.seen.String())
+	}
+}
+
 // TestProgressShowsCallsInFlight watches a call of a slow server from a
 // terminal, while it goes on.
 func TestProgressShowsCallsInFlight(t *testing.T) {

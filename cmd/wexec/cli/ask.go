@@ -29,7 +29,7 @@ func (d *door) canAsk() bool {
 // choose asks for numbers from 1 to n, or all; none is nothing chosen.
 func (d *door) choose(question string, n int) []int {
 	for range 3 {
-		fmt.Fprintf(d.voice.w, "%s [numbers from 1 to %d, all, enter for none]? ", question, n)
+		fmt.Fprintf(d.voice, "%s [numbers from 1 to %d, all, enter for none]? ", question, n)
 		line, err := readAnswer(d.inv.Stdin)
 		if err != nil || line == "" {
 			return nil
@@ -108,6 +108,7 @@ func (t *terminalAsker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Re
 		return hostfns.Reply{}, context.Cause(ctx)
 	}
 	v := t.voice
+	defer v.question()()
 	v.say("")
 	v.say("%s %s", v.paint("1;33", "approve?"), v.paint("1", visibleText(q.Tool)))
 	if q.Message != "" {
@@ -128,7 +129,7 @@ func (t *terminalAsker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Re
 		go t.read()
 	}
 	for {
-		fmt.Fprintf(v.w, "%s: ", choices)
+		fmt.Fprintf(v, "%s: ", choices)
 		select {
 		case <-ctx.Done():
 			v.say("")

@@ -93,12 +93,10 @@ func (d *door) guestsWarm(ctx *cli.Context) error {
 			ready = int(e.Done)
 		}
 		if d.voice.terminal {
-			fmt.Fprintf(d.voice.w, "\r\x1b[K%s %s", barText(e.Done, e.Total), what)
+			d.voice.show(barText(e.Done, e.Total) + " " + what)
 		}
 	}, languages...)
-	if d.voice.terminal {
-		fmt.Fprint(d.voice.w, "\r\x1b[K")
-	}
+	d.voice.wipe()
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func (d *door) accepts(ctx *cli.Context, row pinRow) bool {
 	case ctx.Bool("json") || !d.canAsk():
 		return false
 	}
-	fmt.Fprintf(d.voice.w, "pin the new definition of %s [y/N]? ", row.Tool)
+	fmt.Fprintf(d.voice, "pin the new definition of %s [y/N]? ", row.Tool)
 	line, err := readAnswer(d.inv.Stdin)
 	return err == nil && (strings.EqualFold(line, "y") || strings.EqualFold(line, "yes"))
 }

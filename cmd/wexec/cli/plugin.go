@@ -50,7 +50,7 @@ func (d *door) pluginCall(ctx *cli.Context) error {
 	defer func() { _ = host.Close() }()
 	var output engine.Output
 	if !ctx.Bool("json") {
-		output.Stderr = d.inv.Stderr
+		output.Stderr = d.voice
 	}
 	res, err := host.Engine.Run(ctx.Context, engine.Request{
 		Output: output,

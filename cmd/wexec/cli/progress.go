@@ -21,10 +21,10 @@ type progress struct {
 	what   string
 	last   string // the tool that answered last
 	flying []flying
+	asked  int // answers given when people were asked last
 	calls  int
 	bytes  int64
 	fuel   int64
-	shown  bool
 	stop   chan struct{}
 	done   chan struct{}
 }
@@ -42,6 +42,9 @@ const (
 	// lineWidth and nameWidth bound the line and a tool's name in it: a line
 	// that wraps could not be taken away.
 	lineWidth, nameWidth = 78, 28
+	// askedElsewhere is shown until an answer comes. Beside a question at this
+	// terminal no line stands.
+	askedElsewhere = "a person is asked: wexec approvals list"
 )
 
 // newProgress starts a line; nil where there is no terminal.
@@ -85,10 +88,7 @@ func (p *progress) event(e engine.Event) {
 			p.what = strings.TrimSpace(fmt.Sprintf("%.0f %% %s", 100*e.Done/e.Total, e.Text))
 		}
 	case engine.EventWaiting:
-		p.what = "waiting for a person"
-		p.clear()
-	case engine.EventOutput:
-		p.clear()
+		p.what, p.asked = askedElsewhere, p.v.answers()
 	}
 }
 
@@ -102,11 +102,11 @@ func (p *progress) draw() {
 			return
 		case <-tick.C:
 			p.mu.Lock()
-			if time.Since(p.begun) > moment && p.what != "waiting for a person" {
-				fmt.Fprintf(p.v.w, "\r\x1b[K%s", p.v.paint("2", p.line(time.Now())))
-				p.shown = true
-			}
+			line := p.line(time.Now())
 			p.mu.Unlock()
+			if time.Since(p.begun) > moment {
+				p.v.show(p.v.paint("2", line))
+			}
 		}
 	}
 }
@@ -116,6 +116,9 @@ func (p *progress) draw() {
 // ended, and the fuel. The caller holds the lock.
 func (p *progress) line(now time.Time) string {
 	what, tail := p.what, "  "+seconds(now.Sub(p.begun))
+	if what == askedElsewhere && p.v.answers() > p.asked {
+		what = "running"
+	}
 	switch {
 	case len(p.flying) > 0:
 		oldest := p.flying[0]
@@ -137,8 +140,12 @@ func (p *progress) line(now time.Time) string {
 	if p.fuel > 0 {
 		tail += "  fuel " + fuelText(p.fuel)
 	}
-	room := max(lineWidth-utf8.RuneCountInString(tail), 1)
-	return shortened(shortened(visibleText(what), room)+tail, lineWidth)
+	width := lineWidth
+	if p.v.width > 0 {
+		width = min(width, p.v.width-1)
+	}
+	room := max(width-utf8.RuneCountInString(tail), 1)
+	return shortened(shortened(visibleText(what), room)+tail, max(width, 1))
 }
 
 // seconds is a time as people count it while they wait.
@@ -163,14 +170,6 @@ func shortened(s string, n int) string {
 	return s
 }
 
-// clear takes the line away until the next tick. The caller holds the lock.
-func (p *progress) clear() {
-	if p.shown {
-		fmt.Fprint(p.v.w, "\r\x1b[K")
-		p.shown = false
-	}
-}
-
 // end takes the line away for good.
 func (p *progress) end() {
 	if p == nil {
@@ -178,7 +177,5 @@ func (p *progress) end() {
 	}
 	close(p.stop)
 	<-p.done
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.clear()
+	p.v.wipe()
 }

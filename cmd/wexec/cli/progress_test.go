@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func TestTheLineShowsCallsInFlightWithTimeBytesAndFuel(t *testing.T) {
 
 func TestTheLineNeverWrapsOrDraws(t *testing.T) {
 	begun := time.Now()
-	p := &progress{begun: begun, what: strings.Repeat("what ", 40), calls: 1_000_000, bytes: 1 << 50, fuel: 1 << 62}
+	p := &progress{v: &voice{}, begun: begun, what: strings.Repeat("what ", 40), calls: 1_000_000, bytes: 1 << 50, fuel: 1 << 62}
 	p.flying = []flying{{1, "\x1b[2J" + strings.Repeat("ä", 300), begun}, {2, "a.x", begun}}
 	got := p.line(begun.Add(1000 * time.Hour))
 	if n := utf8.RuneCountInString(got); n > lineWidth || strings.Contains(got, "\x1b") {
@@ -46,6 +47,47 @@ func TestTheLineNeverWrapsOrDraws(t *testing.T) {
 	p.what = "running"
 	p.calls, p.fuel = 0, 0
 	if got := p.line(begun); !strings.HasPrefix(got, "running  0.0 s  in flight: ") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestNoLineStandsBesideAQuestionOrBehindHalfALine(t *testing.T) {
+	var screen bytes.Buffer
+	v := &voice{w: &screen, terminal: true}
+	shown := func() string {
+		defer screen.Reset()
+		return screen.String()
+	}
+	v.show("line")
+	answered := v.question()
+	v.show("line")
+	v.say("approve?")
+	if got := shown(); got != "\r\x1b[Kline\r\x1b[Kapprove?\n" {
+		t.Errorf("with a question: %q", got)
+	}
+	answered()
+	v.show("line")
+	fmt.Fprint(v.beside(&screen), "half")
+	v.show("line")
+	fmt.Fprint(v.beside(&screen), " a line\n")
+	v.show("line")
+	v.wipe()
+	v.wipe()
+	if got := shown(); got != "\r\x1b[Kline\r\x1b[Khalf a line\n\r\x1b[Kline\r\x1b[K" {
+		t.Errorf("with output: %q", got)
+	}
+}
+
+func TestTheLineSaysThatAPersonIsAskedUntilTheAnswer(t *testing.T) {
+	v := &voice{w: &bytes.Buffer{}, terminal: true}
+	p := &progress{v: v, begun: time.Now(), what: "running"}
+	answered := v.question()
+	p.event(engine.Event{Type: engine.EventWaiting})
+	if got := p.line(p.begun); !strings.Contains(got, "wexec approvals list") {
+		t.Errorf("%q", got)
+	}
+	answered()
+	if got := p.line(p.begun); !strings.HasPrefix(got, "running") {
 		t.Errorf("%q", got)
 	}
 }

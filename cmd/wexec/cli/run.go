@@ -113,7 +113,7 @@ func (d *door) once(ctx *cli.Context, host *config.Host, req engine.Request) err
 	var picture *timeline
 	if plain {
 		line = newProgress(d.voice)
-		req.Output = engine.Output{Stdout: d.inv.Stdout, Stderr: d.inv.Stderr}
+		req.Output = engine.Output{Stdout: d.voice.beside(d.inv.Stdout), Stderr: d.voice}
 	}
 	if ctx.IsSet("timeline") {
 		picture = newTimeline()

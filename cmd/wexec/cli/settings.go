@@ -122,5 +122,5 @@ func (d *door) logger(level string) *slog.Logger {
 	if l.UnmarshalText([]byte(level)) != nil {
 		l = slog.LevelWarn
 	}
-	return slog.New(slog.NewTextHandler(d.inv.Stderr, &slog.HandlerOptions{Level: l}))
+	return slog.New(slog.NewTextHandler(d.voice, &slog.HandlerOptions{Level: l}))
 }

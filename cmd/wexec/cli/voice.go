@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"golang.org/x/term"
 
@@ -18,17 +19,26 @@ import (
 // own; no capitals at the start, no full stops. Colour only on a terminal that
 // wants it.
 
-// voice writes to people.
+// voice writes to people. What passes through it first takes away the line that
+// tells of progress, where one stands.
 type voice struct {
 	w        io.Writer
 	colour   bool
 	terminal bool
+	width    int // of the terminal, in characters
+
+	mu        sync.Mutex
+	line      bool // a line stands that is to be taken away
+	partial   bool // what was written last goes on in the same line
+	questions int  // open at the terminal: no line is drawn beside them
+	answered  int  // questions that are no longer open
 }
 
 func newVoice(inv *Invocation) *voice {
 	v := &voice{w: inv.Stderr}
 	if f, ok := inv.Stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		v.terminal = true
+		v.width, _, _ = term.GetSize(int(f.Fd()))
 	}
 	v.colour = v.terminal
 	if inv.Env != nil {
@@ -54,7 +64,82 @@ func (v *voice) paint(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-func (v *voice) say(format string, args ...any) { fmt.Fprintf(v.w, format+"\n", args...) }
+// Write writes to stderr.
+func (v *voice) Write(p []byte) (int, error) { return v.writeTo(v.w, p) }
+
+func (v *voice) writeTo(w io.Writer, p []byte) (int, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.wipeLocked()
+	if len(p) > 0 {
+		v.partial = p[len(p)-1] != '\n'
+	}
+	return w.Write(p)
+}
+
+// show draws a line in place of the one that stands, if any. None is drawn
+// while a question is open, nor over what was written without an end of line.
+func (v *voice) show(line string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.questions == 0 && !v.partial {
+		fmt.Fprintf(v.w, "\r\x1b[K%s", line)
+		v.line = true
+	}
+}
+
+// wipe takes the line away.
+func (v *voice) wipe() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.wipeLocked()
+}
+
+func (v *voice) wipeLocked() {
+	if v.line {
+		fmt.Fprint(v.w, "\r\x1b[K")
+		v.line = false
+	}
+}
+
+// question keeps lines from being drawn until it is answered.
+func (v *voice) question() (answered func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.wipeLocked()
+	v.questions++
+	return func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.questions--
+		v.answered++
+		v.partial = false // whoever answers ends the line
+	}
+}
+
+// answers is how many questions were answered so far, or came to nothing.
+func (v *voice) answers() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.answered
+}
+
+// beside is a writer to the same terminal, before which the line is taken away.
+func (v *voice) beside(w io.Writer) io.Writer {
+	if !v.terminal {
+		return w
+	}
+	return besideVoice{v, w}
+}
+
+type besideVoice struct {
+	v *voice
+	w io.Writer
+}
+
+func (b besideVoice) Write(p []byte) (int, error) { return b.v.writeTo(b.w, p) }
+
+func (v *voice) say(format string, args ...any) { fmt.Fprintf(v, format+"\n", args...) }
 
 func (v *voice) note(format string, args ...any) {
 	v.say("%s %s", v.paint("36", "note:"), fmt.Sprintf(format, args...))
