@@ -28,7 +28,7 @@ func (c *Catalogue) ambientTypeScript() string {
 			args, defs := readShape(t.InputSchema)
 			in := tsWriter{prefix: pascal(name)}
 			for _, d := range slices.Sorted(maps.Keys(defs)) {
-				types.WriteString("  type " + in.named(d) + " = " + in.write(defs[d], 1) + ";\n")
+				types.WriteString("  type " + in.named(d) + " = " + in.write(defs[d], 0, "  ") + ";\n")
 			}
 			result := "any"
 			out := tsWriter{prefix: pascal(name) + "Result"}
@@ -36,9 +36,9 @@ func (c *Catalogue) ambientTypeScript() string {
 			if len(schema) > 0 {
 				shape, resultDefs := readShape(schema)
 				for _, d := range slices.Sorted(maps.Keys(resultDefs)) {
-					types.WriteString("  type " + out.named(d) + " = " + out.write(resultDefs[d], 1) + ";\n")
+					types.WriteString("  type " + out.named(d) + " = " + out.write(resultDefs[d], 0, "  ") + ";\n")
 				}
-				result = out.write(shape, 1)
+				result = out.write(shape, 0, "  ")
 			}
 			types.WriteString("  type " + pascal(name) + "_" + " = (" + in.argument(args) + ") => Promise<" + result + ">;\n")
 			servers.WriteString(tsDoc(documentation(t, observed), "    "))

@@ -224,17 +224,20 @@ func (x *index) expand(text string) []question {
 			continue
 		}
 		s := stem(w)
-		does := verbs()[s] && !strings.HasSuffix(w, "ed") && !(i == 0 && orders[w] != nil) // "assigned to me" is no order
+		state := w == "open" && namesSeveral(words[i+1:])
+		does := verbs()[s] && !state && !strings.HasSuffix(w, "ed") && !(i == 0 && orders[w] != nil) // "assigned to me" is no order
 		verb = verb || does
 		q := question{terms: []term{{s, 1}}, weight: 1}
 		switch {
 		case x.servers[s]:
 			q.weight = 1.4 // a server that is named is meant
-		case does:
+		case does, state:
 			q.weight = 0.7 // what is done says less than what it is done to
 		}
 		for _, other := range synonyms(s) {
-			q.terms = append(q.terms, term{other, 0.7})
+			if !state {
+				q.terms = append(q.terms, term{other, 0.7})
+			}
 		}
 		if len(x.postings[s]) == 0 && len(q.terms) == 1 {
 			q.terms = append(q.terms, x.misspelt(s)...)
@@ -245,6 +248,20 @@ func (x *index) expand(text string) []question {
 		asked = append(asked, question{weight: 0.5, implied: true, terms: []term{{"list", 1}, {"search", 1}, {"get", 0.9}, {"find", 0.9}, {"read", 0.8}}})
 	}
 	return asked
+}
+
+// namesSeveral reports whether one of the next two words is a plural, with no
+// article before it: who asks for open issues opens none.
+func namesSeveral(words []string) bool {
+	for _, w := range words[:min(2, len(words))] {
+		if stop[w] {
+			return false
+		}
+		if strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") {
+			return true
+		}
+	}
+	return false
 }
 
 // misspelt finds the indexed words one or two edits from a word nobody uses.

@@ -21,6 +21,8 @@ func shop() *Catalogue {
 		tool("github", "list_commits", "List the commits of a branch", "owner", "repo", "since"),
 		tool("github", "create_pull_request", "Open a pull request", "title", "head", "base"),
 		tool("github", "delete_branch", "Delete a branch", "branch"),
+		tool("jira", "create_issue", "Open a new issue", "title"),
+		tool("jira", "search", "Search issues", "jql"),
 		tool("slack", "post_message", "Post a message to a channel", "channel", "text"),
 		tool("slack", "get_channel_history", "Messages of a channel", "channel", "limit"),
 		tool("crm", "find_customers", "Search the customer list", "city", "segment"),
@@ -38,6 +40,8 @@ func TestSearchUnderstandsHowPeopleAsk(t *testing.T) {
 		"send something to a room":         "slack.post_message",
 		"which clients live in a city":     "crm.find_customers",
 		"open a document on disk and load": "fs.read_file",
+		"open issues":                      "jira.search",
+		"open an issue":                    "jira.create_issue",
 		"save text into a file":            "fs.write_file",
 		"lst comits":                       "github.list_commits",
 	} {
@@ -72,7 +76,7 @@ func TestSearchLeavesOutWhatThePolicyDenies(t *testing.T) {
 }
 
 func TestEmptyQueryListsEverything(t *testing.T) {
-	if found := shop().Search(Query{Limit: 3}); found.Total != 8 || len(found.Tools) != 3 {
+	if found := shop().Search(Query{Limit: 3}); found.Total != 10 || len(found.Tools) != 3 {
 		t.Errorf("%d of %d", len(found.Tools), found.Total)
 	}
 }

@@ -34,18 +34,18 @@ func (c *Catalogue) typescript(t Tool, keyword string, fold int) string {
 	}
 	in := tsWriter{prefix: prefix, fold: fold}
 	for _, d := range slices.Sorted(maps.Keys(defs)) {
-		b.WriteString(export + "type " + in.named(d) + " = " + in.write(defs[d], 0) + ";\n")
+		b.WriteString(export + "type " + in.named(d) + " = " + in.write(defs[d], 0, "") + ";\n")
 	}
 	out := tsWriter{prefix: prefix + "Result", fold: fold}
 	for _, d := range slices.Sorted(maps.Keys(resultDefs)) {
-		b.WriteString(export + "type " + out.named(d) + " = " + out.write(resultDefs[d], 0) + ";\n")
+		b.WriteString(export + "type " + out.named(d) + " = " + out.write(resultDefs[d], 0, "") + ";\n")
 	}
 	b.WriteString(tsDoc(strings.TrimSpace(documentation(t, observed)+foldedNote(c, t, fold, "describeTool")), ""))
 	b.WriteString(keyword + tsName(name) + "(" + in.argument(args) + "): Promise<")
 	if result == nil {
 		b.WriteString("any")
 	} else {
-		b.WriteString(out.write(result, 0))
+		b.WriteString(out.write(result, 0, ""))
 	}
 	b.WriteString(">;\n")
 	return b.String()
@@ -91,10 +91,12 @@ func (w tsWriter) argument(s *shape) string {
 	if s.kind != object || !slices.ContainsFunc(s.fields, func(p property) bool { return p.required }) {
 		optional = "?"
 	}
-	return "args" + optional + ": " + w.write(s, 0)
+	return "args" + optional + ": " + w.write(s, 0, "")
 }
 
-func (w tsWriter) write(s *shape, depth int) string {
+// write is a shape as a type. Depth counts what it stands in, lists and unions
+// too; indent is that of the line it begins on.
+func (w tsWriter) write(s *shape, depth int, indent string) string {
 	if depth > 12 {
 		return "unknown"
 	}
@@ -114,14 +116,14 @@ func (w tsWriter) write(s *shape, depth int) string {
 	case named:
 		return w.named(s.name)
 	case array:
-		return "Array<" + w.write(s.items, depth+1) + ">"
+		return "Array<" + w.write(s.items, depth+1, indent) + ">"
 	case tuple:
 		var parts []string
 		for _, p := range s.parts {
-			parts = append(parts, w.write(p, depth+1))
+			parts = append(parts, w.write(p, depth+1, indent))
 		}
 		if s.items != nil {
-			parts = append(parts, "...Array<"+w.write(s.items, depth+1)+">")
+			parts = append(parts, "...Array<"+w.write(s.items, depth+1, indent)+">")
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case union, combined:
@@ -131,7 +133,7 @@ func (w tsWriter) write(s *shape, depth int) string {
 		}
 		var parts []string
 		for _, p := range s.parts {
-			part := w.write(p, depth+1)
+			part := w.write(p, depth+1, indent)
 			if p.kind == union || p.kind == combined {
 				part = "(" + part + ")"
 			}
@@ -141,36 +143,36 @@ func (w tsWriter) write(s *shape, depth int) string {
 		}
 		return strings.Join(parts, op)
 	case object:
-		return w.object(s, depth)
+		return w.object(s, depth, indent)
 	}
 	return "unknown"
 }
 
-func (w tsWriter) object(s *shape, depth int) string {
+func (w tsWriter) object(s *shape, depth int, indent string) string {
 	if len(s.fields) == 0 {
 		if s.items == nil {
 			return "Record<string, never>"
 		}
-		return "Record<string, " + w.write(s.items, depth+1) + ">"
+		return "Record<string, " + w.write(s.items, depth+1, indent) + ">"
 	}
 	if w.fold > 0 && depth >= w.fold {
 		return "Record<string, any>"
 	}
-	indent := strings.Repeat("  ", depth+1)
+	inner := indent + "  "
 	var b strings.Builder
 	b.WriteString("{\n")
 	for _, p := range s.fields {
-		b.WriteString(tsDoc(p.comment(), indent))
-		b.WriteString(indent + tsKey(p.name))
+		b.WriteString(tsDoc(p.comment(), inner))
+		b.WriteString(inner + tsKey(p.name))
 		if !p.required {
 			b.WriteByte('?')
 		}
-		b.WriteString(": " + w.write(p.shape, depth+1) + ";\n")
+		b.WriteString(": " + w.write(p.shape, depth+1, inner) + ";\n")
 	}
 	if s.items != nil {
-		b.WriteString(indent + "[key: string]: unknown;\n")
+		b.WriteString(inner + "[key: string]: unknown;\n")
 	}
-	b.WriteString(strings.Repeat("  ", depth) + "}")
+	b.WriteString(indent + "}")
 	return b.String()
 }
 
