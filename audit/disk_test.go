@@ -149,6 +149,34 @@ func TestWhatIsForcedIsAsTheOptionSays(t *testing.T) {
 	}
 }
 
+// A run that changes nothing outside does not wait for the disk when it ends;
+// one that does has its end there, too.
+func TestClosingForcesWhatFollowsAnEffect(t *testing.T) {
+	reads, writes := decision("r", 1), decision("r", 2)
+	writes.Decision.Writes = true
+	for _, c := range []struct {
+		sync Sync
+		e    Event
+		want int
+	}{{SyncNever, writes, 0}, {SyncWrites, reads, 0}, {SyncWrites, writes, 2}, {SyncAlways, reads, 3}} {
+		d := &brokenDisk{room: -1}
+		l, err := Open(t.TempDir(), Options{disk: d, Sync: c.sync})
+		if err != nil {
+			t.Fatal(err)
+		}
+		record(t, l, c.e)
+		record(t, l, reads)
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		d.set(func(d *brokenDisk) {
+			if d.synced != c.want {
+				t.Errorf("sync %d, writes %t: forced %d times, want %d", c.sync, c.e.Decision.Writes, d.synced, c.want)
+			}
+		})
+	}
+}
+
 // Of many that wait for the disk at once, one does the work.
 func TestWaitingForTheDiskIsShared(t *testing.T) {
 	d := &brokenDisk{room: -1}

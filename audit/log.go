@@ -62,6 +62,7 @@ type Log struct {
 
 	syncing sync.Mutex
 	synced  mark // up to where the disk has everything
+	owes    bool // the disk has to have what is recorded from now on, too
 }
 
 // mark is a place in a chain.
@@ -178,6 +179,7 @@ func (l *Log) rotate() (*segment, error) {
 func (l *Log) sync(to mark) error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
+	l.owes = true
 	if l.synced.reaches(to) {
 		return nil
 	}
@@ -207,7 +209,9 @@ func (l *Log) Head() string {
 }
 
 // Close writes the head and lets the segment go, for the next process to take
-// up. Later records fail.
+// up. Later records fail. Where a record had to be forced to the disk those
+// after it are forced now: how it ended belongs to an effect. Where none had
+// to, nobody waits for the disk.
 func (l *Log) Close() error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
@@ -218,7 +222,7 @@ func (l *Log) Close() error {
 	}
 	l.done = true
 	var err error
-	if l.o.Sync != SyncNever {
+	if l.owes {
 		err = l.seg.file.Sync()
 	}
 	err = errors.Join(err, l.seg.writeHead(l.o.Key, false))
