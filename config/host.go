@@ -29,6 +29,7 @@ type Options struct {
 	Terminal hostfns.Asker      // asks the person at the terminal; nil: nobody is there
 	More     []hostfns.Provider // beside those that the settings name
 	NoAudit  bool               // for doors that only look and never run
+	Language string             // what is going to be run, where that is known: its guest is loaded meanwhile
 	DryRun   bool               // no server is started, every call is answered with null
 }
 
@@ -42,15 +43,20 @@ type Host struct {
 	Approvals *approvals.Broker
 
 	log     *audit.Log
+	cache   *engine.Cache // nil: the engine has its own
 	socket  io.Closer
 	learned *hostfns.Learned
 	logger  *slog.Logger
 }
 
 // Open wires an engine from the settings. Close it.
-func (s *Settings) Open(ctx context.Context, o Options) (*Host, error) {
-	h := &Host{logger: o.Logger}
-	var err error
+func (s *Settings) Open(ctx context.Context, o Options) (opened *Host, err error) {
+	h := &Host{logger: o.Logger, cache: s.begin(o.Language)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.closeCache())
+		}
+	}()
 	h.Upstream, err = upstream.New(s.Servers, upstream.Options{
 		Environ: o.Env.Vars, Logger: o.Logger, Version: o.Version,
 		Secrets: func(ctx context.Context, server string) ([]hostfns.Secret, error) {
@@ -94,11 +100,30 @@ func (s *Settings) Open(ctx context.Context, o Options) (*Host, error) {
 		h.learned = hostfns.NewLearned(o.Env.typesDir())
 	}
 	h.Table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned, Meaning: meaning})
-	h.Engine, err = engine.New(ctx, engine.Config{Cache: s.Cache, Table: h.Table, Logger: o.Logger})
+	made := engine.Config{Shared: h.cache, Table: h.Table, Logger: o.Logger}
+	if h.cache == nil {
+		made.Cache = s.Cache
+	}
+	h.Engine, err = engine.New(ctx, made)
 	if err != nil {
 		return nil, errors.Join(err, h.Table.Close(), h.closeLog())
 	}
 	return h, nil
+}
+
+// begin opens the cache and begins to load the guest of a language from it, so
+// that this goes on beside the rest. Nil leaves the cache to the engine, which
+// says what is wrong with its folder.
+func (s *Settings) begin(language string) *engine.Cache {
+	if language == "" || s.Cache == "" {
+		return nil
+	}
+	cache, err := engine.OpenCache(s.Cache)
+	if err != nil {
+		return nil
+	}
+	cache.Begin(language)
+	return cache
 }
 
 // meaning is what helps to find tools by meaning, where an endpoint is named.
@@ -152,9 +177,16 @@ func (h *Host) closeLog() error {
 	return h.log.Close()
 }
 
+func (h *Host) closeCache() error {
+	if h.cache == nil {
+		return nil
+	}
+	return h.cache.Close()
+}
+
 // Close ends runs, servers and the record, in this order.
 func (h *Host) Close() error {
-	err := errors.Join(h.Engine.Close(), h.Table.Close(), h.closeLog())
+	err := errors.Join(h.Engine.Close(), h.Table.Close(), h.closeLog(), h.closeCache())
 	if h.socket != nil {
 		err = errors.Join(err, h.socket.Close())
 	}

@@ -45,6 +45,7 @@ type Cache struct {
 	images map[[32]byte]*snapshot.Image
 	noted  map[*hostfns.Table]map[string]string // digests that are in the folder
 	spare  wazero.CompilationCache              // used while nothing can be written to the folder
+	begun  *early                               // nil: none, or taken by the guest that asked for it
 	closed bool
 }
 
@@ -93,7 +94,7 @@ func (c *Cache) Close() error {
 	if c.dir != "" {
 		c.noteSmall()
 	}
-	var errs []error
+	errs := []error{c.dropEarly()}
 	for _, im := range c.images {
 		errs = append(errs, im.Close())
 	}

@@ -134,6 +134,15 @@ func compileInto(ctx context.Context, dir string, wasm []byte) (string, error) {
 	return files[0], nil
 }
 
+// skeletonOf is the skeleton that the native code of a module lies under.
+func skeletonOf(m *wasmmodules.Module) ([]byte, error) {
+	skeleton, err := m.Skeleton()
+	if err != nil {
+		return nil, err
+	}
+	return titled(skeleton, m.CodeSHA256), nil
+}
+
 // titled gives a skeleton a section that names the module it is of. Two builds
 // of a guest may have one shape, and wazero would look for the code of both in
 // one place.
@@ -152,9 +161,11 @@ func withWorkers(ctx context.Context) context.Context {
 // code lies in the cache folder, compiled otherwise.
 func (c *Cache) code(ctx context.Context, m *wasmmodules.Module, entry string, interpreter, whole bool, compiling func(string)) (*compiled, error) {
 	if c.dir != "" && !interpreter && !whole {
-		skeleton, err := m.Skeleton()
+		if got := c.early(m); got != nil {
+			return got, nil
+		}
+		skeleton, err := skeletonOf(m)
 		if err == nil {
-			skeleton = titled(skeleton, m.CodeSHA256)
 			if got, err := c.load(ctx, m, skeleton, entry); err == nil {
 				return got, nil
 			}
