@@ -149,6 +149,26 @@ func TestImportsFollowTheFloorPlan(t *testing.T) {
 	}
 }
 
+// TestTheFoundationsAreTheGivenOnes holds the libraries that wexec is built on,
+// each where it does its work.
+func TestTheFoundationsAreTheGivenOnes(t *testing.T) {
+	for library, room := range map[string]string{
+		"github.com/tetratelabs/wazero":      "engine",
+		"github.com/extism/go-sdk":           "engine",
+		"github.com/klauspost/compress/zstd": "wasm-modules",
+		"github.com/urfave/cli/v2":           "cmd",
+	} {
+		used := slices.ContainsFunc(sources(t), func(s source) bool {
+			return s.room == room && !s.test && slices.ContainsFunc(s.file.Imports, func(i *ast.ImportSpec) bool {
+				return i.Path.Value == strconv.Quote(library)
+			})
+		})
+		if !used {
+			t.Errorf("%s does not stand on %s", room, library)
+		}
+	}
+}
+
 func TestTopLevelIsTheGivenOne(t *testing.T) {
 	allowed := []string{".ci", ".git", ".gitignore", ".golangci.yml", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "NOTICE",
 		"RATIONALE.md", "README.md", "SECURITY.md", "audit", "bin", "catalogue", "cmd", "config", "dist", "docs", "engine", "examples",
