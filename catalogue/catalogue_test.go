@@ -85,7 +85,7 @@ func TestKeepLeavesNamesAsTheyWere(t *testing.T) {
 	}
 }
 
-var valid = regexp.MustCompile(`^[\p{L}_][\p{L}\p{Nd}\p{M}_]*$`)
+var valid = regexp.MustCompile(`^[\p{L}_][\p{L}\p{Nd}\p{Mn}\p{Mc}_]*$`)
 
 func TestAnyOrderGivesTheSameValidNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -18,7 +18,7 @@ func Identifier(name string) string {
 	gap := false
 	for _, r := range norm.NFKC.String(name) {
 		switch {
-		case r == '_' || unicode.IsLetter(r) || (b.Len() > 0 && (unicode.IsMark(r) || unicode.Is(unicode.Nd, r))):
+		case opens(r) || (b.Len() > 0 && continues(r)):
 			if gap {
 				b.WriteByte('_')
 				gap = false
@@ -38,6 +38,17 @@ func Identifier(name string) string {
 	// NFKC once more: a letter and a mark that a gap had kept apart may compose.
 	return norm.NFKC.String(b.String())
 }
+
+// opens reports whether an identifier of both languages may begin with r, which
+// is in its compatibility form.
+func opens(r rune) bool { return r == '_' || unicode.IsLetter(r) && r != verticalTilde }
+
+// continues reports whether r may stand in one behind its first letter.
+// Enclosing marks, as U+20DD, may not.
+func continues(r rune) bool { return opens(r) || unicode.In(r, unicode.Nd, unicode.Mn, unicode.Mc) }
+
+// verticalTilde is the one letter that counts as punctuation in programs.
+const verticalTilde = '\u2e2f'
 
 // PythonName is an identifier as Python code writes it: keywords gain an
 // underscore.

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Python is a tool's declaration for .pyi files: the TypedDicts it needs, its
@@ -227,11 +228,12 @@ func (w *pyWriter) typedDict(name string, s *shape, depth int) string {
 
 func pyIdentifier(name string) bool {
 	for i, r := range name {
-		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
+		if !opens(r) && (i == 0 || !continues(r)) {
 			return false
 		}
 	}
-	return name != "" && !pythonKeywords[name]
+	// Python reads names in their compatibility form: others would change.
+	return name != "" && !pythonKeywords[name] && norm.NFKC.IsNormalString(name)
 }
 
 // pyLiteral makes a JSON literal one of Python; fractions have no literal type.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // kind is what a schema describes, as far as types in code can say it.
@@ -409,7 +410,7 @@ func pascal(name string) string {
 		b.WriteString(string(rs[1:]))
 	}
 	out := b.String()
-	if out != "" && out[0] >= '0' && out[0] <= '9' {
+	if first, _ := utf8.DecodeRuneInString(out); out != "" && !opens(first) {
 		out = "_" + out
 	}
 	return out

@@ -3,8 +3,12 @@ package tests
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+	"unicode"
 
 	"github.com/evanw/esbuild/pkg/api"
 	"pgregory.net/rapid"
@@ -17,7 +21,7 @@ import (
 // anySchema is some JSON that may stand where a schema is expected: of both
 // drafts, with references, cycles, hostile names and plain nonsense.
 func anySchema(depth int) *rapid.Generator[any] {
-	names := rapid.SampledFrom([]string{"id", "class", "größe", "名前", "a-b", "with space", "*/", `"""`, "`", "\\", "\u2028", "", "from", "None", "constructor", "__proto__", "x'y", "$ref", "1st", "a\nb"})
+	names := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"id", "class", "größe", "名前", "a-b", "with space", "*/", `"""`, "`", "\\", "\u2028", "", "from", "None", "constructor", "__proto__", "x'y", "$ref", "1st", "a\nb", "\x00", "\x1b[2J", "\ufeff", "\u202e", "\\u0000", "\ud7ff", "\u0085"}))
 	return rapid.Custom(func(t *rapid.T) any {
 		if depth <= 0 || rapid.IntRange(0, 9).Draw(t, "leaf") < 2 {
 			return rapid.SampledFrom([]any{true, false, nil, "text", 3.5, map[string]any{}, map[string]any{"type": "string"}, map[string]any{"$ref": "#"},
@@ -81,8 +85,8 @@ func TestAnySchemaGivesDeclarationsThatParse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			name := rapid.SampledFrom([]string{"find", "class", "def", "größe", "a b", "delete", "constructor", "名前", "*/"}).Draw(t, "tool")
-			tools = append(tools, catalogue.Tool{Server: "shop", Name: fmt.Sprint(name, i), Description: `says */ """ \ and more`, InputSchema: in, OutputSchema: out})
+			name := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"find", "class", "def", "größe", "a b", "delete", "constructor", "名前", "*/"})).Draw(t, "tool")
+			tools = append(tools, catalogue.Tool{Server: "shop", Name: fmt.Sprint(name, i), Description: `says */ """ \ and more` + rapid.String().Draw(t, "description"), InputSchema: in, OutputSchema: out})
 		}
 		c := catalogue.New(tools)
 		var ts strings.Builder
@@ -94,29 +98,62 @@ func TestAnySchemaGivesDeclarationsThatParse(t *testing.T) {
 				t.Fatalf("%s\n%s", r.Errors[0].Text, text)
 			}
 		}
-		if len(stubs) < 150 {
-			for _, tool := range c.Tools() {
-				stubs = append(stubs, c.Python(tool))
-			}
+		for _, tool := range c.Tools() {
+			stubs = append(stubs, c.Python(tool))
 		}
 	})
-	e, err := engine.New(t.Context(), engine.Config{Cache: house.Cache()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	args, err := json.Marshal(stubs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := e.Run(t.Context(), engine.Request{Language: engine.Python, Args: args, Code: `import ast
+	for some := range slices.Chunk(stubs, 300) {
+		none(t, engine.Python, some, `import ast
 def fault(text):
     try:
         ast.parse(text)
     except (SyntaxError, ValueError) as e:
         return str(e) + "\n" + text
-return [f for f in map(fault, args) if f][:3]`})
+return [f for f in map(fault, args) if f][:3]`)
+	}
+}
+
+// TestEveryCharacterGivesIdentifiersOfBothLanguages asks QuickJS and CPython
+// themselves, whose tables of Unicode are their own.
+func TestEveryCharacterGivesIdentifiersOfBothLanguages(t *testing.T) {
+	given := map[string]bool{}
+	for r := range rune(unicode.MaxRune + 1) {
+		if r < 0xd800 || r > 0xdfff && (r%97 == 0 || !unicode.In(r, unicode.Han, unicode.Hangul)) {
+			given[catalogue.Identifier(string(r))] = true
+			given[catalogue.Identifier("a"+string(r))] = true
+		}
+	}
+	delete(given, "as") // words of the languages
+	delete(given, "in")
+	all := slices.Sorted(maps.Keys(given))
+	none(t, engine.Python, all, `import unicodedata
+return [n for n in args if not n.isidentifier() or unicodedata.normalize("NFKC", n) != n][:20]`)
+	none(t, engine.JavaScript, all, "return args.filter((n) => !/^[\\p{ID_Start}_][\\p{ID_Continue}]*$/u.test(n)).slice(0, 20)")
+	// The parsers, which need not hold with the tables.
+	for some := range slices.Chunk(all, 10_000) {
+		none(t, engine.Python, []string{strings.Join(some, " = ") + " = 0"}, "import ast\nast.parse(args[0])\nreturn []")
+		text := "var " + strings.Join(some, ", ") + ";"
+		none(t, engine.JavaScript, []string{"-"}, text+"\nreturn []")
+		if r := api.Transform(text, api.TransformOptions{Loader: api.LoaderTS}); len(r.Errors) > 0 {
+			t.Errorf("%s in column %d of %.60s", r.Errors[0].Text, r.Errors[0].Location.Column, text)
+		}
+	}
+}
+
+// none runs a program that finds nothing wrong with its arguments.
+func none(t *testing.T, language string, args []string, code string) {
+	t.Helper()
+	e, err := engine.New(t.Context(), engine.Config{Cache: house.Cache()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	doc, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := e.Run(t.Context(), engine.Request{Language: language, Args: doc, Code: code, Limits: engine.Limits{Time: time.Minute}})
 	if err != nil || string(res.Value) != "[]" {
-		t.Errorf("of %d stubs: %v\n%s", len(stubs), err, res.Value)
+		t.Fatalf("of %d: %.2000v\n%s", len(args), err, res.Value)
 	}
 }
