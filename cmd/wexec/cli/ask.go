@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -167,7 +168,7 @@ func argumentLines(args json.RawMessage) []string {
 		return []string{cut(visibleText(string(args)), 400)}
 	}
 	var out []string
-	for _, k := range sortedKeys(m) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
 		out = append(out, cut(visibleText(k+": "+string(m[k])), 400))
 	}
 	return out

@@ -22,7 +22,7 @@ import (
 func (d *door) auditCommand() *cli.Command {
 	dir := func(more ...cli.Flag) []cli.Flag {
 		return append(more,
-			&cli.StringFlag{Name: "audit", Usage: "the `DIR` of the records", TakesFile: true},
+			&cli.StringFlag{Name: "audit", Usage: "`DIR`: where the records are", TakesFile: true},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"})
 	}
 	return &cli.Command{
@@ -31,12 +31,12 @@ func (d *door) auditCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{Name: "show", Usage: "show records, or the time line of one run", ArgsUsage: "[RUN]", Action: d.auditShow, Flags: dir(
 				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with what is recorded later"},
-				&cli.StringFlag{Name: "type", Usage: "only `TYPE`: start, decision, call, privacy or end"},
-				&cli.StringFlag{Name: "tool", Usage: "only records about `TOOL`"},
-				&cli.StringFlag{Name: "effect", Usage: "only decisions with `EFFECT`: allow, ask or deny"},
-				&cli.StringFlag{Name: "since", Usage: "only what is younger than `DURATION`, or since a time (2026-01-31T08:00:00Z)"})},
+				&cli.StringFlag{Name: "type", Usage: "`TYPE`: only these: start, decision, call, privacy or end"},
+				&cli.StringFlag{Name: "tool", Usage: "`TOOL`: only what concerns this tool"},
+				&cli.StringFlag{Name: "effect", Usage: "`EFFECT`: only these decisions: allow, ask or deny"},
+				&cli.StringFlag{Name: "since", Usage: "`WHEN`: only what is younger than 2h, say, or 2026-01-31T08:00:00Z"})},
 			{Name: "verify", Usage: "find any record that was changed, removed, reordered or cut", Action: d.auditVerify, Flags: dir(
-				&cli.StringSliceFlag{Name: "key", Usage: "a `FILE` with a public key that heads must be signed with; the configured one where none is given", TakesFile: true})},
+				&cli.StringSliceFlag{Name: "key", Usage: "`FILE`: a public key that heads must be signed with (default the configured one)", TakesFile: true})},
 			{Name: "replay", Usage: "run a recorded program again, its calls answered from the record", ArgsUsage: "RUN", Action: d.auditReplay,
 				Description: "No tool is called, no file is opened and nothing is recorded. Runs recorded in full, under a policy with  audit: {code: full, inputs: full, outputs: full},\n" +
 					"can be replayed: such a record also has what the program saw of clock, chance and files. Value, output, calls and fuel are compared,\n" +

@@ -42,25 +42,27 @@ func Main(ctx context.Context, args []string, version string) int {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	go interrupt(cancel)
+	return inv.Run(ctx)
+}
+
+// interrupt listens for signals as long as the process lives. That is made
+// ready beside the command: the first listener takes a thread and some turns
+// of it, and until then a signal ends the process, as before main.
+func interrupt(cancel context.CancelCauseFunc) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	go func() {
-		if _, ok := <-signals; !ok {
-			return
-		}
-		cancel(fault.New(fault.Cancelled, "interrupted"))
-		<-signals
-		os.Exit(fault.ClassCancelled.Exit())
-	}()
-	return inv.Run(ctx)
+	<-signals
+	cancel(fault.New(fault.Cancelled, "interrupted"))
+	<-signals
+	os.Exit(fault.ClassCancelled.Exit())
 }
 
 // Run runs the command and gives its exit status.
 func (inv *Invocation) Run(ctx context.Context) int {
 	d := &door{inv: inv, voice: newVoice(inv)}
 	app := d.app()
-	err := app.RunContext(ctx, permuted(app, inv.Args))
+	err := app.RunContext(ctx, permuted(app, straightened(app, inv.Args)))
 	if err == nil {
 		return 0
 	}
@@ -169,6 +171,27 @@ func asksHelp(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return strings.TrimLeft(a, "-") == "help" || a == "-h" })
 }
 
+// straightened is a call as it was meant: --version is the command, and what
+// asks for help on a command that does not exist is dropped, so that it is told
+// as such.
+func straightened(app *cli.App, args []string) []string {
+	if len(args) == 2 && slices.Contains([]string{"--version", "-version", "-v", "-V"}, args[1]) {
+		return []string{args[0], "version"}
+	}
+	commands := app.Commands
+	for i, a := range args[min(1, len(args)):] {
+		if len(commands) == 0 || strings.HasPrefix(a, "-") || a == "help" {
+			return args
+		}
+		at := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(a) })
+		if at < 0 {
+			return args[:i+2]
+		}
+		commands = commands[at].Subcommands
+	}
+	return args
+}
+
 // noCommand answers a call without a command, or with one that is unknown.
 func (d *door) noCommand(ctx *cli.Context) error {
 	if ctx.Args().Len() == 0 || ctx.Args().Len() == 1 && ctx.Args().First() == "help" {
@@ -194,6 +217,9 @@ func unknownCommand(ctx *cli.Context, commands []*cli.Command, before string) er
 	}
 	if before == "" && strings.Contains(name, ".") {
 		return err.WithHint("to run a file: wexec run %s", name)
+	}
+	if before == "" {
+		return err.WithHint("wexec --help lists the commands")
 	}
 	return err.WithHint("the commands are %s", strings.Join(names, ", "))
 }
@@ -230,7 +256,7 @@ func flagError(ctx *cli.Context, err error) error {
 		if near := catalogue.NearestOf(name, flagNames(ctx)); near != "" {
 			return wrong.WithHint("did you mean %s?", dashed(near))
 		}
-		return wrong.WithHint("see wexec %s --help", strings.TrimPrefix(ctx.Command.FullName(), "wexec "))
+		return wrong.WithHint("see %s --help", fullName(ctx))
 	}
 	if name, ok := strings.CutPrefix(text, "flag needs an argument: "); ok {
 		return fault.New(fault.UsageFlag, "a value is missing after %s", dashed(strings.TrimLeft(name, "-")))
@@ -241,6 +267,17 @@ func flagError(ctx *cli.Context, err error) error {
 		return fault.New(fault.UsageFlag, "%s: %s is no number", dashed(strings.TrimLeft(name, "-")), value)
 	}
 	return fault.New(fault.UsageFlag, "%s", text)
+}
+
+// fullName is the command that runs, as it is called.
+func fullName(ctx *cli.Context) string {
+	var words []string
+	for _, c := range ctx.Lineage() {
+		if c.Command != nil && c.Command.Name != "" && c.Command.Name != "wexec" {
+			words = append([]string{c.Command.Name}, words...)
+		}
+	}
+	return strings.Join(append([]string{"wexec"}, words...), " ")
 }
 
 func flagNames(ctx *cli.Context) []string {

@@ -2,10 +2,13 @@ package cli
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
 )
 
@@ -69,9 +72,9 @@ func (d *door) completions(commands []*cli.Command, words []string) []string {
 		}
 		switch command {
 		case "show", "explain", "list":
-			all = append(all, d.knownNames()...)
+			all = append(all, config.KnownTools(d.inv.Env)...)
 		case "completion":
-			all = append(all, sortedKeys(completionScripts)...)
+			all = append(all, slices.Sorted(maps.Keys(completionScripts))...)
 		}
 	}
 	var out []string

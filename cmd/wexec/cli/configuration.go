@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -49,7 +51,7 @@ func (d *door) configTrust(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range sortedKeys(p.Files) {
+	for _, name := range slices.Sorted(maps.Keys(p.Files)) {
 		d.voice.note("trusted: %s", name)
 	}
 	d.voice.note("a change to any of these asks again")

@@ -155,7 +155,7 @@ func (x *examination) servers(ctx *cli.Context, s *config.Settings) {
 	}
 	cat, errs := host.Table.Catalogue(ctx.Context)
 	if p := s.Policy(); p != nil && len(cat.Tools()) > 0 {
-		said += "; " + outlooks(p, cat).String()
+		said += fmt.Sprintf("; %s: %s", counted(len(cat.Tools()), "tool"), outlooks(p, cat))
 		if wrong := slipsOf(p, cat); len(errs) == 0 && len(wrong) > 0 {
 			err = fault.New(fault.UsagePolicy, "%s (%d in all)", wrong[0], len(wrong)).WithHint("wexec policy check lists them")
 		}

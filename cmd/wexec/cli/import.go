@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -20,11 +22,11 @@ func (d *door) importCommand() *cli.Command {
 		Description: "Writes them into a file that wexec reads, as the client has them. With --move they are taken out of the\n" +
 			"client's own file too and wexec is put in their place, after the difference is shown and a copy kept.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "client", Usage: "the `NAME`: claude-code, claude-desktop, cursor, vscode, codex or gemini"},
-			&cli.StringFlag{Name: "out", Usage: "write to `FILE`", Value: "mcp.json", TakesFile: true},
+			&cli.StringFlag{Name: "client", Usage: "`NAME`: claude-code, claude-desktop, cursor, vscode, codex or gemini"},
+			&cli.StringFlag{Name: "out", Usage: "`FILE`: where to write them", Value: "mcp.json", TakesFile: true},
 			&cli.BoolFlag{Name: "move", Usage: "take them out of the client's file, and put wexec in"},
-			&cli.StringFlag{Name: "command", Usage: "with --move: the `PATH` that the client starts, in place of this program", TakesFile: true},
-			&cli.StringSliceFlag{Name: "policy", Usage: "with --move: have the client start it with this policy `FILE`", TakesFile: true},
+			&cli.StringFlag{Name: "command", Usage: "`PATH`: with --move, what the client starts in place of this program", TakesFile: true},
+			&cli.StringSliceFlag{Name: "policy", Usage: "`FILE`: with --move, the policy that the client starts it with", TakesFile: true},
 			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be written, write nothing"},
 		},
 		Action: d.importServers,
@@ -146,7 +148,7 @@ func serversInTOML(c config.Client, text string) ([]server, error) {
 	}
 	tables, _ := doc[c.Key].(map[string]any)
 	var out []server
-	for _, name := range sortedKeys(tables) {
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		table, ok := tables[name].(map[string]any)
 		if !ok || name == ownName {
 			continue

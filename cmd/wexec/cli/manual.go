@@ -66,7 +66,7 @@ func optionOf(f cli.Flag, doc cli.DocGenerationFlag) option {
 			}
 		}
 	}
-	o.usage = strings.ReplaceAll(o.usage, "`", "")
+	o.usage = strings.ReplaceAll(strings.TrimPrefix(o.usage, "`"+o.value+"`: "), "`", "")
 	if c, ok := f.(cli.CategorizableFlag); ok {
 		o.category = c.GetCategory()
 	}
@@ -84,7 +84,7 @@ func byDefault(value string) string {
 	if value == "" || value == "0" {
 		return ""
 	}
-	return " (" + value + " where it is absent)"
+	return " (default " + value + ")"
 }
 
 // helpOf is what a command says of itself.

@@ -19,14 +19,14 @@ import (
 
 func (d *door) mcpCommand() *cli.Command {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "http", Usage: "serve many clients over HTTP at `ADDR` (127.0.0.1:7350), in place of one over stdio"},
-		&cli.StringFlag{Name: "token-file", Usage: "the `FILE` with the bearer token of HTTP; else WEXEC_HTTP_TOKEN, else one is made up and shown", TakesFile: true},
-		&cli.StringSliceFlag{Name: "allow-host", Usage: "a `NAME` under which HTTP clients reach this server"},
-		&cli.StringSliceFlag{Name: "allow-origin", Usage: "a web `ORIGIN` (https://app.example.com) whose pages may call"},
-		&cli.StringFlag{Name: "oauth-issuer", Usage: "take access tokens of the authorization server at `URL`"},
-		&cli.StringFlag{Name: "oauth-resource", Usage: "the `URL` of this server, for which access tokens have to be (the address that it listens at, where it is absent)"},
-		&cli.StringSliceFlag{Name: "oauth-scope", Usage: "a `SCOPE` that access tokens have to have"},
-		&cli.IntFlag{Name: "max-clients", Usage: "at most `N` HTTP clients at once", Value: 64},
+		&cli.StringFlag{Name: "http", Usage: "`ADDR`: serve many clients over HTTP there (127.0.0.1:7350), in place of one over stdio"},
+		&cli.StringFlag{Name: "token-file", Usage: "`FILE`: the bearer token of HTTP (default WEXEC_HTTP_TOKEN, else one is made up and shown)", TakesFile: true},
+		&cli.StringSliceFlag{Name: "allow-host", Usage: "`NAME`: a host under which HTTP clients reach this server"},
+		&cli.StringSliceFlag{Name: "allow-origin", Usage: "`ORIGIN`: a web site whose pages may call (https://app.example.com)"},
+		&cli.StringFlag{Name: "oauth-issuer", Usage: "`URL`: take access tokens of this authorization server"},
+		&cli.StringFlag{Name: "oauth-resource", Usage: "`URL`: of this server, as access tokens have to name it (default where it listens)"},
+		&cli.StringSliceFlag{Name: "oauth-scope", Usage: "`SCOPE`: what access tokens have to grant"},
+		&cli.IntFlag{Name: "max-clients", Usage: "`N`: how many HTTP clients at once", Value: 64},
 	}
 	flags = append(flags, settingFlags()...)
 	flags = append(flags, limitFlags()...)
@@ -141,8 +141,8 @@ func (d *door) promptCommand() *cli.Command {
 	return &cli.Command{
 		Name: "prompt", Usage: "print a system prompt that teaches a model to write programs",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "model", Usage: "the `FAMILY`: " + strings.Join(mcpd.Families(), ", "), Value: "claude"},
-			&cli.IntFlag{Name: "budget", Usage: "at most `N` tokens", Value: 600}}, settingFlags()...),
+			&cli.StringFlag{Name: "model", Usage: "`FAMILY`: " + strings.Join(mcpd.Families(), ", "), Value: "claude"},
+			&cli.IntFlag{Name: "budget", Usage: "`N`: how many tokens it may have", Value: 600}}, settingFlags()...),
 		Action: func(ctx *cli.Context) error {
 			settings, err := d.settings(ctx)
 			if err != nil {

@@ -10,8 +10,8 @@ import (
 
 func (d *door) pluginCommand() *cli.Command {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "input", Usage: "the input of the function, as `TEXT`, @FILE or @- for standard input"},
-		&cli.StringFlag{Name: "sha256", Usage: "refuse any file but the one with this `DIGEST`"},
+		&cli.StringFlag{Name: "input", Usage: "`TEXT`: the input of the function; @FILE reads it from a file, @- from standard input"},
+		&cli.StringFlag{Name: "sha256", Usage: "`DIGEST`: refuse a file with any other"},
 		&cli.BoolFlag{Name: "json", Usage: "print the whole Result as JSON, and nothing else"},
 		&cli.BoolFlag{Name: "stats", Usage: "say afterwards what the call used"},
 	}

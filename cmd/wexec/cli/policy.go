@@ -28,13 +28,13 @@ func (d *door) policyCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{Name: "check", Usage: "find rules that do not do what they seem to", ArgsUsage: "[FILE]", Action: d.policyCheck, Flags: flags()},
 			{Name: "test", Usage: "run the cases of a policy", ArgsUsage: "[FILE]", Action: d.policyTest, Flags: flags(
-				&cli.StringSliceFlag{Name: "cases", Usage: "a `FILE` with more cases", TakesFile: true},
+				&cli.StringSliceFlag{Name: "cases", Usage: "`FILE`: more cases", TakesFile: true},
 				&cli.BoolFlag{Name: "coverage", Usage: "say which rules the cases reach"})},
 			{Name: "explain", Usage: "say what is decided about a call, and why", ArgsUsage: "TOOL", Action: d.policyExplain, Flags: flags(
-				&cli.StringFlag{Name: "args", Usage: "the arguments of the call, as `JSON`"},
-				&cli.StringFlag{Name: "trigger", Usage: "cli, mcp, api or schedule", Value: "cli"})},
+				&cli.StringFlag{Name: "args", Usage: "`JSON`: the arguments of the call"},
+				&cli.StringFlag{Name: "trigger", Usage: "`DOOR`: cli, mcp, api or schedule", Value: "cli"})},
 			{Name: "import", Usage: "propose a policy from another client's permission lists", ArgsUsage: "FILE", Action: d.policyImport,
-				Flags: []cli.Flag{&cli.StringFlag{Name: "out", Usage: "write the proposal to `FILE`", TakesFile: true}}},
+				Flags: []cli.Flag{&cli.StringFlag{Name: "out", Usage: "`FILE`: where to write the proposal (default standard output)", TakesFile: true}}},
 			{Name: "schema", Usage: "print the JSON Schema of a policy file, for editors", Action: func(*cli.Context) error {
 				_, err := d.inv.Stdout.Write(append(policy.Schema(), '\n'))
 				return err
@@ -52,7 +52,11 @@ func (d *door) namedPolicy(ctx *cli.Context, file string) (*policy.Policy, error
 		}
 		p := s.Policy()
 		if p == nil {
-			return nil, fault.New(fault.UsagePolicy, "there is no policy here: every tool is denied").WithHint("name a file, or run wexec init")
+			none := fault.New(fault.UsagePolicy, "there is no policy here: every tool is denied")
+			if fileExists(d.path("policy.yaml")) {
+				return nil, none.WithHint("policy.yaml is read where a wexec.yaml lies beside it; else name it: wexec policy %s policy.yaml", ctx.Command.Name)
+			}
+			return nil, none.WithHint("name a file, or run wexec init")
 		}
 		return p, nil
 	}
@@ -121,10 +125,11 @@ func (d *door) policyCheck(ctx *cli.Context) error {
 		}
 		what := fmt.Sprintf("looked at %s", counted(len(p.Test(policy.TestOptions{}).Coverage), "rule"))
 		if cat != nil {
-			what += " and " + outlooks(p, cat).String()
+			o := outlooks(p, cat)
+			what += fmt.Sprintf(" and %s (%s)", counted(len(cat.Tools()), "tool"), o)
 		}
 		if len(found) == 0 {
-			what += ": nothing to say against them"
+			what += ": no fault found"
 		}
 		d.voice.note("%s", what)
 	}
@@ -162,7 +167,7 @@ func outlooks(p *policy.Policy, cat *catalogue.Catalogue) *outlook {
 
 // String says it in words.
 func (o *outlook) String() string {
-	return fmt.Sprintf("%s: %d allowed, %d asked for, %d denied", counted(o.Allow+o.Ask+o.Deny, "tool"), o.Allow, o.Ask, o.Deny)
+	return fmt.Sprintf("%d allowed, %d asked for, %d denied", o.Allow, o.Ask, o.Deny)
 }
 
 func (d *door) policyTest(ctx *cli.Context) error {
@@ -228,10 +233,17 @@ func (d *door) policyExplain(ctx *cli.Context) error {
 	if name == "" {
 		return fault.New(fault.UsageFlag, "name a tool").WithHint(`wexec policy explain github.list_commits --args '{"limit": 10}'`)
 	}
+	server, tool, ok := strings.Cut(strings.TrimPrefix(name, "tools."), ".")
+	if rest, other := strings.CutPrefix(name, "mcp__"); other {
+		server, tool, ok = strings.Cut(rest, "__")
+	}
+	if !ok || server == "" || tool == "" {
+		return fault.New(fault.UsageFlag, "%q names no tool", name).WithHint("write SERVER.TOOL, such as github.list_commits")
+	}
 	args := map[string]any{}
 	if text := ctx.String("args"); text != "" {
 		if err := json.Unmarshal([]byte(text), &args); err != nil {
-			return fault.New(fault.UsageFlag, "--args is no JSON object: %w", err)
+			return fault.New(fault.UsageFlag, "--args is no JSON object: %w", err).WithHint(`quote it for the shell: --args '{"limit": 10}'`)
 		}
 	}
 	s, err := d.settings(ctx)
@@ -242,7 +254,6 @@ func (d *door) policyExplain(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	server, tool, _ := strings.Cut(name, ".")
 	req := policy.Request{Tool: catalogue.Tool{Server: server, Name: tool}, Args: args, Now: time.Now(), Run: policy.RunFacts{Trigger: ctx.String("trigger")}}
 	if cat != nil {
 		if t, ok := cat.Lookup(name); ok {

@@ -16,9 +16,9 @@ import (
 func (d *door) privacyCommand() *cli.Command {
 	flags := func(more ...cli.Flag) []cli.Flag {
 		return append(more,
-			&cli.StringSliceFlag{Name: "kind", Usage: "look for `KIND` only; may be given several times"},
-			&cli.StringFlag{Name: "level", Usage: "strict, balanced or relaxed", Value: "balanced"},
-			&cli.StringSliceFlag{Name: "region", Usage: "a `COUNTRY` whose phone numbers may stand without a calling code (US)"},
+			&cli.StringSliceFlag{Name: "kind", Usage: "`KIND`: look for this only; may be given several times"},
+			&cli.StringFlag{Name: "level", Usage: "`LEVEL`: strict, balanced or relaxed", Value: "balanced"},
+			&cli.StringSliceFlag{Name: "region", Usage: "`COUNTRY`: whose phone numbers may stand without a calling code (default US)"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"})
 	}
 	return &cli.Command{
@@ -26,7 +26,7 @@ func (d *door) privacyCommand() *cli.Command {
 		Usage: "see what counts as personal data",
 		Subcommands: []*cli.Command{
 			{Name: "scan", Usage: "find personal data in a file", ArgsUsage: "FILE|-", Action: d.privacyScan, Flags: flags(
-				&cli.StringSliceFlag{Name: "fail-on", Usage: "exit with 1 where `KIND` was found; any stands for all"})},
+				&cli.StringSliceFlag{Name: "fail-on", Usage: "`KIND`: exit with 1 where it was found; any stands for all"})},
 			{Name: "explain", Usage: "say of a text why something counts or does not", ArgsUsage: "TEXT", Action: d.privacyExplain, Flags: flags()},
 			{Name: "kinds", Usage: "list the kinds", Action: d.privacyKinds, Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}}},
 		},

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"log/slog"
+	"errors"
 
 	"github.com/urfave/cli/v2"
 
@@ -20,34 +20,34 @@ const (
 // settingFlags are the flags of every command that reads the configuration.
 func settingFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "policy", Category: configuration, Usage: "a policy `FILE`; may be given several times", TakesFile: true},
-		&cli.StringSliceFlag{Name: "mcp", Category: configuration, Usage: "a `FILE` with mcpServers, as Claude, Cursor or VS Code have them", TakesFile: true},
-		&cli.StringFlag{Name: "audit", Category: configuration, Usage: "the `DIR` that runs are recorded in", TakesFile: true},
+		&cli.StringSliceFlag{Name: "policy", Category: configuration, Usage: "`FILE`: a policy; may be given several times", TakesFile: true},
+		&cli.StringSliceFlag{Name: "mcp", Category: configuration, Usage: "`FILE`: the servers, as Claude, Cursor and VS Code write them", TakesFile: true},
+		&cli.StringFlag{Name: "audit", Category: configuration, Usage: "`DIR`: where runs are recorded", TakesFile: true},
 	}
 }
 
 // limitFlags are the limits of a run, by the names of the Request.
 func limitFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "fuel", Category: limits, Usage: "stop after `N` units of about one instruction (100e9 where it is absent)"},
-		&cli.StringFlag{Name: "memory", Category: limits, Usage: "`SIZE` of the program's memory, like 64MiB (512MiB where it is absent)"},
-		&cli.StringFlag{Name: "time", Category: limits, Usage: "`DURATION` of the run, like 5s or 2m (30s where it is absent)"},
-		&cli.StringFlag{Name: "output", Category: limits, Usage: "`SIZE` of stdout, stderr and value together (1MiB where it is absent)"},
-		&cli.StringFlag{Name: "max-tool-calls", Category: limits, Usage: "at most `N` tool calls (200 where it is absent)"},
-		&cli.StringFlag{Name: "parallel", Category: limits, Usage: "at most `N` tool calls at once (16 where it is absent)"},
-		&cli.StringFlag{Name: "host-bytes", Category: limits, Usage: "`SIZE` of what passes through the host (256MiB where it is absent)"},
-		&cli.StringFlag{Name: "recursion", Category: limits, Usage: "recursion at most `N` deep (as the interpreter has it where it is absent)"},
+		&cli.StringFlag{Name: "fuel", Category: limits, Usage: "`N`: how many units it may burn, each about one instruction (default 100e9)"},
+		&cli.StringFlag{Name: "memory", Category: limits, Usage: "`SIZE`: how much memory it may take, such as 64MiB (default 512MiB)"},
+		&cli.StringFlag{Name: "time", Category: limits, Usage: "`DURATION`: how long it may run, such as 5s or 2m (default 30s)"},
+		&cli.StringFlag{Name: "output", Category: limits, Usage: "`SIZE`: how large stdout, stderr and value may be together (default 1MiB)"},
+		&cli.StringFlag{Name: "max-tool-calls", Category: limits, Usage: "`N`: how many tool calls it may make (default 200)"},
+		&cli.StringFlag{Name: "parallel", Category: limits, Usage: "`N`: how many of them at the same time (default 16)"},
+		&cli.StringFlag{Name: "host-bytes", Category: limits, Usage: "`SIZE`: how much may pass through the host (default 256MiB)"},
+		&cli.StringFlag{Name: "recursion", Category: limits, Usage: "`N`: how deep it may recurse (default the interpreter's own)"},
 	}
 }
 
 // allowFlags widen the defaults, never a policy file.
 func allowFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "allow-tool", Category: grants, Usage: "let the program call tools that match `GLOB` (github.get_*)"},
-		&cli.StringSliceFlag{Name: "deny-tool", Category: grants, Usage: "forbid tools that match `GLOB`"},
-		&cli.StringSliceFlag{Name: "allow-net", Category: grants, Usage: "let the program reach `HOST` (api.github.com)"},
-		&cli.StringSliceFlag{Name: "allow-read", Category: grants, Usage: "let the program read below `PATH`"},
-		&cli.StringSliceFlag{Name: "allow-write", Category: grants, Usage: "let the program write below `PATH`"},
+		&cli.StringSliceFlag{Name: "allow-tool", Category: grants, Usage: "`GLOB`: tools it may call (github.get_*)"},
+		&cli.StringSliceFlag{Name: "deny-tool", Category: grants, Usage: "`GLOB`: tools it may not call"},
+		&cli.StringSliceFlag{Name: "allow-net", Category: grants, Usage: "`HOST`: a host it may reach (api.github.com)"},
+		&cli.StringSliceFlag{Name: "allow-read", Category: grants, Usage: "`PATH`: what it may read, and all below"},
+		&cli.StringSliceFlag{Name: "allow-write", Category: grants, Usage: "`PATH`: what it may write, and all below"},
 		&cli.BoolFlag{Name: "no-pii", Category: grants, Usage: "do not replace personal data"},
 	}
 }
@@ -110,17 +110,8 @@ func limitsOf(ctx *cli.Context) (policy.Limits, error) {
 	read("host-bytes", size(&l.HostBytes))
 	read("recursion", count(&recursion))
 	l.ToolCalls, l.Parallel, l.Recursion = whole(calls), whole(parallel), whole(recursion)
-	return l, joined(wrong)
+	return l, errors.Join(wrong...)
 }
 
 // whole is a count as an int; more than a program can ever reach is that many.
 func whole(n int64) int { return int(min(n, 1<<30)) }
-
-// logger writes to stderr at the configured level.
-func (d *door) logger(level string) *slog.Logger {
-	var l slog.Level
-	if l.UnmarshalText([]byte(level)) != nil {
-		l = slog.LevelWarn
-	}
-	return slog.New(slog.NewTextHandler(d.voice, &slog.HandlerOptions{Level: l}))
-}

@@ -20,7 +20,7 @@ func (d *door) initCommand() *cli.Command {
 		Description: "Looks for the MCP files this machine has, takes the servers of one, and writes a policy in which\n" +
 			"reading tools are allowed and writing tools asked for. Both files are trusted at once.",
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "mcp", Usage: "take the servers of `FILE`", TakesFile: true},
+			&cli.StringSliceFlag{Name: "mcp", Usage: "`FILE`: whose servers to take; may be given several times", TakesFile: true},
 			&cli.BoolFlag{Name: "force", Usage: "write over files that are there"},
 			&cli.BoolFlag{Name: "no-start", Usage: "do not start the servers to see their tools"},
 		},

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -20,7 +22,7 @@ func (d *door) toolsCommand() *cli.Command {
 		out = append(out, settingFlags()...)
 		return append(out, allowFlags()...)
 	}
-	lang := &cli.StringFlag{Name: "lang", Usage: "whose spelling and types: ts or py", Value: "ts"}
+	lang := &cli.StringFlag{Name: "lang", Usage: "`LANGUAGE`: whose spelling and types: ts or py", Value: "ts"}
 	return &cli.Command{
 		Name:  "tools",
 		Usage: "see the tools as the code will see them",
@@ -28,11 +30,11 @@ func (d *door) toolsCommand() *cli.Command {
 			{Name: "list", Usage: "list servers and their tools", ArgsUsage: "[SERVER]", Action: d.toolsList,
 				Flags: flags(lang, &cli.BoolFlag{Name: "categories", Usage: "list what the tools are about, and how many of each there are"})},
 			{Name: "search", Usage: "find tools in words", ArgsUsage: "WORDS…",
-				Flags: flags(lang, &cli.IntFlag{Name: "limit", Usage: "at most `N`", Value: 10},
-					&cli.StringFlag{Name: "detail", Usage: "name, summary or full", Value: "summary"}), Action: d.toolsSearch},
+				Flags: flags(lang, &cli.IntFlag{Name: "limit", Usage: "`N`: how many at most", Value: 10},
+					&cli.StringFlag{Name: "detail", Usage: "`HOW`: name, summary or full", Value: "summary"}), Action: d.toolsSearch},
 			{Name: "show", Usage: "show one tool with its types", ArgsUsage: "TOOL", Flags: flags(lang), Action: d.toolsShow},
 			{Name: "types", Usage: "write declarations that an editor completes from", Flags: flags(lang,
-				&cli.StringFlag{Name: "out", Usage: "the `DIR` to write to", TakesFile: true}), Action: d.toolsTypes},
+				&cli.StringFlag{Name: "out", Usage: "`DIR`: where to write them", TakesFile: true}), Action: d.toolsTypes},
 			d.pinCommand(flags),
 		},
 	}
@@ -93,19 +95,19 @@ func language(ctx *cli.Context) (string, error) {
 	case "py", "python":
 		return "python", nil
 	}
-	return "", fault.New(fault.UsageFlag, "--lang %s is unknown", ctx.String("lang")).WithHint("use ts or py")
+	return "", fault.New(fault.UsageFlag, "there are no declarations in %q", ctx.String("lang")).WithHint("--lang ts or --lang py")
 }
 
 func (d *door) toolsList(ctx *cli.Context) error {
+	lang, err := language(ctx)
+	if err != nil {
+		return err
+	}
 	host, cat, err := d.look(ctx)
 	if err != nil {
 		return err
 	}
 	defer host.Close()
-	lang, err := language(ctx)
-	if err != nil {
-		return err
-	}
 	q := catalogue.Query{Limit: len(cat.Tools()) + 1, Lang: lang, Server: ctx.Args().First(), Keep: visible(host)}
 	if q.Server != "" {
 		if _, ok := cat.Server(q.Server); !ok {
@@ -136,7 +138,7 @@ func (d *door) showCategories(ctx *cli.Context, cat *catalogue.Catalogue, q cata
 }
 
 // noTools is said where nothing can be listed.
-const noTools = "no tool is offered, or the policy denies them all: see wexec policy explain TOOL"
+const noTools = "no tool may be called: no server offers one, or the policy denies them all (wexec policy explain TOOL says why)"
 
 func unknownServer(cat *catalogue.Catalogue, name string) error {
 	var names []string
@@ -235,7 +237,7 @@ func (d *door) toolsShow(ctx *cli.Context) error {
 		}
 		return d.printJSON(out)
 	}
-	fmt.Fprintf(d.inv.Stdout, "%s\n\n", entry.Declaration)
+	fmt.Fprintf(d.inv.Stdout, "%s\n", strings.TrimRight(entry.Declaration, "\n"))
 	d.voice.say("%s %s", d.voice.paint("2", "call"), entry.Call)
 	d.voice.say("%s %s", d.voice.paint("2", "policy"), entry.Decision)
 	if tool.Warning != "" {
@@ -278,7 +280,7 @@ func (d *door) toolsTypes(ctx *cli.Context) error {
 	defer host.Close()
 	out := d.path(ctx.String("out"))
 	files := cat.Declarations(lang)
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(out, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return fault.New(fault.UsageFile, "write types: %w", err)
@@ -287,7 +289,10 @@ func (d *door) toolsTypes(ctx *cli.Context) error {
 			return fault.New(fault.UsageFile, "write types: %w", err)
 		}
 	}
-	d.voice.note("%d files in %s", len(files), ctx.String("out"))
+	d.voice.note("wrote the types of %s to %s", counted(len(cat.Tools()), "tool"), ctx.String("out"))
+	if lang != "python" {
+		d.voice.say("next: put  /// <reference path=\"%s\" />  into a program", filepath.ToSlash(filepath.Join(ctx.String("out"), "tools.d.ts")))
+	}
 	return nil
 }
 

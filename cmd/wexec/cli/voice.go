@@ -191,13 +191,16 @@ func (v *voice) runError(e *engine.Error) {
 		v.say("%s", strings.TrimRight(e.Excerpt, "\n"))
 	}
 	if e.Rule != "" {
-		v.say("  %s %s", v.paint("34", "rule"), e.Rule)
+		v.say("  %s %s", v.paint("34", "rule:"), e.Rule)
 	}
 	for _, f := range frames(e) {
 		v.say("  %s", v.paint("2", f))
 	}
-	if e.Hint != "decided by "+e.Rule { // which was said already
+	switch {
+	case e.Hint != "decided by "+e.Rule:
 		v.hint(e.Hint)
+	case e.Rule == "command line" && e.Tool != "" && strings.Contains(e.Message, "no rule allows"):
+		v.hint("--allow-tool " + e.Tool + " allows it, or a policy file does")
 	}
 }
 
@@ -215,7 +218,13 @@ func frames(e *engine.Error) []string {
 	if strings.TrimSpace(lines[0]) == strings.TrimSpace(strings.SplitN(e.Error(), "\n", 2)[0]) {
 		lines = lines[1:]
 	}
-	if len(lines) < 2 || e.Code == fault.GuestSyntax && e.Excerpt != "" {
+	calls := 0
+	for _, l := range lines {
+		if l = strings.TrimSpace(l); strings.HasPrefix(l, "at ") || strings.HasPrefix(l, "File \"") {
+			calls++
+		}
+	}
+	if len(lines) < 2 || calls == 1 && e.Excerpt != "" || e.Code == fault.GuestSyntax && e.Excerpt != "" {
 		return nil
 	}
 	for i, l := range lines {
