@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/wexec/wexec/fault"
 )
@@ -73,18 +74,24 @@ func (e *SyntaxError) Unwrap() error {
 }
 
 // fenced is a program that stands in one pair of fences, as models write it.
-var fenced = regexp.MustCompile("^(\\s*)```[\\w+-]*[ \\t]*(\\r?\\n(?s:.*)\\n)[ \\t]*```\\s*$")
+var fenced = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("^(\\s*)```[\\w+-]*[ \\t]*(\\r?\\n(?s:.*)\\n)[ \\t]*```\\s*$")
+})
+
+// inside is a fence between other lines.
+var inside = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?m)^[ \\t]*```") })
 
 // unfenced takes the fences off, so that lines keep their numbers.
 func unfenced(code string) string {
-	m := fenced.FindStringSubmatch(code)
-	if m == nil || inside.MatchString(m[2]) {
+	if !strings.Contains(code, "```") {
+		return code
+	}
+	m := fenced().FindStringSubmatch(code)
+	if m == nil || inside().MatchString(m[2]) {
 		return code
 	}
 	return m[1] + m[2]
 }
-
-var inside = regexp.MustCompile("(?m)^[ \\t]*```")
 
 const fences = "remove the ``` fences around the code"
 

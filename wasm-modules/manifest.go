@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
+	"strings"
 )
 
 // Manifest is the only home of versions, digests, sources, flags and licences
@@ -76,7 +76,12 @@ const (
 // maxArtefact bounds what is unpacked.
 const maxArtefact = 128 << 20
 
-var plainName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+// isPlain reports whether a guest can have a name: small letters, digits and
+// hyphens after a letter.
+func isPlain(name string) bool {
+	return len(name) > 0 && len(name) <= 32 && 'a' <= name[0] && name[0] <= 'z' &&
+		strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
 
 // ParseManifest reads a manifest strictly.
 func ParseManifest(data []byte) (*Manifest, error) {
@@ -88,7 +93,7 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	}
 	seen := map[string]bool{}
 	for _, e := range m.Guests {
-		if !plainName.MatchString(e.Name) || seen[e.Name] {
+		if !isPlain(e.Name) || seen[e.Name] {
 			return nil, fmt.Errorf("read the manifest of the guests: the name %q is no name or there twice", e.Name)
 		}
 		seen[e.Name] = true

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -63,14 +64,38 @@ func Committed() (*Manifest, error) {
 	return m, nil
 }
 
+// contents are what a process has to know of a guest: the manifest without
+// what the guest is made of, which takes most of the time to read. The whole is
+// read strictly by those who bake and release guests.
+type contents struct {
+	Name      string              `json:"name"`
+	Version   string              `json:"version"`
+	Library   string              `json:"library"`
+	Artefacts map[string]Artefact `json:"artefacts"`
+}
+
+var inside = sync.OnceValues(func() ([]contents, error) {
+	data, err := embedded.ReadFile("manifest.json")
+	if err != nil {
+		return nil, fault.New(fault.Internal, "%w", err)
+	}
+	var m struct {
+		Guests []contents `json:"guests"`
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, fault.New(fault.Internal, "read the manifest of the guests: %w", err)
+	}
+	return m.Guests, nil
+})
+
 // Names are the guests inside this program.
 func Names() []string {
-	m, err := manifest()
+	guests, err := inside()
 	if err != nil {
 		return nil
 	}
 	var names []string
-	for _, e := range m.Guests {
+	for _, e := range guests {
 		if len(e.Artefacts) > 0 {
 			names = append(names, e.Name)
 		}
@@ -80,19 +105,31 @@ func Names() []string {
 
 // Open opens a guest by name.
 func Open(name string) (*Module, error) {
-	m, err := Committed()
+	guests, err := inside()
 	if err != nil {
 		return nil, err
 	}
-	return OpenFrom(embedded, m, name)
+	for _, e := range guests {
+		if e.Name == name {
+			return open(embedded, e)
+		}
+	}
+	return open(embedded, contents{Name: name})
 }
 
 // OpenFrom opens a guest of a manifest whose artefacts are in files, for those
 // who have just built one.
 func OpenFrom(files fs.FS, m *Manifest, name string) (*Module, error) {
 	e := m.Entry(name)
-	if e == nil || len(e.Artefacts) == 0 {
-		return nil, fault.New(fault.Internal, "there is no guest %q in this program", name)
+	if e == nil {
+		return open(files, contents{Name: name})
+	}
+	return open(files, contents{Name: e.Name, Version: e.Version, Library: e.Library, Artefacts: e.Artefacts})
+}
+
+func open(files fs.FS, e contents) (*Module, error) {
+	if len(e.Artefacts) == 0 {
+		return nil, fault.New(fault.Internal, "there is no guest %q in this program", e.Name)
 	}
 	mod := &Module{Name: e.Name, Version: e.Version, LibraryName: e.Library, files: files, artefacts: e.Artefacts}
 	whole := sha256.New()
@@ -109,11 +146,16 @@ func OpenFrom(files fs.FS, m *Manifest, name string) (*Module, error) {
 		a, ok := e.Artefacts[part.kind]
 		if !ok {
 			if part.must {
-				return nil, fault.New(fault.Internal, "the guest %s has no %s", name, part.kind)
+				return nil, fault.New(fault.Internal, "the guest %s has no %s", e.Name, part.kind)
 			}
 			continue
 		}
-		_, _ = hex.Decode(part.digest[:], []byte(a.SHA256)) // ParseManifest has seen it
+		if len(a.SHA256) != 2*sha256.Size {
+			return nil, fault.New(fault.Internal, "the digest of the guest %s's %s is none", e.Name, part.kind)
+		}
+		if _, err := hex.Decode(part.digest[:], []byte(a.SHA256)); err != nil {
+			return nil, fault.New(fault.Internal, "the digest of the guest %s's %s is none", e.Name, part.kind)
+		}
 		if part.size != nil {
 			*part.size = uint64(a.Size)
 		}

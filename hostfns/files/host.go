@@ -220,7 +220,9 @@ func openFolder(parent *os.Root, name string) (*os.Root, sys.Errno) {
 }
 
 // private are names of data that is not there to be imported.
-var private = regexp.MustCompile(`(?i)credential|secret|password|service[-_]?account`)
+var private = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)credential|secret|password|service[-_]?account`)
+})
 
 // sources are the files of the program's folder that it may import, and with
 // that read.
@@ -269,7 +271,7 @@ func (h *host) imports(n *node) bool {
 		return false
 	}
 	ending := strings.ToLower(path.Ext(n.name))
-	return h.whole || slices.Contains(sources, ending) && !(ending == ".json" && private.MatchString(n.name))
+	return h.whole || slices.Contains(sources, ending) && !(ending == ".json" && private().MatchString(n.name))
 }
 
 func (h *host) stat(p place, follow bool) (stat.Stat_t, sys.Errno) {
