@@ -105,6 +105,7 @@ func (r *run) look() {
 // refill is asked by the guest when its slice of fuel is used up.
 func (r *run) refill(level int64) int64 {
 	r.asked = true
+	r.calls.Launch()
 	now := time.Now()
 	r.pace(now)
 	r.look()
@@ -235,6 +236,7 @@ func (r *run) answerRead(id int64, ptr, length uint32) int32 {
 
 // finish takes the outcome; the last one holds.
 func (r *run) finish(kind, ptr, length uint32) {
+	r.calls.Launch()
 	if kind > outcomeNothing {
 		r.fail(fault.New(fault.Internal, "the guest gave an outcome of the unknown kind %d", kind))
 	}
@@ -261,6 +263,7 @@ func (r *run) sleep(ns int64) {
 	if ns <= 0 {
 		return
 	}
+	r.calls.Launch()
 	r.park()
 	err := r.clock.Sleep(r.ctx, time.Duration(ns))
 	r.unpark()
@@ -289,6 +292,7 @@ func (r *run) room(n int64) {
 	if r.ledger.fits(n) {
 		return
 	}
+	r.calls.Launch()
 	r.park()
 	err := r.cores.toGrow(r.ctx, func() bool { return r.ledger.fits(n) })
 	r.core = err == nil
@@ -311,6 +315,7 @@ func (r *run) readInput(p []byte) (int, error) {
 	if r.stdin == nil {
 		return 0, io.EOF
 	}
+	r.calls.Launch()
 	r.park()
 	type read struct {
 		n   int

@@ -327,6 +327,7 @@ func TestAnAnswerThatNobodyWaitsForIsOnRecordAsMade(t *testing.T) {
 	}})
 	c := NewCalls(r, CallsOptions{Ordered: true})
 	start(t, c, "a.x", `{}`)
+	c.Launch()
 	<-made
 	time.Sleep(10 * time.Millisecond) // the answer is on its way
 	c.Close()

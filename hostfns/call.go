@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -196,6 +195,12 @@ func (q *request) prepare(ctx context.Context, args []byte) error {
 	if f != nil {
 		return q.refuse(ctx, "schema", f)
 	}
+	if more := a.room - int64(len(args)); more > freeRoom {
+		// Many small values take far more of the host than their text.
+		if err := q.run.spend(more); err != nil {
+			return err
+		}
+	}
 	var names []string
 	secrets, err := q.run.table.argumentSecrets(ctx, q.name)
 	if err != nil {
@@ -291,7 +296,7 @@ func (r *Run) finishDecision(c *CallInfo, name string, d policy.Decision) {
 func (q *request) denied(code fault.Code, why, hint string) *Failure {
 	message := q.name + " is not allowed"
 	if why != "" {
-		message += ": " + why
+		message += ": " + strings.Replace(why, "no rule allows "+q.name, "no rule allows it", 1)
 	}
 	if hint == "" && q.decision.Rule != "" {
 		hint = "decided by " + q.decision.Rule
@@ -325,9 +330,7 @@ func (q *request) make(ctx context.Context) (Answer, error) {
 	a, err := r.guarded(calling, q.entry.provider, Call{
 		Server: q.entry.tool.Server, Tool: q.entry.tool.Name, Args: args,
 		Progress: r.progress(q.name), Gate: &gate{run: r, call: q.number, tool: q.name},
-	}, func(p any, stack []byte) {
-		r.table.log().Error("panic in a provider", "tool", q.name, "panic", fmt.Sprint(p), "stack", string(stack))
-	})
+	}, q.flight.besides(limit))
 	switch {
 	case err == nil:
 		return a, nil
@@ -342,43 +345,6 @@ func (q *request) make(ctx context.Context) (Answer, error) {
 	}
 	q.told = true
 	return Answer{}, failureOf(err, q.name)
-}
-
-// guarded calls a provider in a goroutine of its own. One that does not come
-// back when it is told to is left behind.
-func (r *Run) guarded(ctx context.Context, p Provider, call Call, panicked func(p any, stack []byte)) (Answer, error) {
-	type result struct {
-		answer Answer
-		err    error
-	}
-	got := make(chan result, 1)
-	r.work.run(func() {
-		var res result
-		defer func() {
-			if p := recover(); p != nil {
-				panicked(p, debug.Stack())
-				res = result{err: fault.New(fault.ToolFailed, "the provider of the tool failed")}
-			}
-			if ctx.Err() != nil && res.answer.Body != nil {
-				_ = res.answer.Body.Close()
-				res.answer.Body = nil
-				res.err = ctx.Err()
-			}
-			got <- res
-		}()
-		res.answer, res.err = p.Call(ctx, call)
-	})
-	select {
-	case res := <-got:
-		return res.answer, res.err
-	case <-ctx.Done():
-		select {
-		case res := <-got: // it was done at the same moment
-			return res.answer, res.err
-		default:
-			return Answer{}, ctx.Err()
-		}
-	}
 }
 
 // argumentsForTool reveals what the tool may know and puts secrets in.

@@ -54,14 +54,22 @@ const (
 )
 
 // Calls is the part of a run that guest code talks to: it starts calls, waits
-// for any of them and reads the answers. The guest is one thread, so Start,
-// Wait, Size, Read and Cancel are called by one goroutine at a time; the calls
-// themselves run in goroutines of their own. An error of a method ends the run.
+// for any of them and reads the answers. The guest is one thread, so its
+// methods are called by one goroutine at a time. An error of a method ends the
+// run.
+//
+// Calls run in goroutines of their own, but for one that the guest waits for at
+// once and alone, as most are: that one is made by the goroutine that waits.
+// Therefore the call that was started last is held until the guest starts
+// another, waits, or is about to be busy otherwise and says so with Launch.
 type Calls struct {
 	run  *Run
 	opts CallsOptions
 	wake chan struct{}
 	done sync.WaitGroup
+
+	held   *inFlight // started last, and not on its way yet; the guest's own
+	beside aside     // where the provider of a call works that the guest makes itself
 
 	mu      sync.Mutex
 	calls   map[int64]*inFlight
@@ -74,8 +82,12 @@ type Calls struct {
 }
 
 type inFlight struct {
-	turn      *turn // of an ordered run
+	id        int64
+	tool      string
+	args      []byte
+	ctx       context.Context
 	cancel    context.CancelFunc
+	flight    flight
 	answer    Answer
 	arrived   bool
 	announced bool
@@ -93,7 +105,7 @@ type waiting struct {
 
 // NewCalls gives the guest-facing half of a run.
 func NewCalls(run *Run, opts CallsOptions) *Calls {
-	return &Calls{run: run, opts: opts, wake: make(chan struct{}, 1), calls: map[int64]*inFlight{}}
+	return &Calls{run: run, opts: opts, wake: make(chan struct{}, 1), calls: map[int64]*inFlight{}, beside: aside{ctx: run.Context()}}
 }
 
 // Start starts a host call and returns its id, from 1 on. Whatever is wrong
@@ -112,6 +124,7 @@ func (c *Calls) Start(mem Memory, name, nameLen, args, argsLen uint32) (int64, e
 		return 0, fault.New(fault.GuestException, "a host call points outside the guest's memory")
 	}
 	tool, doc := string(n), slices.Clone(a)
+	c.Launch()
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,38 +139,63 @@ func (c *Calls) Start(mem Memory, name, nameLen, args, argsLen uint32) (int64, e
 		return 0, err
 	}
 	id := int64(c.run.number.Add(1))
-	ctx, cancel := context.WithCancel(c.run.Context())
-	call := &inFlight{cancel: cancel}
+	call := &inFlight{id: id, tool: tool, args: doc}
+	call.ctx, call.cancel = context.WithCancel(c.run.Context())
+	call.flight = flight{number: uint64(id), asking: func(on bool) { c.setAsking(call, on) }, compile: c.opts.Compile}
+	if c.opts.Ordered {
+		call.flight.turn = newTurn(c.tail)
+		c.tail = call.flight.turn
+	}
 	c.calls[id] = call
 	c.flying++
-	f := &flight{number: uint64(id), asking: func(on bool) { c.setAsking(call, on) }, compile: c.opts.Compile}
-	if c.opts.Ordered {
-		f.turn = newTurn(c.tail)
-		c.tail, call.turn = f.turn, f.turn
-	}
 	c.done.Add(1)
-	c.run.work.run(func() { c.make(ctx, id, call, f, tool, doc) })
+	c.held = call
 	return id, nil
 }
 
+// Launch sends a call that is held on its way.
+func (c *Calls) Launch() {
+	if c == nil || c.held == nil {
+		return
+	}
+	call := c.held
+	c.held = nil
+	c.run.work.run(func() { c.make(call) })
+}
+
+// toMake is the call that the guest makes itself: the one that it waits for,
+// where it waits for nothing else. Any other goes on its way. The lock is held.
+func (c *Calls) toMake(id int64, timeout time.Duration) *inFlight {
+	call := c.held
+	if call == nil {
+		return nil
+	}
+	if timeout >= 0 || c.flying > 1 || len(c.order) > 0 || (id != 0 && id != call.id) {
+		c.Launch()
+		return nil
+	}
+	c.held = nil
+	return call
+}
+
 // make runs one call to its end.
-func (c *Calls) make(ctx context.Context, id int64, call *inFlight, f *flight, tool string, doc []byte) {
+func (c *Calls) make(call *inFlight) {
 	defer c.done.Done()
 	defer call.cancel()
 	answer, err := func() (answer Answer, err error) {
-		defer f.turn.end()
+		defer call.flight.turn.end()
 		defer func() {
 			if p := recover(); p != nil {
-				c.run.table.log().Error("panic in a host call", "tool", clean(tool, 200), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-				err = fault.New(fault.Internal, "the host failed in a call of %s", clean(tool, 200))
+				c.run.table.log().Error("panic in a host call", "tool", clean(call.tool, 200), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				err = fault.New(fault.Internal, "the host failed in a call of %s", clean(call.tool, 200))
 			}
 		}()
-		return c.run.call(ctx, tool, doc, f)
+		return c.run.call(call.ctx, call.tool, call.args, &call.flight)
 	}()
 	if err != nil {
 		if failure, ok := err.(*Failure); ok {
 			answer = failure.answer()
-		} else if ctx.Err() == nil || c.run.Context().Err() != nil {
+		} else if call.ctx.Err() == nil || c.run.Context().Err() != nil {
 			c.run.fail(err)
 		}
 	}
@@ -167,10 +205,10 @@ func (c *Calls) make(ctx context.Context, id int64, call *inFlight, f *flight, t
 		c.landed(call)
 		call.answer, call.arrived = answer, true
 		if c.opts.Ordered {
-			at, _ := slices.BinarySearch(c.order, id)
-			c.order = slices.Insert(c.order, at, id)
+			at, _ := slices.BinarySearch(c.order, call.id)
+			c.order = slices.Insert(c.order, at, call.id)
 		} else {
-			c.order = append(c.order, id)
+			c.order = append(c.order, call.id)
 		}
 	}
 	c.changed()
@@ -237,6 +275,7 @@ func (c *Calls) Wait(id int64, timeout time.Duration) (int64, error) {
 		return 0, err
 	}
 	c.mu.Lock()
+	mine := c.toMake(id, timeout)
 	idle := (c.flying == 0 && len(c.order) == 0) || (id != 0 && c.calls[id] == nil)
 	// In a replay the record says whether an answer came before the time was up.
 	vain := !idle && timeout >= 0 && len(c.opts.Order) > 0 && c.opts.Order[0] == 0
@@ -266,6 +305,9 @@ func (c *Calls) Wait(id int64, timeout time.Duration) (int64, error) {
 	c.tellPeople()
 	c.mu.Unlock()
 
+	if mine != nil {
+		c.makeHere(mine)
+	}
 	got, err := c.wait(ctx, id, timeout, timed, idle)
 
 	c.mu.Lock()
@@ -282,6 +324,13 @@ func (c *Calls) Wait(id int64, timeout time.Duration) (int64, error) {
 		c.run.deliveredNothing()
 	}
 	return got, err
+}
+
+// makeHere makes a call while the guest waits for it.
+func (c *Calls) makeHere(call *inFlight) {
+	call.flight.turn.isDue()
+	call.flight.beside = &c.beside
+	c.make(call)
 }
 
 func (c *Calls) wait(ctx context.Context, id int64, timeout time.Duration, timed, idle bool) (int64, error) {
@@ -321,7 +370,7 @@ func (c *Calls) ask(id int64) {
 		id = c.expected()
 	}
 	if call := c.calls[id]; call != nil && c.opts.Ordered {
-		call.turn.isDue()
+		call.flight.turn.isDue()
 	}
 }
 
@@ -426,6 +475,7 @@ func (c *Calls) Read(mem Memory, id int64, ptr, length uint32) (int32, error) {
 
 // Cancel drops a call: the tool is told, and no answer arrives.
 func (c *Calls) Cancel(id int64) {
+	c.Launch()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	call := c.calls[id]
@@ -446,6 +496,7 @@ func (c *Calls) Cancel(id int64) {
 
 // Close cancels every call in flight and waits until they have ended.
 func (c *Calls) Close() {
+	c.Launch()
 	c.mu.Lock()
 	c.closed = true
 	for _, call := range c.calls {
@@ -453,6 +504,7 @@ func (c *Calls) Close() {
 	}
 	c.mu.Unlock()
 	c.done.Wait()
+	c.beside.close()
 }
 
 // flight is what the call path and [Calls] tell each other about one call. The
@@ -461,8 +513,20 @@ type flight struct {
 	number uint64
 	turn   *turn
 	asking func(on bool)
+	// beside is where the provider works while the guest's own goroutine makes
+	// the call. Nil: in a goroutine that the call's own hands it to.
+	beside *aside
 	// compile is CallsOptions.Compile.
 	compile func(ctx context.Context, file, code string) (string, error)
+}
+
+// besides is where the provider of the call may work. One that has a limit of
+// its own works elsewhere: an aside is left for the end of the run alone.
+func (f *flight) besides(limit time.Duration) *aside {
+	if limit > 0 {
+		return nil
+	}
+	return f.beside
 }
 
 // turn keeps the calls of an ordered run in line: a call is decided after the
