@@ -6,6 +6,8 @@
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS  = -s -w -X main.version=$(VERSION)
+# leaves out what the flag library writes manuals with, which each start pays for
+TAGS     = urfave_cli_no_docs
 export CGO_ENABLED = 0
 
 .PHONY: all
@@ -17,7 +19,7 @@ build: bin/wexec bin/demo-server
 
 .PHONY: bin/wexec bin/demo-server
 bin/wexec:
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/wexec
+	$(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $@ ./cmd/wexec
 bin/demo-server:
 	$(GO) build -trimpath -o $@ ./examples/demo-server
 

@@ -148,7 +148,7 @@ func (r *release) platform(ctx context.Context, platform string, shared []file) 
 	defer os.RemoveAll(work)
 	command := filepath.Join(work, "wexec")
 	_, err = r.command(ctx, []string{"GOOS=" + system, "GOARCH=" + machine, "CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0"},
-		"go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version="+r.version, "-o", command, "./cmd/wexec")
+		"go", "build", "-trimpath", "-buildvcs=false", "-tags", "urfave_cli_no_docs", "-ldflags", "-s -w -buildid= -X main.version="+r.version, "-o", command, "./cmd/wexec")
 	if err != nil {
 		return nil, err
 	}

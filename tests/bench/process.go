@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// build makes the command where none was given.
+// build makes the command as the Makefile does, where none was given.
 func (b *bench) build() error {
 	if b.wexec != "" {
 		return nil
 	}
 	path := filepath.Join(b.work, "wexec")
-	out, err := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-o", path, "github.com/wexec/wexec/cmd/wexec").CombinedOutput()
+	out, err := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-tags", "urfave_cli_no_docs", "-ldflags", "-s -w", "-o", path, "github.com/wexec/wexec/cmd/wexec").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("build the command: %w\n%s", err, out)
 	}
