@@ -9,6 +9,8 @@ type Client struct {
 	Name string // as mcp install --client takes it
 	Path string
 	Key  string // under which its servers stand
+	// InProject says that the file is the project's: its servers start there.
+	InProject bool
 }
 
 // Clients lists where each known client keeps its servers on this machine, in
@@ -29,13 +31,13 @@ func Clients(env *Environment) []Client {
 		}
 	}
 	return []Client{
-		{"claude-code", filepath.Join(env.Dir, ".mcp.json"), "mcpServers"},
-		{"claude-code-user", home(".claude.json"), "mcpServers"},
-		{"claude-desktop", filepath.Join(support, "Claude", "claude_desktop_config.json"), "mcpServers"},
-		{"cursor", home(".cursor", "mcp.json"), "mcpServers"},
-		{"vscode", filepath.Join(env.Dir, ".vscode", "mcp.json"), "servers"},
-		{"gemini", home(".gemini", "settings.json"), "mcpServers"},
-		{"codex", home(".codex", "config.toml"), "mcp_servers"},
+		{"claude-code", filepath.Join(env.Dir, ".mcp.json"), "mcpServers", true},
+		{"claude-code-user", home(".claude.json"), "mcpServers", false},
+		{"claude-desktop", filepath.Join(support, "Claude", "claude_desktop_config.json"), "mcpServers", false},
+		{"cursor", home(".cursor", "mcp.json"), "mcpServers", false},
+		{"vscode", filepath.Join(env.Dir, ".vscode", "mcp.json"), "servers", true},
+		{"gemini", home(".gemini", "settings.json"), "mcpServers", false},
+		{"codex", home(".codex", "config.toml"), "mcp_servers", false},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -111,12 +112,19 @@ type serverEntry struct {
 	Trust       json.RawMessage `json:"trust"`
 }
 
+// isWexec reports whether a client's server is wexec itself, which would start
+// itself without end.
+func (e serverEntry) isWexec() bool {
+	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(e.Command, `\`, "/")), ".exe")
+	return name == "wexec" && len(e.Args) > 0 && e.Args[0] == "mcp"
+}
+
 func serverOf(file, name string, raw json.RawMessage, x expander) (*upstream.Server, []string, error) {
 	var e serverEntry
 	if err := json.Unmarshal(raw, &e); err != nil {
 		return nil, nil, fault.New(fault.UsageConfig, "%s: server %q: %v", file, name, err)
 	}
-	if e.Disabled || (e.Enabled != nil && !*e.Enabled) {
+	if e.Disabled || (e.Enabled != nil && !*e.Enabled) || e.isWexec() {
 		return nil, nil, nil
 	}
 	var warnings []string

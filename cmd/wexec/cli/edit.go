@@ -102,22 +102,40 @@ func (o object) insert(text, name string, value any) string {
 	}
 	last := o.members[len(o.members)-1]
 	if last.comma >= 0 {
-		return text[:last.comma+1] + "\n" + indent + line + "," + text[last.comma+1:]
+		at := behindComment(text, last.comma+1)
+		return text[:at] + "\n" + indent + line + "," + text[at:]
 	}
 	if rest := text[last.end:o.close]; !strings.Contains(rest, "\n") {
 		return text[:last.end] + ", " + line + text[last.end:]
 	}
-	return text[:last.end] + ",\n" + indent + line + text[last.end:]
+	at := behindComment(text, last.end)
+	return text[:last.end] + "," + text[last.end:at] + "\n" + indent + line + text[at:]
+}
+
+// behindComment is the place behind a comment that ends the line of a place, or
+// the place itself where none does.
+func behindComment(text string, at int) int {
+	end := at + strings.IndexByte(text[at:]+"\n", '\n')
+	rest := strings.TrimSpace(text[at:end])
+	if strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "/*") && strings.Index(rest, "*/") == len(rest)-2 {
+		return at + len(strings.TrimRight(text[at:end], " \t\r"))
+	}
+	return at
 }
 
 func (o object) remove(text string, m member) string {
 	from, to := m.start, m.end
+	own := false // it begins a line
 	if line := lineStart(text, from); strings.TrimSpace(text[line:from]) == "" {
-		from = line
+		from, own = line, true
 	}
 	if m.comma >= 0 {
 		to = m.comma + 1
-	} else {
+	}
+	if own {
+		to = behindComment(text, to)
+	}
+	if m.comma < 0 {
 		// The last one: the comma before it goes too.
 		for i, other := range o.members {
 			if other.start == m.start && i > 0 && o.members[i-1].comma >= 0 {

@@ -62,6 +62,23 @@ func TestWhatWasPutInCanBeTakenOutAgain(t *testing.T) {
 	}
 }
 
+func TestACommentStaysWithTheServerBeforeIt(t *testing.T) {
+	for before, want := range map[string]string{
+		"{\n  \"mcpServers\": {\n    \"a\": {}, // work\n  },\n}\n": "\"a\": {}, // work\n    \"wexec\": {",
+		"{\n  \"mcpServers\": {\n    \"a\": {} // work\n  }\n}\n":   "\"a\": {}, // work\n    \"wexec\": {",
+		"{\n  \"mcpServers\": {\n    \"a\": {}, /* b */\n  },\n}\n": "\"a\": {}, /* b */\n    \"wexec\": {",
+	} {
+		after, err := edited(before, own(), false)
+		if err != nil || !strings.Contains(after, want) {
+			t.Errorf("%v\n%s", err, after)
+		}
+		taken, err := edited(before, entry{section: "mcpServers", name: "a"}, false)
+		if err != nil || strings.Contains(taken, "work") || strings.Contains(taken, "b */") {
+			t.Errorf("%v: the comment outlives its server\n%s", err, taken)
+		}
+	}
+}
+
 func TestTheOnlyOtherServersStay(t *testing.T) {
 	text := "[mcp_servers.a]\ncommand = \"x\"\n\n[mcp_servers.wexec]\ncommand = \"old\"\n[mcp_servers.wexec.env]\nA = \"1\"\n\n[other]\nb = 2\n"
 	e := own()

@@ -100,6 +100,9 @@ func (d *door) move(ctx *cli.Context, c config.Client, before []byte, servers []
 	for _, path := range d.paths(ctx.StringSlice("policy")) {
 		own.args = append(own.args, "--policy", path)
 	}
+	if !ctx.IsSet("policy") && !c.InProject {
+		own.args = append(own.args, "--project", d.inv.Env.Dir) // whose policy is the next step
+	}
 	own.value = entryValue(c, own)
 	if text, err = edited(text, own, toml); err != nil {
 		return fault.New(fault.UsageConfig, "%s cannot be read: %v", c.Path, err)

@@ -74,9 +74,24 @@ func (d *door) install(ctx *cli.Context) error {
 				e.args = append(e.args, "--"+name, path)
 			}
 		}
+		if len(e.args) == 1 && !c.InProject {
+			if e.args, err = d.ofProject(e.args); err != nil {
+				return err
+			}
+		}
 		e.value = entryValue(c, e)
 	}
 	return d.change(c, e, ctx.Bool("dry-run"))
+}
+
+// ofProject names the project that somebody stands in, for a client that starts
+// its servers elsewhere.
+func (d *door) ofProject(args []string) ([]string, error) {
+	settings, err := config.Load(d.inv.Env, config.Flags{})
+	if err != nil || settings.Project.Dir == "" {
+		return args, err
+	}
+	return append(args, "--project", settings.Project.Dir), nil
 }
 
 // entryValue is the entry as the client writes it.

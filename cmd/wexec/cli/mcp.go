@@ -28,6 +28,7 @@ func (d *door) mcpCommand() *cli.Command {
 		&cli.StringSliceFlag{Name: "oauth-scope", Usage: "`SCOPE`: what access tokens have to grant"},
 		&cli.IntFlag{Name: "max-clients", Usage: "`N`: how many HTTP clients at once", Value: 64},
 	}
+	flags = append(flags, &cli.StringFlag{Name: "project", Category: configuration, Usage: "`DIR`: work as if started there, with its wexec.yaml and policy.yaml", TakesFile: true})
 	flags = append(flags, settingFlags()...)
 	flags = append(flags, limitFlags()...)
 	return &cli.Command{
@@ -38,6 +39,11 @@ func (d *door) mcpCommand() *cli.Command {
 		Action: func(ctx *cli.Context) error {
 			if ctx.Args().Len() > 0 {
 				return unknownCommand(ctx, ctx.Command.Subcommands, "mcp ")
+			}
+			if dir := ctx.String("project"); dir != "" {
+				if err := d.workIn(d.path(dir)); err != nil {
+					return err
+				}
 			}
 			settings, err := d.settings(ctx)
 			if err != nil {
@@ -61,6 +67,17 @@ func (d *door) mcpCommand() *cli.Command {
 			return server.Stdio(ctx.Context, d.inv.Stdin, d.inv.Stdout)
 		},
 	}
+}
+
+// workIn goes on as if the command had been started in a folder.
+func (d *door) workIn(dir string) error {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return fault.New(fault.UsageFile, "open the project: %s is no folder", dir)
+	}
+	env := *d.inv.Env
+	env.Dir = dir
+	d.inv.Env = &env
+	return nil
 }
 
 // serveHTTP listens and says where, and with which token.

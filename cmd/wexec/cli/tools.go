@@ -69,14 +69,6 @@ func (d *door) lookWith(ctx *cli.Context) (*config.Settings, *config.Host, *cata
 		d.voice.warn("%s", err)
 		d.voice.hint(fault.HintOf(err))
 	}
-	if len(errs) == 0 {
-		for _, f := range host.Table.Policy().Check(cat) {
-			if f.Severity == policy.SeverityError {
-				d.voice.warn("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)
-				d.voice.hint(f.Hint)
-			}
-		}
-	}
 	if len(errs) == 0 && len(cat.Tools()) > 0 {
 		for _, f := range slipsOf(host.Table.Policy(), cat) {
 			d.voice.warn("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)
