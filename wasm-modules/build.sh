@@ -2,7 +2,7 @@
 # Builds every guest from source, bakes it, and compares with what is committed:
 # build.sh [--write]
 #
-# Needs a Debian machine, root (the compilers come from its archive) and Go. The
+# Needs a Debian machine, and root or sudo if compilers or Go are missing there. The
 # recipes work in $WORK (default: work/ at the root of the repository). With
 # --write what was built takes the place of what is committed.
 set -eu
@@ -16,6 +16,8 @@ case ${1-} in
 *) echo "usage: build.sh [--write]" >&2; exit 2 ;;
 esac
 cd "$root"
+. ./.ci/go
+mkdir -p "$WORK"
 go build -o "$WORK/bake" ./wasm-modules/bake
 
 status=0
@@ -25,6 +27,7 @@ bake() {
   "$WORK/bake" -guest "$name" -raw "$WORK/$name/$name.wasm" "$@" $compare || { status=1; echo "$name differs" >&2; }
 }
 
+"$here/cpython/build.sh" tools # all that any of them needs, at once
 "$here/quickjs/build.sh"
 bake quickjs
 "$here/cpython/build.sh"

@@ -12,112 +12,19 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-work=${WORK:-$root/work}/cpython
 jobs=${JOBS:-$(nproc)}
 export SOURCE_DATE_EPOCH=1767225600 LC_ALL=C TZ=UTC
+guest=cpython
+. "$here/../debian.sh"
 export WASI_SYSROOT="$work/sysroot/usr"
 
-say() { echo "cpython: $*" >&2; }
-show() { (cd "$root" && CGO_ENABLED=0 CC= go run ./wasm-modules/bake -guest cpython -show "$1"); }
-
-# ---- tools: what the build itself needs ----
-tools() {
-  missing=
-  for package in clang-19 lld-19 llvm-19 libclang-rt-19-dev-wasm32 gcc libc6-dev libc-bin make patch pkg-config tcl xz-utils bzip2; do
-    dpkg -s "$package" >/dev/null 2>&1 || missing="$missing $package"
-  done
-  if [ -n "$missing" ]; then
-    apt-get update -qq
-    # shellcheck disable=SC2086
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
-  fi
-}
-
-# ---- fetch: a private apt that knows the sources; the system's stays as it is ----
-private_apt() {
-  mkdir -p "$work/apt/state/lists/partial" "$work/apt/cache/archives/partial" "$work/download"
-  mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' | awk '$1 == "Debian" && !/security/ { print $2; exit }')
-  if [ -z "$mirror" ]; then
-    say "no Debian mirror in the machine's apt configuration: run apt-get update"
-    exit 1
-  fi
-  key=/usr/share/keyrings/debian-archive-keyring.gpg
-  for line in "deb-src trixie" "deb trixie" "deb bookworm-backports"; do
-    echo "${line% *} [signed-by=$key] $mirror ${line#* } main"
-  done >"$work/apt/sources.list"
-  cat >"$work/apt/apt.conf" <<CONF
-Dir::Etc::sourcelist "$work/apt/sources.list";
-Dir::Etc::sourceparts "/dev/null";
-Dir::State "$work/apt/state";
-Dir::State::status "/var/lib/dpkg/status";
-Dir::Cache "$work/apt/cache";
-Acquire::Languages "none";
-APT::Sandbox::User "root";
-CONF
-}
-
-complete() { show sources | (cd "$work/download" && sha256sum --check --status - 2>/dev/null); }
-
-# gone FILE: of a package whose name begins the file's
-gone() {
-  has=$( (apt-cache showsrc "${1%%_*}"; apt-cache show "${1%%_*}") 2>/dev/null | awk '/^Version:/ { print $2 }' | sort -uV | xargs)
-  say "$1 is not in the archive any more; of ${1%%_*} it has ${has:-nothing}."
-  say "change the package's version, file and sha256 in wasm-modules/manifest.json."
-  say "the committed artefacts do not need it."
-  exit 1
-}
-
-# Every file that the manifest lists, one by one: a package of which only the
-# description is gone can still be had.
-fetch() {
-  mkdir -p "$work/download"
-  complete && return
-  private_apt
-  export APT_CONFIG="$work/apt/apt.conf"
-  apt-get update -qq
-  (
-    cd "$work/download"
-    for package in $(show settings.packages); do
-      apt-get source --download-only --print-uris -qq "$package" 2>/dev/null | tr -d "'"
-    done
-    for package in $(show settings.debs); do
-      apt-get download --print-uris -qq "$package" 2>/dev/null | tr -d "'"
-    done
-  ) >"$work/download/uris"
-  show sources | while read -r digest file; do
-    echo "$digest  $work/download/$file" | sha256sum --check --status 2>/dev/null && continue
-    uri=$(awk -v file="$file" '{ name = $2; gsub(/%3a/, ":", name); if (name == file || $1 ~ "/" file "$") { print $1; exit } }' "$work/download/uris")
-    [ -n "$uri" ] || uri=$(awk '{ print $1 " " $2 }' "$work/download/uris" | grep -F -- "$file" | head -n 1 | cut -d ' ' -f 1)
-    [ -n "$uri" ] || gone "$file"
-    /usr/lib/apt/apt-helper download-file "$uri" "$work/download/$file" "SHA256:$digest" >&2 || gone "$file"
-  done
-  unset APT_CONFIG
-  complete || { say "what the archive gave has not the digests in the manifest"; exit 1; }
-}
-
 # ---- unpack: sources with Debian's patches, then ours ----
-source_of() { # name: an unpacked source package below $work/source
-  mkdir -p "$work/source/$1"
-  tar -xf "$(ls "$work/download/$1"_*.orig.tar.*)" -C "$work/source/$1" "--strip-components=$2"
-  [ "$3" = patched ] || return 0
-  tar -xf "$(ls "$work/download/$1"_*.debian.tar.*)" -C "$work/source/$1"
-  grep -v -e '^#' -e '^ *$' "$work/source/$1/debian/patches/series" | while read -r name _; do
-    patch -s -p1 -d "$work/source/$1" <"$work/source/$1/debian/patches/$name"
-  done
-}
-
 unpack() {
   rm -rf "$work/source" "$work/sysroot"
-  source_of python3.13 1 patched
-  source_of sqlite3 1 patched
-  source_of zlib 1 patched
-  source_of bzip2 1 patched
-  source_of tzdata 0 plain
-  for p in "$here"/patches/*.patch; do
-    patch -s -p1 -d "$work/source/python3.13" <"$p"
-  done
-  mkdir -p "$work/sysroot"
-  dpkg -x "$work/download"/wasi-libc_*.deb "$work/sysroot"
+  for name in python3.13 sqlite3 zlib bzip2; do source_of $name 1; done
+  source_of tzdata 0
+  patched python3.13 "$here/patches"
+  package_of wasi-libc "$work/sysroot"
 }
 
 # ---- host: the same version for this machine; it compiles the library ----
@@ -211,8 +118,7 @@ stdlib() {
 # ---- testsuite: Python's own tests, for make conformance ----
 testsuite() {
   rm -rf "$work/testsuite" "$work/testsuite.new"
-  mkdir -p "$work/testsuite.new/deb"
-  dpkg -x "$work/download"/libpython3.13-testsuite_*.deb "$work/testsuite.new/deb"
+  package_of libpython3.13-testsuite "$work/testsuite.new/deb"
   mv "$work/testsuite.new/deb/usr/lib/python3.13/test" "$work/testsuite.new/test"
   rm -rf "$work/testsuite.new/deb"
   # what Debian keeps in another package
@@ -222,12 +128,20 @@ testsuite() {
   mv "$work/testsuite.new" "$work/testsuite"
 }
 
-mkdir -p "$work"
+packages="clang-19 lld-19 llvm-19 libclang-rt-19-dev-wasm32 gcc libc6-dev libc-bin make patch pkg-config tcl xz-utils bzip2"
+every() {
+  # shellcheck disable=SC2086
+  tools $packages
+  for step in fetch unpack host libraries module stdlib testsuite; do say "$step"; ("$step"); done
+  sha256sum "$work/cpython.wasm" "$work/python313.zip"
+}
+
 for step in "${@:-}"; do
   case $step in
-  '') for each in tools fetch unpack host libraries module stdlib testsuite; do say "$each"; ("$each"); done ;;
-  tools | fetch | unpack | host | libraries | module | shim | stdlib | testsuite) say "$step"; ("$step") ;;
+  '') every ;;
+  # shellcheck disable=SC2086
+  tools) tools $packages ;;
+  fetch | unpack | host | libraries | module | shim | stdlib | testsuite) say "$step"; ("$step") ;;
   *) say "no step $step"; exit 2 ;;
   esac
 done
-if [ $# -eq 0 ]; then sha256sum "$work/cpython.wasm" "$work/python313.zip"; fi
