@@ -22,11 +22,16 @@ type wrappedBytes struct {
 
 // MarshalJSON writes the form the type's comment names.
 func (b Blob) MarshalJSON() ([]byte, error) {
-	if !utf8.Valid(b) {
-		s := base64.StdEncoding.EncodeToString(b)
-		return json.Marshal(wrappedBytes{&s})
+	return appendBlob(make([]byte, 0, len(b)+2), b), nil
+}
+
+func appendBlob(dst []byte, b Blob) []byte {
+	if utf8.Valid(b) {
+		return appendString(dst, b)
 	}
-	return appendString(make([]byte, 0, len(b)+2), b), nil
+	dst = append(dst, `{"$bytes":"`...)
+	dst = base64.StdEncoding.AppendEncode(dst, b)
+	return append(dst, `"}`...)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -58,12 +63,14 @@ func (b *Blob) UnmarshalJSON(data []byte) error {
 // Digest is the SHA-256 of data in hex, as the records show it.
 func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], sum[:])
+	return string(text[:])
 }
 
 // appendString writes valid UTF-8 as a JSON string. Control characters are
 // escaped, and so are the two separators that some readers take for line ends.
-func appendString(dst, s []byte) []byte {
+func appendString[T ~string | ~[]byte](dst []byte, s T) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, '"')
 	from := 0

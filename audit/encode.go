@@ -15,7 +15,7 @@ const maxLine = 256 << 20
 // encode appends the line of an event to dst, line end included, and returns
 // the event's hash.
 func encode(dst []byte, e *Event) (line []byte, hash string, err error) {
-	body, err := encodeBody(e)
+	body, err := encodeBody(nil, e)
 	if err != nil {
 		return dst, "", err
 	}
@@ -23,8 +23,8 @@ func encode(dst []byte, e *Event) (line []byte, hash string, err error) {
 	return line, hash, nil
 }
 
-// encodeBody checks an event, sets its type, and writes the part that is set.
-func encodeBody(e *Event) (body []byte, err error) {
+// encodeBody checks an event, sets its type, and appends the part that is set.
+func encodeBody(dst []byte, e *Event) (body []byte, err error) {
 	if e.Type = e.Kind(); e.Type == "" {
 		return nil, errShape()
 	}
@@ -35,9 +35,9 @@ func encodeBody(e *Event) (body []byte, err error) {
 	case TypeStart:
 		body, err = json.Marshal(e.Start)
 	case TypeDecision:
-		body, err = json.Marshal(e.Decision)
+		body, err = appendDecision(dst, e.Decision)
 	case TypeCall:
-		body, err = json.Marshal(e.Call)
+		body = appendCall(dst, e.Call)
 	case TypePrivacy:
 		body, err = json.Marshal(e.Privacy)
 	case TypeEnd:
@@ -92,5 +92,5 @@ func appendText(dst []byte, s string) []byte {
 	if !utf8.ValidString(s) {
 		s = string([]rune(s))
 	}
-	return appendString(dst, []byte(s))
+	return appendString(dst, s)
 }

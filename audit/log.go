@@ -63,6 +63,8 @@ type Log struct {
 	syncing sync.Mutex
 	synced  mark // up to where the disk has everything
 	owes    bool // the disk has to have what is recorded from now on, too
+
+	scratch sync.Pool // of *[]byte, for the events of records
 }
 
 // mark is a place in a chain.
@@ -79,6 +81,7 @@ const (
 	defaultRotate = 64 << 20
 	headEvery     = time.Second
 	headRecords   = 4096
+	maxScratch    = 64 << 10
 )
 
 // Open begins to record in a folder, which is made if need be, and which other
@@ -95,6 +98,7 @@ func Open(dir string, o Options) (*Log, error) {
 		return nil, unavailable("make the folder %s: %w", dir, err)
 	}
 	l := &Log{dir: dir, o: o}
+	l.scratch.New = func() any { return new([]byte) }
 	seg, err := l.take()
 	if err != nil {
 		return nil, unavailable("open a segment in %s: %w", dir, err)
@@ -108,11 +112,15 @@ func (l *Log) Record(_ context.Context, e Event) (string, error) {
 	if e.Time.IsZero() {
 		e.Time = time.Now().UTC()
 	}
-	body, err := encodeBody(&e)
+	scratch := l.scratch.Get().(*[]byte)
+	body, err := encodeBody((*scratch)[:0], &e)
 	if err != nil {
 		return "", err
 	}
 	at, hash, err := l.append(&e, body)
+	if *scratch = body; cap(body) <= maxScratch {
+		l.scratch.Put(scratch)
+	}
 	if err != nil {
 		return "", err
 	}
