@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	extism "github.com/extism/go-sdk"
 	"github.com/tetratelabs/wazero"
@@ -80,7 +81,8 @@ type instance struct {
 	entry  api.Function
 	fuel   api.MutableGlobal
 	mems   memories
-	broken bool // a run in it did not come to its end
+	broken bool          // a run in it did not come to its end
+	served time.Duration // how long the runs in it took
 
 	tables    *snapshot.Tables // what its function tables were filled from; nil: wazero did it
 	functions *[]uint64        // what they point to, as long as it lives
@@ -157,6 +159,8 @@ func (c *compiled) learn(main api.Module) {
 // call runs the entry once, for the run that is bound. Its error is what
 // [trapped] reads.
 func (i *instance) call(r *run) error {
+	begun := time.Now()
+	defer func() { i.served += time.Since(begun) }()
 	var stack [1]uint64
 	ctx := context.WithValue(r.ctx, runKey{}, r)
 	ctx = context.WithValue(ctx, extism.PluginCtxKey("plugin"), i.plugin)

@@ -47,6 +47,21 @@ func TestSlicesOfFuelFollowWhatTheyTake(t *testing.T) {
 	}
 }
 
+func TestAShortRunKeepsItsProcessor(t *testing.T) {
+	r := &run{ctx: context.Background(), tank: meter.Tank{Budget: 1e12}}
+	r.time = newDeadline(time.Hour, func() {})
+	defer r.time.stop()
+	then := time.Now().Add(-time.Minute) // who yields looks at the clock again
+	for _, at := range []time.Duration{0, turn / 2, turn} {
+		if r.pace(then.Add(at)); !r.sliced.Equal(then.Add(at)) {
+			t.Errorf("it yielded after %v", at)
+		}
+	}
+	if r.pace(then.Add(turn + 1)); !r.yielded.After(then.Add(2 * turn)) {
+		t.Error("it did not yield when its turn was over")
+	}
+}
+
 func TestSlicesDoNotChangeWhatIsCharged(t *testing.T) {
 	e := newTiny(t, Config{})
 	var first int64

@@ -57,15 +57,20 @@ func (p *pool) take(wanted bool) *instance {
 	} else if !p.closed {
 		p.idle = time.AfterFunc(poolIdle, p.rest)
 	}
-	p.fill()
+	if i == nil && wanted {
+		p.fill()
+	}
 	return i
 }
 
 // gave notes that an instance is not used any more.
 func (p *pool) gave() {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.live--
-	p.mu.Unlock()
+	if len(p.ready) < max(p.target/2, 1) {
+		p.fill()
+	}
 }
 
 // maxEnding is how many instances are ended at once, beside the runs.
@@ -92,10 +97,11 @@ func (p *pool) ending(f func()) bool {
 }
 
 // fill makes instances until the target is reached, one goroutine at a time. It
-// begins when half of them are gone, so that a burst of runs is not slowed down
-// by what is made for the next one. The lock is held.
+// begins at the end of a run that leaves less than half of them, so that runs
+// are not slowed down by what is made for the next ones, or where one is wanted
+// and none is there. The lock is held.
 func (p *pool) fill() {
-	if p.filling || p.closed || len(p.ready) > p.target/2 || p.target == 0 {
+	if p.filling || p.closed || p.target == 0 {
 		return
 	}
 	p.filling = true
@@ -208,11 +214,17 @@ func (g *guest) fresh(ctx context.Context, limit int64, waits bool) (*instance, 
 	return g.compiled.instantiate(ctx, memory, limit, g.ledger)
 }
 
-// discard ends an instance that has served, beside the runs: its memory has to
-// be cleaned. Where that many are being ended already, it is done at once.
+// brief is how long a run takes at most whose instance it ends by itself. There
+// is little to clean after so short a time, and to wake a processor that is
+// idle would take longer than to do it.
+const brief = time.Millisecond
+
+// discard ends an instance that has served; its memory has to be cleaned. After
+// a long run that is done beside the runs, unless too many are being ended so.
 func (g *guest) discard(i *instance) {
-	g.pool.gave()
-	if !g.pool.ending(func() { _ = i.Close(context.Background()) }) {
-		_ = i.Close(context.Background())
+	end := func() { _ = i.Close(context.Background()) }
+	if i.served <= brief || !g.pool.ending(end) {
+		end()
 	}
+	g.pool.gave()
 }

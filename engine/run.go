@@ -132,7 +132,9 @@ const (
 // cannot be interrupted, and the collector, timers and other guests wait for
 // it.
 func (r *run) pace(now time.Time) {
-	if !r.sliced.IsZero() {
+	if r.sliced.IsZero() {
+		r.yielded = now // its first turn: to yield wakes up a processor that is idle
+	} else {
 		switch took := now.Sub(r.sliced) - (r.parked - r.parkedThen); {
 		case took > longSlice:
 			r.tank.Slice = max(r.slice()/2, leastSlice)
