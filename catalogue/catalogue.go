@@ -106,6 +106,9 @@ func (c *Catalogue) Servers() []Server { return c.servers }
 
 // Server finds a server by any accepted spelling and gives its own name.
 func (c *Catalogue) Server(spelling string) (string, bool) {
+	if len(spelling) > maxSpelling {
+		return "", false
+	}
 	if s, ok := c.server[spelling]; ok {
 		return s, true
 	}
@@ -156,6 +159,9 @@ func (c *Catalogue) Call(t Tool, language string) string {
 // underscore, mcp__server__tool, with or without "tools." before it. An
 // inexact spelling that fits two tools finds none.
 func (c *Catalogue) Lookup(name string) (Tool, bool) {
+	if len(name) > maxSpelling {
+		return Tool{}, false
+	}
 	for _, n := range spellings(name) {
 		if i, ok := c.byID[n]; ok {
 			return c.tools[i], true

@@ -10,6 +10,7 @@ import (
 // meant, nearest first, as "server.tool" in the names code uses. A name that
 // is far from everything gives an empty list.
 func (c *Catalogue) Nearest(name string, n int) []string {
+	name = start(name, maxSpelling)
 	if rest, ok := strings.CutPrefix(name, "tools."); ok {
 		name = rest
 	}
@@ -50,6 +51,7 @@ func (c *Catalogue) Nearest(name string, n int) []string {
 // NearestOf gives the word of a list that is nearest to a misspelt one, or ""
 // where none is near.
 func NearestOf(word string, list []string) string {
+	word = start(word, maxSpelling)
 	best, at := max(1, len(word)/3)+1, ""
 	for _, w := range list {
 		if d := Distance(fold(word), fold(w)); d < best {

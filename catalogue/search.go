@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Query asks for tools in words.
@@ -321,7 +322,7 @@ func (c *Catalogue) Search(q Query) Found {
 		hits = append(hits, hit{i, score + q.Boost[c.tools[i].ID()], decision})
 	}
 	x := c.words()
-	asked := x.expand(q.Text)
+	asked := x.expand(start(q.Text, maxQuestion))
 	switch {
 	case len(asked) == 0 && strings.TrimSpace(q.Text) == "":
 		for i := range c.tools {
@@ -358,6 +359,24 @@ func (c *Catalogue) Describe(name, detail, lang string) (Entry, bool) {
 		return Entry{}, false
 	}
 	return c.entry(t, cmp.Or(detail, "full"), cmp.Or(lang, "javascript"), math.MaxInt), true
+}
+
+// maxQuestion is how much of a question is read, in bytes, and maxSpelling how
+// long a name may be to be looked for: whoever asks may be hostile.
+const (
+	maxQuestion = 4 << 10
+	maxSpelling = 1 << 10
+)
+
+// start is the beginning of a text, at most so many bytes of whole characters.
+func start(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
 }
 
 // maxDeclaration is how long a declaration may be in a search, in bytes, before

@@ -16,6 +16,7 @@ import (
 type arguments struct {
 	raw    []byte         // the JSON object as it may be passed on
 	values map[string]any // what raw says
+	room   int64          // about what values takes beside its texts
 }
 
 // readArguments reads what the program wrote: an object by keyword, or an
@@ -29,7 +30,7 @@ func readArguments(e *entry, data []byte) (arguments, *Failure) {
 		return arguments{}, e.invalid("the arguments are no JSON that can be passed on: "+err.Error(), "")
 	}
 	s := e.schema()
-	a := arguments{raw: data}
+	a := arguments{raw: data, room: doc.room}
 	exact := doc.exact
 	switch v := doc.value.(type) {
 	case map[string]any:
@@ -118,7 +119,7 @@ func (e *entry) byPosition(s *schema.Schema, list []any) (map[string]any, *Failu
 // would drop or ignore it, and nobody would know why.
 func (e *entry) misnamed(s *schema.Schema, values map[string]any) *Failure {
 	names := s.Properties()
-	if len(names) == 0 || s.Open() {
+	if len(names) == 0 || s.Open() || allIn(values, names) {
 		return nil
 	}
 	for _, got := range slices.Sorted(maps.Keys(values)) {
@@ -139,6 +140,16 @@ func (e *entry) misnamed(s *schema.Schema, values map[string]any) *Failure {
 		}
 	}
 	return nil
+}
+
+// allIn reports whether all arguments have names that the tool knows.
+func allIn(values map[string]any, names []string) bool {
+	for got := range values {
+		if !slices.Contains(names, got) {
+			return false
+		}
+	}
+	return true
 }
 
 // fits checks revealed arguments against the schema. Arguments that a secret

@@ -9,8 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// maxNesting bounds how deep arguments may be nested.
-const maxNesting = 100
+// maxNesting bounds how deep arguments may be nested, and maxRoom how much room
+// their values may take in the host, in bytes, beside the texts in them.
+const (
+	maxNesting = 100
+	maxRoom    = 128 << 20
+)
+
+// freeRoom is what arguments may take beside their text and is not counted.
+const freeRoom = 1 << 20
+
+// What one value takes, about: an object is much larger than its text.
+const (
+	roomOfValue  = 32
+	roomOfObject = 320
+)
 
 // document is JSON that a guest wrote, read once and strictly. What the policy
 // looks at has to be what the tool will see, so whatever two readers may
@@ -19,12 +32,14 @@ type document struct {
 	value any
 	// exact: passing the bytes on says the same as writing value anew.
 	exact bool
+	// room is about what value takes in the host beside its texts.
+	room int64
 }
 
 // decode reads one JSON value. Numbers become float64, as encoding/json has
 // them. A key that stands twice is refused.
 func decode(data []byte) (document, error) {
-	d := decoder{data: data, exact: true}
+	d := decoder{data: string(data), exact: true}
 	d.space()
 	v, err := d.value(0)
 	if err != nil {
@@ -34,13 +49,15 @@ func decode(data []byte) (document, error) {
 	if d.at != len(d.data) {
 		return document{}, d.fail("something follows the value")
 	}
-	return document{value: v, exact: d.exact}, nil
+	return document{value: v, exact: d.exact, room: d.room}, nil
 }
 
+// decoder shares one copy of the document with the texts in it.
 type decoder struct {
-	data  []byte
+	data  string
 	at    int
 	exact bool
+	room  int64
 }
 
 func (d *decoder) fail(format string, args ...any) error {
@@ -67,8 +84,12 @@ func (d *decoder) value(depth int) (any, error) {
 	if d.at >= len(d.data) {
 		return nil, errJSONEnd
 	}
+	if d.room += roomOfValue; d.room > maxRoom {
+		return nil, d.fail("the values take more than %d MiB: hand them over in parts, or as text", maxRoom>>20)
+	}
 	switch c := d.data[d.at]; {
 	case c == '{':
+		d.room += roomOfObject
 		return d.object(depth)
 	case c == '[':
 		return d.array(depth)
@@ -87,7 +108,7 @@ func (d *decoder) value(depth int) (any, error) {
 }
 
 func (d *decoder) word(w string) error {
-	if !strings.HasPrefix(string(d.data[d.at:min(len(d.data), d.at+len(w))]), w) {
+	if !strings.HasPrefix(d.data[d.at:], w) {
 		return d.fail("no JSON value begins here")
 	}
 	d.at += len(w)
@@ -213,7 +234,7 @@ func (d *decoder) number() (any, error) {
 			return nil, d.fail("no number of JSON")
 		}
 	}
-	f, err := strconv.ParseFloat(string(d.data[start:d.at]), 64)
+	f, err := strconv.ParseFloat(d.data[start:d.at], 64)
 	if err != nil {
 		return nil, d.fail("the number is too large")
 	}
@@ -226,7 +247,7 @@ func (d *decoder) text() (string, error) {
 	for d.at < len(d.data) {
 		switch c := d.data[d.at]; {
 		case c == '"':
-			s := string(d.data[start:d.at])
+			s := d.data[start:d.at]
 			d.at++
 			if !utf8.ValidString(s) {
 				return "", d.fail("a text is not valid UTF-8")
@@ -319,7 +340,7 @@ func (d *decoder) hex() (rune, error) {
 	if d.at+4 > len(d.data) {
 		return 0, errJSONEnd
 	}
-	n, err := strconv.ParseUint(string(d.data[d.at:d.at+4]), 16, 32)
+	n, err := strconv.ParseUint(d.data[d.at:d.at+4], 16, 32)
 	if err != nil {
 		return 0, d.fail("no escape of JSON")
 	}

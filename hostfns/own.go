@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -32,12 +33,20 @@ func (t *Table) outward(name string) bool {
 	return t.recording != nil
 }
 
+// maxLookUp bounds, in bytes, what one of the prelude's own calls is given to
+// look up: it is done by the host, which no fuel and no deadline stops.
+const maxLookUp = 64 << 10
+
 // ownCall answers the prelude's own calls. Those that look something up are
 // answered here and need no decision; those that reach outside go to a
 // provider, which asks the gate for each effect.
 func (r *Run) ownCall(ctx context.Context, name string, args []byte, f *flight) (Answer, error) {
 	var a Answer
 	var err error
+	if len(args) > maxLookUp && !r.table.outward(name) && name != "wexec:compile" {
+		return Answer{}, &Failure{Code: fault.ToolInvalidArgs, Tool: name,
+			Message: fmt.Sprintf("%d bytes are more than is looked up at once, which is %d", len(args), maxLookUp)}
+	}
 	switch name {
 	case "wexec:names":
 		a, err = r.names(ctx, args)
@@ -59,7 +68,7 @@ func (r *Run) ownCall(ctx context.Context, name string, args []byte, f *flight) 
 	default:
 		return r.provided(ctx, name, args, f)
 	}
-	if recorded := r.recordOwn(ctx, name, f.number, args, a, err); recorded != nil {
+	if recorded := r.recordOwn(name, f.number, args, a, err); recorded != nil {
 		return Answer{}, recorded
 	}
 	if err != nil {
@@ -95,7 +104,7 @@ func compileOwn(ctx context.Context, args []byte, f *flight) (Answer, error) {
 
 // recordOwn keeps the answer of a look-up where everything of a run is kept: a
 // replay answers from it.
-func (r *Run) recordOwn(ctx context.Context, name string, number uint64, args []byte, a Answer, err error) error {
+func (r *Run) recordOwn(name string, number uint64, args []byte, a Answer, err error) error {
 	if !r.Kept() {
 		return nil
 	}
@@ -107,7 +116,7 @@ func (r *Run) recordOwn(ctx context.Context, name string, number uint64, args []
 	} else if err != nil {
 		call.Code = string(fault.CodeOf(err))
 	}
-	return r.record(ctx, audit.Event{Call: call})
+	return r.record(audit.Event{Call: call})
 }
 
 // provided hands one of the prelude's calls to its provider, with the same
@@ -166,7 +175,7 @@ func (r *Run) provided(ctx context.Context, name string, args []byte, f *flight)
 		outcome = policy.Decision{Effect: policy.Deny, Rule: f.Rule}
 	}
 	r.finishDecision(q.info, name, outcome)
-	return q.end(ctx, answer, err)
+	return q.end(answer, err)
 }
 
 // admitRaw lets the answer of one of the prelude's calls in. Its bytes only
@@ -281,7 +290,11 @@ func (r *Run) search(ctx context.Context, args []byte) (Answer, error) {
 	if f := readOwn(args, &in); f != nil {
 		return Answer{}, f
 	}
-	view, q := r.visible(ctx), catalogue.Query{
+	view := r.visible(ctx)
+	if err := r.Err(); err != nil { // many may have waited for the catalogue
+		return Answer{}, err
+	}
+	q := catalogue.Query{
 		Text: in.Query, Detail: in.Detail, Limit: min(max(in.Limit, 0), 200), Lang: r.facts.Language,
 		Keep: func(t catalogue.Tool) string { return r.table.outlook(t).String() },
 	}
@@ -366,7 +379,7 @@ func (r *Run) pii(args []byte) (Answer, error) {
 func (r *Run) Egress(where, text string) string {
 	out, counts := r.veil.text(text)
 	if len(counts.Kinds) > 0 {
-		if r.recordPrivacy(r.ctx, 0, "", where, r.veil.pii.Mode, counts) != nil {
+		if r.recordPrivacy(0, "", where, r.veil.pii.Mode, counts) != nil {
 			return ""
 		}
 	}
@@ -382,7 +395,7 @@ func (r *Run) EgressJSON(where string, doc []byte) ([]byte, error) {
 	out, counts, err := r.veil.vault.EgressJSON(doc, r.veil.pii.Mode)
 	r.veil.add(counts)
 	if len(counts.Kinds) > 0 {
-		if recorded := r.recordPrivacy(r.ctx, 0, "", where, r.veil.pii.Mode, counts); recorded != nil {
+		if recorded := r.recordPrivacy(0, "", where, r.veil.pii.Mode, counts); recorded != nil {
 			return nil, recorded
 		}
 	}
@@ -409,12 +422,12 @@ func (r *Run) covered(s string) string {
 	return out
 }
 
-func (r *Run) recordPrivacy(ctx context.Context, call uint64, tool, where string, mode privacy.Mode, counts privacy.Counts) error {
+func (r *Run) recordPrivacy(call uint64, tool, where string, mode privacy.Mode, counts privacy.Counts) error {
 	plain := make(map[string]int, len(counts.Kinds))
 	for k, n := range counts.Kinds {
 		plain[string(k)] = n
 	}
-	return r.record(ctx, audit.Event{Privacy: &audit.Privacy{Call: call, Tool: tool, Where: where, Mode: string(mode), Counts: plain, Fields: counts.Fields}})
+	return r.record(audit.Event{Privacy: &audit.Privacy{Call: call, Tool: tool, Where: where, Mode: string(mode), Counts: plain, Fields: counts.Fields}})
 }
 
 // Waiting lists the questions of the run that people have not answered.
