@@ -279,7 +279,11 @@ func TestARudeProviderEndsInACode(t *testing.T) {
 		"too much":         {func(context.Context, Call) (Answer, error) { return Answer{Kind: Text, Data: make([]byte, 5000)}, nil }, fault.ToolTooLarge},
 	} {
 		p := &rude{tools: []catalogue.Tool{tool("a.x", `{"properties":{"page":{},"other":{}}}`)}, call: c.call}
-		r := newRun(t, mustPolicy(t, "version: 1\npii: {mode: off}\ntools:\n  allow:\n    - {tool: a.x, limits: {timeout: 30ms, result: 4096}}\n"), audit.None(), p)
+		timeout := "10m"
+		if c.code == fault.ToolTimeout {
+			timeout = "30ms"
+		}
+		r := newRun(t, mustPolicy(t, "version: 1\npii: {mode: off}\ntools:\n  allow:\n    - {tool: a.x, limits: {timeout: "+timeout+", result: 4096}}\n"), audit.None(), p)
 		start := time.Now()
 		_, err := r.Call(t.Context(), "a.x", nil)
 		if f := wantCode(t, err, c.code); f == nil || r.Err() != nil {
@@ -287,7 +291,7 @@ func TestARudeProviderEndsInACode(t *testing.T) {
 		} else if c.code == fault.ToolTooLarge && (f.Hint != "ask for less at once with page" || !strings.Contains(f.Message, "5000 bytes")) {
 			t.Errorf("%s: %+v", name, f)
 		}
-		if time.Since(start) > time.Second {
+		if time.Since(start) > 30*time.Second {
 			t.Errorf("%s took %s", name, time.Since(start))
 		}
 	}

@@ -68,19 +68,21 @@ func TestABrokenServerCostsItsOwnTools(t *testing.T) {
 
 func TestASearchGoesWithoutAServerThatHangs(t *testing.T) {
 	slow := &rude{tools: []catalogue.Tool{tool("slow.x", `{}`)}, list: func(ctx context.Context) ([]catalogue.Tool, error) { select {} }}
-	table, err := NewTable(mustPolicy(t, allowAll), audit.None(), slow, Func("math.add", add))
-	if err != nil {
-		t.Fatal(err)
-	}
-	table.With(Options{Straggler: 20 * time.Millisecond})
-	r := openRun(t, table, RunInfo{})
-	begun := time.Now()
-	a, err := r.Call(t.Context(), "wexec:search", []byte(`{"query":"add"}`))
-	if err != nil || !strings.Contains(string(a.Data), "math.add") || time.Since(begun) > 5*time.Second {
-		t.Fatalf("%s %v after %s", a.Data, err, time.Since(begun))
-	}
-	if w := r.Summary().Warnings; len(w) != 1 {
-		t.Fatalf("warned %q", w)
+	for patience := 20 * time.Millisecond; ; patience *= 4 {
+		table, err := NewTable(mustPolicy(t, allowAll), audit.None(), slow, Func("math.add", add))
+		if err != nil {
+			t.Fatal(err)
+		}
+		table.With(Options{Straggler: patience})
+		r := openRun(t, table, RunInfo{})
+		a, err := r.Call(t.Context(), "wexec:search", []byte(`{"query":"add"}`))
+		w := r.Summary().Warnings
+		if err == nil && strings.Contains(string(a.Data), "math.add") && len(w) == 1 {
+			return
+		}
+		if patience > 5*time.Second { // more than any machine needs for the other server
+			t.Fatalf("%s %v, warned %q", a.Data, err, w)
+		}
 	}
 }
 

@@ -134,7 +134,7 @@ func TestWhatAServerLogsIsPassedOnCleaned(t *testing.T) {
 	if _, err := call(p, "plain", "log", `{}`); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(3 * time.Second); !strings.Contains(log.String(), "low on tea"); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(log.String(), "low on tea"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("nothing is heard: %s", log.String())
 		}

@@ -3,10 +3,13 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -61,15 +64,24 @@ func TestAServerCannotGiveItsSecretsAway(t *testing.T) {
 		t.Fatalf("%v, %v", tools, err)
 	}
 	for how, want := range map[string]string{"text": "key [secret]", "structured": `{"key":"[secret]","list":["x[secret]y"]}`, "base64": "[secret]", "progress": "key [secret]"} {
+		var mu sync.Mutex
 		var told []string
-		got, err := p.Call(t.Context(), hostfns.Call{Server: "leaky", Tool: "leak", Args: []byte(`{"How":"` + how + `"}`),
-			Progress: func(_, _ float64, text string) { told = append(told, text) }})
+		heard := filepath.Join(t.TempDir(), "heard")
+		got, err := p.Call(t.Context(), hostfns.Call{Server: "leaky", Tool: "leak", Args: fmt.Appendf(nil, `{"How":%q,"Heard":%q}`, how, heard),
+			Progress: func(_, _ float64, text string) {
+				mu.Lock()
+				defer mu.Unlock()
+				told = append(told, text)
+				_ = os.WriteFile(heard, nil, 0o600)
+			}})
 		if err != nil || string(got.Data) != want {
 			t.Errorf("%s: %s, %v", how, got.Data, err)
 		}
+		mu.Lock()
 		if how == "progress" && (len(told) != 1 || told[0] != "using [secret]") {
 			t.Errorf("progress %q", told)
 		}
+		mu.Unlock()
 	}
 	for _, how := range []string{"error", "fault", "death"} {
 		_, err := call(p, "leaky", "leak", `{"How":"`+how+`"}`)
