@@ -23,6 +23,9 @@ func (r *Run) Call(ctx context.Context, name string, args []byte) (Answer, error
 	if err := r.charge(name); err != nil {
 		return Answer{}, err
 	}
+	if err := r.spend(int64(len(args))); err != nil {
+		return Answer{}, err
+	}
 	return r.call(ctx, name, args, &flight{number: r.number.Add(1)})
 }
 
@@ -61,9 +64,6 @@ func (r *Run) call(ctx context.Context, name string, args []byte, f *flight) (An
 	}
 	if !utf8.ValidString(name) {
 		name = strings.ToValidUTF8(name, "�")
-	}
-	if err := r.spend(int64(len(args))); err != nil {
-		return Answer{}, err
 	}
 	if r.table.recording != nil {
 		return r.repeat(ctx, name, args, f)

@@ -123,6 +123,9 @@ func (c *Calls) Start(mem Memory, name, nameLen, args, argsLen uint32) (int64, e
 	if !ok1 || !ok2 {
 		return 0, fault.New(fault.GuestException, "a host call points outside the guest's memory")
 	}
+	if err := c.run.spend(int64(argsLen)); err != nil { // before the host has a copy
+		return 0, err
+	}
 	tool, doc := string(n), slices.Clone(a)
 	c.Launch()
 

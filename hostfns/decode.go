@@ -13,7 +13,7 @@ import (
 // their values may take in the host, in bytes, beside the texts in them.
 const (
 	maxNesting = 100
-	maxRoom    = 128 << 20
+	maxRoom    = 64 << 20
 )
 
 // freeRoom is what arguments may take beside their text and is not counted.
