@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/hostfns"
 )
 
 // one is a run of a one-liner in a fresh sandbox, close included.
@@ -32,14 +34,31 @@ func BenchmarkReady(b *testing.B) {
 	b.Run("python", func(b *testing.B) { one(b, newReal(b, Config{}), Python) })
 }
 
+// BenchmarkToolCall is one call after the other, with records in a file.
 func BenchmarkToolCall(b *testing.B) {
-	e := newReal(b, Config{Table: newTable(b, audit.None(), add())})
-	const n = 190
-	req := Request{Language: JavaScript, Code: "for (let i = 0; i < 190; i++) await tools.math.add({a:1,b:2})"}
-	for b.Loop() {
-		if _, err := e.Run(context.Background(), req); err != nil {
-			b.Fatal(err)
-		}
+	log, err := audit.Open(b.TempDir(), audit.Options{})
+	if err != nil {
+		b.Fatal(err)
 	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/n, "µs/call")
+	b.Cleanup(func() { log.Close() })
+	reads := hostfns.Func("bench.get", func(context.Context, struct{}) (any, error) {
+		return map[string]string{"text": strings.Repeat("x", 85)}, nil
+	}, hostfns.ReadOnly())
+	e := newReal(b, Config{Table: newTable(b, log, reads)})
+	const n = 190
+	for language, code := range map[string]string{
+		JavaScript: "for (let i = 0; i < 190; i++) await tools.bench.get({})",
+		Python:     "from tools import bench\nfor i in range(190): bench.get()",
+	} {
+		b.Run(language, func(b *testing.B) {
+			req := Request{Language: language, Code: code}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := e.Run(context.Background(), req); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n/1000, "µs/call")
+		})
+	}
 }

@@ -34,7 +34,7 @@ func (q *request) admit(ctx context.Context, a Answer) (Answer, error) {
 	}
 	counts, mode, err := r.veil.cover(&a, q.name)
 	if len(counts.Kinds) > 0 {
-		if recorded := r.recordPrivacy(ctx, q.number, q.name, "answer", mode, counts); recorded != nil {
+		if recorded := r.recordPrivacy(q.number, q.name, "answer", mode, counts); recorded != nil {
 			return Answer{}, recorded
 		}
 	}

@@ -28,14 +28,14 @@ func (q *request) ask(ctx context.Context) error {
 	approvals := r.table.approvals()
 	key := q.name + "\x00" + q.decision.Rule
 	if r.session.remembers(key) {
-		return q.answered(ctx, &audit.Approval{Answer: "always", By: "remembered"}, nil)
+		return q.answered(&audit.Approval{Answer: "always", By: "remembered"}, nil)
 	}
 	asker := r.info.Asker
 	if asker == nil {
 		asker = r.table.options.Asker
 	}
 	if asker == nil {
-		return q.answered(ctx, &audit.Approval{Answer: "nobody"},
+		return q.answered(&audit.Approval{Answer: "nobody"},
 			q.denied(fault.DeniedApproval, "it needs a person's approval, and there is nobody to ask",
 				"run where a person can answer, or have the policy allow the call"))
 	}
@@ -66,28 +66,28 @@ func (q *request) ask(ctx context.Context) error {
 		return q.gaveUp(ctx)
 	case errors.Is(err, ErrNobody):
 		approval.Answer = "nobody"
-		return q.answered(ctx, approval, q.denied(fault.DeniedApproval, "it needs a person's approval, and there is nobody to ask",
+		return q.answered(approval, q.denied(fault.DeniedApproval, "it needs a person's approval, and there is nobody to ask",
 			"run where a person can answer, or have the policy allow the call"))
 	case asking.Err() != nil:
 		approval.Answer = "expired"
-		return q.answered(ctx, approval, q.denied(fault.DeniedApproval, fmt.Sprintf("nobody answered within %s", timeout), ""))
+		return q.answered(approval, q.denied(fault.DeniedApproval, fmt.Sprintf("nobody answered within %s", timeout), ""))
 	case err != nil:
 		approval.Answer = "no"
-		return q.answered(ctx, approval, q.denied(fault.DeniedApproval, "a person could not be asked: "+err.Error(), ""))
+		return q.answered(approval, q.denied(fault.DeniedApproval, "a person could not be asked: "+err.Error(), ""))
 	case !reply.Approved:
 		approval.Answer = "no"
 		why := "a person said no"
 		if reply.Reason != "" {
 			why += ": " + reply.Reason
 		}
-		return q.answered(ctx, approval, q.denied(fault.DeniedApproval, why, "do not try again without a change"))
+		return q.answered(approval, q.denied(fault.DeniedApproval, why, "do not try again without a change"))
 	}
 	approval.Answer = "yes"
 	if reply.Always && approvals.Remember != "never" {
 		approval.Answer = "always"
 		r.remember(key, approvals.Remember)
 	}
-	return q.answered(ctx, approval, nil)
+	return q.answered(approval, nil)
 }
 
 // bound shortens text and leaves everything else of it as it is: whoever shows
@@ -100,13 +100,13 @@ func bound(s string, most int) string {
 }
 
 // answered records the answer. No record, no call.
-func (q *request) answered(ctx context.Context, a *audit.Approval, denial *Failure) error {
+func (q *request) answered(a *audit.Approval, denial *Failure) error {
 	q.approval = a
 	d := &audit.Decision{Call: q.number, Tool: q.name, Effect: policy.Allow.String(), Rule: q.decision.Rule, Approval: a, Writes: !q.entry.readOnly()}
 	if denial != nil {
 		d.Effect, d.Code, d.Message = policy.Deny.String(), string(denial.Code), q.run.veil.plain(denial.Message)
 	}
-	if err := q.run.record(ctx, audit.Event{Decision: d}); err != nil {
+	if err := q.run.record(audit.Event{Decision: d}); err != nil {
 		return err
 	}
 	if denial != nil {

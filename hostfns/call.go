@@ -83,14 +83,15 @@ type request struct {
 	info   *CallInfo
 	entry  *entry
 
-	given    []byte         // the arguments as the program wrote them
+	given    []byte // the arguments as the program wrote them
+	gate     gate
 	onRecord bool           // the record of the decision has them just so
 	args     arguments      // with names and defaults
 	values   map[string]any // revealed: what the policy and the schema see
 	revealed []byte         // the same as JSON
 	secrets  []Secret
 	decision policy.Decision
-	refund   func()
+	counted  bool // against the limits of its rules
 	approval *audit.Approval
 	called   bool // the provider was asked
 	told     bool // the error is in the tool's own words
@@ -101,7 +102,7 @@ func (r *Run) newRequest(name string, f *flight) *request {
 	if !plainName(name) {
 		name = r.veil.redacted(name) // no tool is called like that; it is the program's text
 	}
-	return &request{run: r, flight: f, number: f.number, name: name, info: r.begin(name, f.number), refund: func() {}}
+	return &request{run: r, flight: f, number: f.number, name: name, info: r.begin(name, f.number)}
 }
 
 // plainName reports a name without anything that personal data has and names
@@ -131,7 +132,7 @@ func (q *request) serve(ctx context.Context, args []byte) (Answer, error) {
 		q.flight.turn.hasDecided()
 		q.flight.turn.toDeliver(ctx)
 	}
-	return q.end(ctx, answer, err)
+	return q.end(answer, err)
 }
 
 // steps is the order that nothing leaves: arguments, decision, record, people,
@@ -193,7 +194,7 @@ func (q *request) resolve(ctx context.Context) error {
 func (q *request) prepare(ctx context.Context, args []byte) error {
 	a, f := readArguments(q.entry, args)
 	if f != nil {
-		return q.refuse(ctx, "schema", f)
+		return q.refuse("schema", f)
 	}
 	if more := a.room - int64(len(args)); more > freeRoom {
 		// Many small values take far more of the host than their text.
@@ -213,7 +214,7 @@ func (q *request) prepare(ctx context.Context, args []byte) error {
 		if _, given := a.values[name]; given {
 			delete(a.values, name)
 			if f := a.rewrite(q.entry); f != nil {
-				return q.refuse(ctx, "schema", f)
+				return q.refuse("schema", f)
 			}
 		}
 	}
@@ -232,14 +233,14 @@ func (q *request) prepare(ctx context.Context, args []byte) error {
 		}
 	}
 	if f := q.entry.fits(q.run, q.values, names); f != nil {
-		return q.refuse(ctx, "schema", f)
+		return q.refuse("schema", f)
 	}
 	return nil
 }
 
 // refuse records a refusal that is not the policy's.
-func (q *request) refuse(ctx context.Context, kind string, f *Failure) error {
-	if err := q.run.record(ctx, audit.Event{Decision: &audit.Decision{
+func (q *request) refuse(kind string, f *Failure) error {
+	if err := q.run.record(audit.Event{Decision: &audit.Decision{
 		Call: q.number, Kind: kind, Tool: q.name, Effect: policy.Deny.String(), Rule: f.Rule, Code: string(f.Code), Message: q.run.veil.plain(f.Message),
 	}}); err != nil {
 		return err
@@ -254,10 +255,10 @@ func (q *request) decide(ctx context.Context) error {
 		return q.gaveUp(ctx)
 	}
 	r := q.run
-	d, refund := r.decideCounted(policy.Request{
+	d, counted := r.decideCounted(q.entry.id, policy.Request{
 		Tool: q.entry.tool, Args: q.values, Run: r.facts, Actor: r.actor, Now: time.Now(),
 	})
-	q.decision, q.refund = d, refund
+	q.decision, q.counted = d, counted
 	for _, w := range d.Warnings {
 		r.warn(clean(w, 500))
 	}
@@ -269,7 +270,7 @@ func (q *request) decide(ctx context.Context) error {
 	if d.Effect == policy.Deny {
 		record.Code = string(fault.DeniedTool)
 	}
-	if err := r.record(ctx, audit.Event{Decision: record}); err != nil {
+	if err := r.record(audit.Event{Decision: record}); err != nil {
 		return err
 	}
 	q.onRecord = bytes.Equal(q.args.raw, q.given)
@@ -327,9 +328,10 @@ func (q *request) make(ctx context.Context) (Answer, error) {
 	}
 	defer cancel()
 	q.called = true
+	q.gate = gate{run: r, call: q.number, tool: q.name}
 	a, err := r.guarded(calling, q.entry.provider, Call{
 		Server: q.entry.tool.Server, Tool: q.entry.tool.Name, Args: args,
-		Progress: r.progress(q.name), Gate: &gate{run: r, call: q.number, tool: q.name},
+		Progress: r.progress(q.name), Gate: &q.gate,
 	}, q.flight.besides(limit))
 	switch {
 	case err == nil:
@@ -385,7 +387,7 @@ func (q *request) gaveUp(ctx context.Context) error {
 }
 
 // end records how the call ended. Without that record the run is over.
-func (q *request) end(ctx context.Context, a Answer, err error) (Answer, error) {
+func (q *request) end(a Answer, err error) (Answer, error) {
 	r := q.run
 	call := &audit.Call{Call: q.number, Tool: q.name, OK: err == nil, MS: time.Since(q.info.Started).Milliseconds()}
 	var f *Failure
@@ -407,8 +409,8 @@ func (q *request) end(ctx context.Context, a Answer, err error) (Answer, error) 
 	default:
 		call.Code = string(fault.CodeOf(err))
 	}
-	if !q.called {
-		q.refund()
+	if q.counted && !q.called {
+		r.uncount(q.entry.id, q.decision.Limits)
 	}
 	if err != nil {
 		r.cacheable(0)
@@ -419,7 +421,7 @@ func (q *request) end(ctx context.Context, a Answer, err error) (Answer, error) 
 			c.Waited = time.Duration(q.approval.MS) * time.Millisecond
 		}
 	})
-	if recorded := r.record(ctx, audit.Event{Call: call}); recorded != nil {
+	if recorded := r.record(audit.Event{Call: call}); recorded != nil {
 		return Answer{}, recorded
 	}
 	if err != nil {

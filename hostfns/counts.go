@@ -2,7 +2,6 @@ package hostfns
 
 import (
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -11,47 +10,45 @@ import (
 
 // decideCounted decides a call and, in the same breath, takes it out of what
 // the rules still allow: of sixteen calls at once exactly as many pass as one
-// after the other. The denied result of a limit names the rule.
-func (r *Run) decideCounted(req policy.Request) (d policy.Decision, refund func()) {
+// after the other. The denied result of a limit names the rule. What was
+// counted can be given back with uncount.
+func (r *Run) decideCounted(id string, req policy.Request) (d policy.Decision, counted bool) {
 	s := r.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	req.Calls = s.byTool
 	d = r.table.policy.Decide(req)
 	if d.Effect == policy.Deny {
-		return d, func() {}
+		return d, false
 	}
 	for _, l := range d.Limits {
 		if l.Calls > 0 && s.byRule[l.Rule] >= l.Calls {
-			return over(d, l.Rule, fmt.Sprintf("the rule allows %d calls in a run", l.Calls)), func() {}
+			return over(d, l.Rule, fmt.Sprintf("the rule allows %d calls in a run", l.Calls)), false
 		}
 	}
 	if rule, message := r.table.rates.take(d.Limits, req.Now); rule != "" {
-		return over(d, rule, message), func() {}
+		return over(d, rule, message), false
 	}
-	id := req.Tool.ID()
-	count := func(by int) {
-		if s.byRule == nil {
-			s.byRule = map[string]int{}
-		}
-		for _, l := range d.Limits {
-			s.byRule[l.Rule] += by
-		}
-		next := maps.Clone(s.byTool)
-		if next == nil {
-			next = map[string]int{}
-		}
-		next[id] += by
-		s.byTool = next
+	s.count(id, d.Limits, 1)
+	return d, true
+}
+
+// uncount gives back what decideCounted counted for a call that was not made.
+func (r *Run) uncount(id string, limits policy.RuleLimits) {
+	r.session.mu.Lock()
+	defer r.session.mu.Unlock()
+	r.session.count(id, limits, -1)
+}
+
+// count counts calls of a tool, and under the rules that let them through. The
+// lock is held.
+func (s *Session) count(id string, limits policy.RuleLimits, by int) {
+	if s.byTool == nil {
+		s.byTool, s.byRule = map[string]int{}, map[string]int{}
 	}
-	count(1)
-	var once sync.Once
-	return d, func() {
-		once.Do(func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			count(-1)
-		})
+	s.byTool[id] += by
+	for _, l := range limits {
+		s.byRule[l.Rule] += by
 	}
 }
 

@@ -43,7 +43,7 @@ func (g *gate) Network(ctx context.Context, req NetworkRequest) error {
 	if d.Effect != policy.Allow {
 		record.Code, record.Message = string(fault.DeniedNetwork), d.Message
 	}
-	if err := r.record(ctx, audit.Event{Decision: record}); err != nil {
+	if err := r.record(audit.Event{Decision: record}); err != nil {
 		return err
 	}
 	if d.Effect == policy.Allow {
@@ -91,7 +91,7 @@ func (g *gate) File(ctx context.Context, req FileRequest) error {
 		record.Code, record.Message = string(fault.DeniedFile), d.Message
 	}
 	if !req.Look {
-		if err := r.record(ctx, audit.Event{Decision: record}); err != nil {
+		if err := r.record(audit.Event{Decision: record}); err != nil {
 			return err
 		}
 	}

@@ -140,7 +140,7 @@ func (q *request) pinned(ctx context.Context) error {
 	q.entry.warned.Do(func() {
 		q.run.table.log().Warn("a pinned tool has changed, and is refused", "tool", q.name, "pin", pin.Origin)
 	})
-	return q.refuse(ctx, "pin", changedSince(pin, q.name))
+	return q.refuse("pin", changedSince(pin, q.name))
 }
 
 func changedSince(pin Pin, tool string) *Failure {

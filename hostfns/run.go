@@ -98,6 +98,7 @@ type Run struct {
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	always context.Context // ctx without its end, for records
 	slots  chan struct{}
 	work   *workers
 	bytes  atomic.Int64
@@ -128,7 +129,7 @@ type Session struct {
 
 	mu       sync.Mutex
 	byRule   map[string]int // calls let through, by rule
-	byTool   map[string]int // the same by tool; replaced, never changed
+	byTool   map[string]int // the same by tool
 	approved map[string]bool
 	forget   []string // keys of approved that hold for one run
 	vault    *privacy.Vault
@@ -165,6 +166,7 @@ func (t *Table) Open(ctx context.Context, info RunInfo) (*Run, error) {
 		return nil, err
 	}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r.always = context.WithoutCancel(ctx)
 	r.work = newWorkers(r.ctx.Done())
 	if r.head, err = t.sink.Record(ctx, audit.Event{Run: info.ID, Time: r.started.UTC(), Start: r.startRecord()}); err != nil {
 		r.cancel(err)
@@ -274,10 +276,10 @@ func (r *Run) spend(n int64) error {
 
 // record writes one event of the run. What has happened is recorded even when
 // the caller has given up in the meantime.
-func (r *Run) record(ctx context.Context, e audit.Event) error {
+func (r *Run) record(e audit.Event) error {
 	e.Run = r.info.ID
 	e.Time = time.Now().UTC()
-	head, err := r.table.sink.Record(context.WithoutCancel(ctx), e)
+	head, err := r.table.sink.Record(r.always, e)
 	if err != nil {
 		r.fail(err)
 		return err

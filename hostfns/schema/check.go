@@ -315,7 +315,9 @@ func (c *check) object(n *node, v map[string]any, chain int) *Fault {
 	if n.props == nil && n.patterns == nil && n.additional == nil && n.propertyNames == nil && n.dependent == nil && n.dependentNames == nil {
 		return nil
 	}
-	for _, name := range sortedKeys(v) {
+	var few [16]string
+	names := sortedKeys(few[:0], v)
+	for _, name := range names {
 		if f := c.member(n, name, v[name]); f != nil {
 			return f
 		}
@@ -323,7 +325,10 @@ func (c *check) object(n *node, v map[string]any, chain int) *Fault {
 			return nil
 		}
 	}
-	for _, name := range sortedKeys(v) {
+	if n.dependent == nil && n.dependentNames == nil {
+		return nil
+	}
+	for _, name := range names {
 		for _, need := range n.dependentNames[name] {
 			if _, ok := v[need]; !ok {
 				return c.fault("%q is missing, which %q asks for", clip(need), clip(name))
@@ -461,13 +466,7 @@ func anys(names []string) []any {
 	return out
 }
 
-func sortedKeys(m map[string]any) []string {
-	if len(m) == 1 {
-		for k := range m {
-			return []string{k}
-		}
-	}
-	keys := make([]string, 0, len(m))
+func sortedKeys(keys []string, m map[string]any) []string {
 	for k := range m {
 		keys = append(keys, k)
 	}
