@@ -92,7 +92,7 @@ type secretBlock struct {
 
 type piiBlock struct {
 	Mode     at[string]          `yaml:"mode" enum:"off|detect|tokenize|redact|block|partial" doc:"what happens with what is found"`
-	Detect   []at[string]        `yaml:"detect" doc:"kinds that are looked for"`
+	Detect   []at[string]        `yaml:"detect" doc:"kinds that are looked for; without it email, phone, card, ssn, iban and secret; [] is every kind"`
 	RevealTo []at[Glob]          `yaml:"reveal_to" doc:"tools whose arguments get values for tokens"`
 	Level    at[string]          `yaml:"level" enum:"strict|balanced|relaxed" doc:"how much evidence is asked for; strict finds most"`
 	Regions  []at[string]        `yaml:"regions" doc:"countries whose phone numbers are read without a country code"`

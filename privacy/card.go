@@ -84,7 +84,7 @@ func (s *scanner) card(n *numeral, b int, digits []byte) (uint8, string) {
 		case context&saysCard != 0, (name == "Maestro" || len(digits) < 15) && s.after(n.groups[0].to)&saysCard != 0:
 			return 95, "named a card, with the check digit and range of " + name
 		case context&(saysOrder|saysVersion|saysNational|saysIBAN|saysAccount) != 0:
-			return 45, "valid as a card of " + name + ", but named something else"
+			return 45, "valid as a card of " + name + ", but the word before it names something else"
 		case len(digits) > 16:
 			return 45, "valid as a card of " + name + ", but of a length that few have, without a word for cards"
 		case name == "Maestro" || len(digits) == 13 || len(digits) == 14:
@@ -136,7 +136,7 @@ func (s *scanner) ssn(n *numeral, b int, digits []byte) (uint8, string) {
 		case context&saysSSN != 0:
 			return 98, "named a social security number, in its groups"
 		case context&(saysOrder|saysVersion|saysPhone) != 0:
-			return 45, "a form of social security numbers, but named something else"
+			return 45, "a form of social security numbers, but the word before it names something else"
 		case n.joints[1] == '-':
 			return 85, "the groups of a social security number"
 		case n.joints[1] == ' ' && !n.crowded:

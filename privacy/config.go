@@ -197,7 +197,7 @@ func (c Config) err() error {
 	for i, p := range problems {
 		lines[i] = p.Path + ": " + p.Message
 	}
-	e := fault.New(fault.UsagePolicy, "%s", strings.Join(lines, "; ")).WithOp("read what counts as personal data")
+	e := fault.New(fault.UsagePolicy, "%s", strings.Join(lines, "; ")).WithOp("read the privacy settings")
 	if problems[0].Hint != "" {
 		e = e.WithHint("%s", problems[0].Hint)
 	}

@@ -163,7 +163,7 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 		return 90, "named a phone number and valid"
 	}
 	if context&(saysOrder|saysVersion) != 0 && !n.parens {
-		return 40, "valid, but named something else"
+		return 40, "valid, but the word before it names something else"
 	}
 	if len(g) == 1 || len(g) == 2 && n.joints[1] == '.' || n.lonely(b) > 1 {
 		return 35, "digits that could be a phone number"

@@ -153,6 +153,7 @@ func starterPolicy(tools []catalogue.Tool) string {
 		}
 	}
 	b.WriteString("\npii:\n  mode: tokenize # personal data in answers becomes [EMAIL_1] and the like\n" +
+		"  detect: [email, phone, card, ssn, iban, secret] # names and addresses too: wexec privacy kinds lists all\n" +
 		"\napprovals:\n  via: [terminal, mcp]\n  timeout: 10m # an unanswered question is a denial\n")
 	return b.String()
 }

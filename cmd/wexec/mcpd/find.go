@@ -1,6 +1,7 @@
 package mcpd
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,7 +41,7 @@ func (s *Server) searchTools(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	}
 	cat, failed := s.o.Table.Catalogue(ctx)
 	found := s.o.Table.Search(ctx, cat, catalogue.Query{Text: p.Query, Limit: min(p.Limit, 100), Detail: p.Detail, Keep: s.visible})
-	return plain(found, failed)
+	return foundTools(found, failed)
 }
 
 func (s *Server) describeTools(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -77,25 +78,56 @@ func (s *Server) describeTools(ctx context.Context, r *mcp.CallToolRequest) (*mc
 		unknown = append(unknown, line)
 	}
 	found.Total = len(found.Tools)
-	res, err := plain(found, failed)
+	res, err := foundTools(found, failed)
 	if err == nil && len(unknown) > 0 {
+		if res.IsError = len(found.Tools) == 0; res.IsError {
+			res.Content = res.Content[1:] // which says that nothing was found
+		}
 		res.Content = append(res.Content, &mcp.TextContent{Text: strings.Join(unknown, "\n")})
-		res.IsError = len(found.Tools) == 0
 	}
 	return res, err
 }
 
-// plain answers with the documented shape, and with what kept servers out.
-func plain(found catalogue.Found, failed []error) (*mcp.CallToolResult, error) {
-	b, err := json.Marshal(found)
-	if err != nil {
+// foundTools answers with the documented shape, with words for models that read
+// no shapes, and with what kept servers out.
+func foundTools(found catalogue.Found, failed []error) (*mcp.CallToolResult, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(found); err != nil {
 		return nil, err
 	}
-	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(b)}}, StructuredContent: json.RawMessage(b)}
+	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: foundText(found)}}, StructuredContent: json.RawMessage(b.Bytes())}
 	for _, f := range failed {
 		res.Content = append(res.Content, &mcp.TextContent{Text: "left out: " + f.Error()})
 	}
 	return res, nil
+}
+
+// foundText lists tools by how they are called, a line or a declaration each.
+func foundText(found catalogue.Found) string {
+	if len(found.Tools) == 0 {
+		return "nothing was found: try other words, or an empty query, which lists every tool"
+	}
+	var lines []string
+	for _, e := range found.Tools {
+		line := e.Call
+		if e.Decision == "ask" {
+			line += " (asks a person)"
+		}
+		if e.Declaration != "" {
+			lines = append(lines, line+"\n"+e.Declaration)
+			continue
+		}
+		if e.Summary != "" {
+			line += ": " + e.Summary
+		}
+		lines = append(lines, line)
+	}
+	if more := found.Total - len(found.Tools); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more: raise limit, or say more", more))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // offerResources offers the catalogue's tree.

