@@ -93,6 +93,10 @@
     if (!isError) {
       outcome.name = 'Error';
       outcome.message = error === null ? 'null' : textOf(error);
+      outcome.hint = 'throw new Error(…) instead: only an Error knows where it was thrown';
+      const { line, column, lines } = $.thrownAt(error, input && input.code);
+      if (line > 0) Object.assign(outcome, { file, line, column, text: $.sourceLine(input, file, line) });
+      else if (lines && lines.length > 1) outcome.hint += `; here it was on one of the lines ${lines.slice(0, 9).join(', ')}`;
       return outcome;
     }
     outcome.name = String(error.name);

@@ -1,8 +1,5 @@
 // How console.log shows values: as Node does, without colours.
 ($) => {
-  const LINE = 80; // columns
-  const MAX_ITEMS = 100;
-  const MAX_TEXT = 10000;
   const plainKey = /^[a-zA-Z_][a-zA-Z_0-9]*$/;
   const needsEscape = /[\x00-\x1f\x27\x5c\x7f-\x9f]|[\ud800-\udfff]/;
   const escapes = { '\b': '\\b', '\t': '\\t', '\n': '\\n', '\f': '\\f', '\r': '\\r', '\\': '\\\\' };
@@ -29,12 +26,12 @@
   const formatText = (ctx, text, nested) => {
     if (!nested) return text;
     let rest = '';
-    if (text.length > MAX_TEXT) {
-      const more = text.length - MAX_TEXT;
+    if (text.length > ctx.maxText) {
+      const more = text.length - ctx.maxText;
       rest = `... ${more} more character${more > 1 ? 's' : ''}`;
-      text = text.slice(0, MAX_TEXT);
+      text = text.slice(0, ctx.maxText);
     }
-    if (text.length > 16 && text.length > LINE - ctx.indent - 4 && text.includes('\n')) {
+    if (text.length > 16 && text.length > ctx.line - ctx.indent - 4 && text.includes('\n')) {
       const lines = text.split(/(?<=\n)/);
       return lines.map(quote).join(` +\n${' '.repeat(ctx.indent + 2)}`) + rest;
     }
@@ -130,7 +127,7 @@
   const arrayItems = (ctx, array, level) => {
     const output = [];
     const { length } = array;
-    for (let i = 0; i < length && output.length < MAX_ITEMS; i++) {
+    for (let i = 0; i < length && output.length < ctx.maxItems; i++) {
       if (Object.hasOwn(array, i)) {
         output.push(formatProperty(ctx, array, String(i), level, true));
         continue;
@@ -141,24 +138,23 @@
       i = end - 1;
       if (end >= length) return output;
     }
-    if (length > MAX_ITEMS) output.push(moreItems(length - MAX_ITEMS));
+    if (length > ctx.maxItems) output.push(moreItems(length - ctx.maxItems));
     return output;
   };
 
   const collection = (ctx, list, one) => {
     const output = [];
     ctx.indent += 2;
-    for (const item of list) {
-      if (output.length >= MAX_ITEMS) break;
-      output.push(one(item));
-    }
+    let count = 0;
+    for (const item of list) if (++count <= ctx.maxItems) output.push(one(item));
+    if (count > ctx.maxItems) output.push(moreItems(count - ctx.maxItems));
     ctx.indent -= 2;
     return output;
   };
 
   // Short items side by side in columns, where enough of them fit.
   const inColumns = (ctx, output, array) => {
-    const hasRest = array.length > MAX_ITEMS;
+    const hasRest = array.length > ctx.maxItems;
     const count = hasRest ? output.length - 1 : output.length;
     const widths = [];
     let total = 0, longest = 0;
@@ -168,9 +164,9 @@
       longest = Math.max(longest, widths[i]);
     }
     const widest = longest + 2;
-    if (widest * 3 + ctx.indent >= LINE || !(total / widest > 5 || longest <= 6)) return output;
+    if (widest * 3 + ctx.indent >= ctx.line || !(total / widest > 5 || longest <= 6)) return output;
     const bias = Math.max(widest - 3 - Math.sqrt(widest - total / output.length), 1);
-    const columns = Math.min(Math.round(Math.sqrt(2.5 * bias * count) / bias), Math.floor((LINE - ctx.indent) / widest), 12, 15);
+    const columns = Math.min(Math.round(Math.sqrt(2.5 * bias * count) / bias), Math.floor((ctx.line - ctx.indent) / widest), 12, 15);
     if (columns <= 1) return output;
     const columnWidths = [];
     for (let c = 0; c < columns; c++) {
@@ -198,11 +194,11 @@
   // On one line where the object is simple and fits, else a line for each.
   const join = (ctx, output, base, braces, level, array) => {
     const entries = output.length;
-    if (array && entries > 6) output = inColumns(ctx, output, array);
-    if (ctx.depth - level < 3 && entries === output.length) {
+    if (array && entries > 6 && ctx.compact > 0) output = inColumns(ctx, output, array);
+    if (ctx.depth - level < ctx.compact && entries === output.length) {
       const start = output.length + ctx.indent + braces[0].length + base.length + 10;
       const total = output.reduce((sum, text) => sum + text.length, output.length + start);
-      if (total <= LINE && !base.includes('\n') && !output.some((text) => text.includes('\n'))) {
+      if (total <= ctx.line && !base.includes('\n') && !output.some((text) => text.includes('\n'))) {
         return `${base ? `${base} ` : ''}${braces[0]} ${output.join(', ')} ${braces[1]}`;
       }
     }
@@ -329,6 +325,7 @@
     if (!isSimple(object, keys)) ctx.depth = level;
     const { base: text, braces, output, array, bare } = parts(ctx, object, level + 1, name, keys);
     let base = text;
+    if (ctx.options.sorted) keys.sort(typeof ctx.options.sorted === 'function' ? ctx.options.sorted : undefined);
     for (const key of keys) output.push(formatProperty(ctx, object, key, level + 1, false));
     ctx.seen.pop();
     if (ctx.circular && ctx.circular.has(object)) {
@@ -348,7 +345,7 @@
     if (proxy) return format(ctx, proxy[0], level, nested);
     const custom = value[$.customInspect];
     if (typeof custom === 'function') {
-      const shown = custom.call(value, ctx.maxDepth - level, {}, $.inspect);
+      const shown = custom.call(value, ctx.maxDepth - level, { ...ctx.options, depth: ctx.maxDepth - level, stylize: String }, $.inspect);
       if (shown !== value) return typeof shown === 'string' ? shown.replaceAll('\n', `\n${' '.repeat(ctx.indent)}`) : format(ctx, shown, level, nested);
     }
     if (ctx.seen.includes(value)) {
@@ -361,8 +358,10 @@
 
   $.customInspect = Symbol.for('nodejs.util.inspect.custom');
   $.inspect = (value, options = {}) => {
-    const maxDepth = options.depth === null ? Infinity : options.depth ?? 2;
-    return format({ maxDepth, indent: 0, depth: 0, seen: [], circular: undefined }, value, 0, true);
+    const most = (given, usual) => (given === null ? Infinity : given ?? usual);
+    const compact = options.compact === true ? Infinity : options.compact === false ? 0 : options.compact ?? 3;
+    return format({ options, maxDepth: most(options.depth, 2), maxItems: most(options.maxArrayLength, 100), maxText: most(options.maxStringLength, 10000),
+      line: options.breakLength ?? 80, compact, indent: 0, depth: 0, seen: [], circular: undefined }, value, 0, true);
   };
 
   // util.format: %s %d %i %f %j %o %O %c %%, then the rest

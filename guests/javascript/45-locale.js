@@ -1,9 +1,10 @@
-// A small Intl for en-US: numbers, dates, lists, plurals, collation, segments.
+// A small Intl: numbers, dates, lists, plurals, collation, segments. Words are
+// those of en-US.
 ($) => {
-  const symbols = { USD: '$', EUR: '€', GBP: '£', JPY: '¥', INR: '₹', CNY: 'CN¥', KRW: '₩', BRL: 'R$', CAD: 'CA$', AUD: 'A$',
-    MXN: 'MX$', NZD: 'NZ$', HKD: 'HK$', ILS: '₪', VND: '₫', TWD: 'NT$', XAF: 'FCFA', PHP: '₱' };
+  const narrowSymbols = { USD: '$', CAD: '$', AUD: '$', NZD: '$', MXN: '$', HKD: '$', SGD: '$', TWD: '$', ARS: '$', CLP: '$', COP: '$', EUR: '€', GBP: '£', JPY: '¥', CNY: '¥',
+    KRW: '₩', INR: '₹', BRL: 'R$', ILS: '₪', VND: '₫', RUB: '₽', TRY: '₺', UAH: '₴', PLN: 'zł', CZK: 'Kč', SEK: 'kr', NOK: 'kr', DKK: 'kr', PHP: '₱', THB: '฿', ZAR: 'R', NGN: '₦' };
   const noCents = new Set(['JPY', 'KRW', 'VND', 'CLP', 'ISK', 'XAF']);
-  const units = { kilometer: 'km', meter: 'm', centimeter: 'cm', mile: 'mi', kilogram: 'kg', gram: 'g', liter: 'L', percent: '%',
+  const units = { 'kilometer-per-hour': 'km/h', 'mile-per-hour': 'mph', 'meter-per-second': 'm/s', kilometer: 'km', meter: 'm', centimeter: 'cm', mile: 'mi', kilogram: 'kg', gram: 'g', liter: 'L', percent: '%',
     byte: 'byte', kilobyte: 'kB', megabyte: 'MB', gigabyte: 'GB', terabyte: 'TB', second: 'sec', minute: 'min', hour: 'hr',
     day: 'day', week: 'wk', month: 'mth', year: 'yr', celsius: '°C', fahrenheit: '°F', millisecond: 'ms' };
 
@@ -20,7 +21,7 @@
     const all = kept.toString().padStart(digits + 1, '0');
     return digits > 0 ? `${all.slice(0, -digits)}.${all.slice(-digits)}` : all;
   };
-  const grouped = (whole, least = 1) => (whole.length < 3 + least ? whole : whole.replace(/\B(?=(\d{3})+$)/g, ','));
+  const grouped = (whole, least, indian) => (whole.length < 3 + least ? whole : whole.replace(indian ? /\B(?=(?:\d{2})*\d{3}$)/g : /\B(?=(?:\d{3})+$)/g, ','));
   const plainDigits = (n) => {
     if (typeof n === 'bigint') return n.toString();
     const text = String(n);
@@ -41,9 +42,13 @@
   };
 
   class NumberFormat {
-    #o;
+    #o; #l;
     constructor(locale, options = {}) {
       const o = { style: 'decimal', notation: 'standard', useGrouping: true, ...options };
+      this.#l = $.numbersOf(locale);
+      if (!this.#l.tag.startsWith('en') && (o.notation === 'compact' || o.style === 'unit' || o.currencyDisplay === 'name')) {
+        throw $.refuseLocale('Intl.NumberFormat with words (compact, unit, currency names)', this.#l.tag);
+      }
       if (o.style === 'currency' && typeof o.currency !== 'string') throw new TypeError('Currency code is required with currency style.');
       if (o.currency) o.currency = o.currency.toUpperCase();
       const cents = o.style === 'currency' ? (noCents.has(o.currency) ? 0 : 2) : 0;
@@ -75,7 +80,7 @@
       return [whole, part];
     }
     formatToParts(value) {
-      const o = this.#o;
+      const o = this.#o, l = this.#l;
       let n = typeof value === 'bigint' ? value : Number(value);
       const parts = [];
       let negative = n < 0 || Object.is(n, -0);
@@ -83,7 +88,7 @@
       if (o.style === 'percent') n = Number(n) * 100;
       let suffix = '';
       if (o.notation === 'compact') {
-        const steps = o.compactDisplay === 'long' ? ['', ' thousand', ' million', ' billion', ' trillion'] : ['', 'K', 'M', 'B', 'T'];
+        const steps = o.compactDisplay === 'long' ? ['', ' thousand', ' million', ' billion', ' trillion'] : l.tag === 'en-GB' ? ['', 'k', 'm', 'bn', 'tn'] : ['', 'K', 'M', 'B', 'T'];
         let step = 0, scaled = Number(n);
         while (scaled >= 999.5 && step < 4) {
           scaled /= 1000;
@@ -99,29 +104,44 @@
       else {
         if (parts.fraction) [whole, fraction] = String(n).split('.');
         else [whole, fraction] = this.#digits(n);
-        if (o.useGrouping !== false && o.useGrouping !== 'false') whole = grouped(whole, o.useGrouping === 'min2' || o.notation === 'compact' ? 2 : 1);
+        if (o.useGrouping !== false && o.useGrouping !== 'false') whole = grouped(whole, o.useGrouping === 'min2' || o.notation === 'compact' ? 2 : l.least, l.indian);
       }
       delete parts.fraction;
       const zero = /^[0,]*$/.test(whole) && !/[1-9]/.test(fraction ?? '');
-      const sign = o.signDisplay;
-      const showMinus = negative && sign !== 'never' && !((sign === 'exceptZero' || sign === 'negative') && zero);
-      const showPlus = !negative && (sign === 'always' || (sign === 'exceptZero' && !zero));
+      const shown = o.signDisplay;
+      const showMinus = negative && shown !== 'never' && !((shown === 'exceptZero' || shown === 'negative') && zero);
+      const showPlus = !negative && (shown === 'always' || (shown === 'exceptZero' && !zero));
       const accounting = showMinus && o.currencySign === 'accounting' && o.style === 'currency';
-      if (accounting) parts.push({ type: 'literal', value: '(' });
-      else if (showMinus) parts.push({ type: 'minusSign', value: '-' });
-      else if (showPlus) parts.push({ type: 'plusSign', value: '+' });
-      if (o.style === 'currency' && o.currencyDisplay !== 'name') {
-        const symbol = o.currencyDisplay === 'code' ? `${o.currency}\u00a0`
-          : o.currencyDisplay === 'narrowSymbol' ? (symbols[o.currency] ?? o.currency).replace(/^[A-Z]+(?=[$¥])/, '') : symbols[o.currency] ?? `${o.currency}\u00a0`;
-        parts.push({ type: 'currency', value: symbol });
+      const money = o.style === 'currency' && o.currencyDisplay !== 'name', inside = money && l.minusInside;
+      const sign = () => {
+        if (accounting) parts.push({ type: 'literal', value: '(' });
+        else if (showMinus) parts.push({ type: 'minusSign', value: l.minus });
+        else if (showPlus) parts.push({ type: 'plusSign', value: '+' });
+      };
+      if (!inside) sign();
+      let symbol = '';
+      if (money) {
+        const usual = l.symbols[o.currency] ?? o.currency;
+        symbol = o.currencyDisplay === 'code' ? o.currency : o.currencyDisplay === 'narrowSymbol' ? (narrowSymbols[o.currency] ?? usual) : usual;
+        if (l.place !== 'after') {
+          parts.push({ type: 'currency', value: symbol });
+          // de-CH closes up before a minus
+          if (!(l.tag === 'de-CH' && showMinus) && (l.place === 'Before' || /\p{L}$/u.test(symbol))) parts.push({ type: 'literal', value: '\u00a0' });
+        }
       }
+      if (inside) sign();
+      if (o.style === 'percent' && l.percentFirst) parts.push({ type: 'percentSign', value: '%' });
       whole.split(',').forEach((group, i) => {
-        if (i > 0) parts.push({ type: 'group', value: ',' });
+        if (i > 0) parts.push({ type: 'group', value: (money && l.moneyGroup) || l.group });
         parts.push({ type: whole === 'NaN' ? 'nan' : whole === '∞' ? 'infinity' : 'integer', value: group });
       });
-      if (fraction !== undefined) parts.push({ type: 'decimal', value: '.' }, { type: 'fraction', value: fraction });
+      if (fraction !== undefined) parts.push({ type: 'decimal', value: l.decimal }, { type: 'fraction', value: fraction });
       if (suffix) parts.push({ type: 'compact', value: suffix });
-      if (o.style === 'percent') parts.push({ type: 'percentSign', value: '%' });
+      if (o.style === 'percent' && !l.percentFirst) {
+        if (l.percent.length > 1) parts.push({ type: 'literal', value: l.percent.slice(0, -1) });
+        parts.push({ type: 'percentSign', value: '%' });
+      }
+      if (money && l.place === 'after') parts.push({ type: 'literal', value: '\u00a0' }, { type: 'currency', value: symbol });
       if (o.style === 'currency' && o.currencyDisplay === 'name') parts.push({ type: 'literal', value: ` ${o.currency}` });
       if (o.style === 'unit') {
         const one = whole === '1' && fraction === undefined;
@@ -134,7 +154,7 @@
       if (accounting) parts.push({ type: 'literal', value: ')' });
       return parts;
     }
-    resolvedOptions() { return { locale: 'en-US', numberingSystem: 'latn', ...this.#o }; }
+    resolvedOptions() { return { locale: this.#l.tag, numberingSystem: 'latn', ...this.#o }; }
     static supportedLocalesOf() { return ['en-US']; }
   }
 
@@ -174,24 +194,37 @@
     return `GMT${sign}${hours}${rest === '00' ? '' : `:${rest}`}`;
   };
 
-  // Locales whose numeric dates programs ask for to have them in an order; all
-  // else is as in en-US.
-  const orders = { 'en-CA': ['-', 'ymd', 2, ', '], 'sv-SE': ['-', 'ymd', 2, ' '], 'en-GB': ['/', 'dmy', 2, ', '], 'de-DE': ['.', 'dmy', 1, ', '],
+  // Locales whose numeric dates programs ask for: what stands between the parts,
+  // their order, least digits, what stands before the time, whether a lone digit
+  // may be an hour, and the words of a clock of twelve hours.
+  const orders = { 'en-CA': ['-', 'ymd', 2, ', ', false, ['a.m.', 'p.m.']], 'en-AU': ['/', 'dmy', 2, ', ', false, ['am', 'pm']], 'en-IN': ['/', 'dmy', 1, ', ', false, ['am', 'pm']],
+    'en-GB': ['/', 'dmy', 2, ', '], 'en-IE': ['/', 'dmy', 1, ', '], 'sv-SE': ['-', 'ymd', 2, ' '], 'de-DE': ['.', 'dmy', 1, ', '],
     'fr-FR': ['/', 'dmy', 2, ' '], 'es-ES': ['/', 'dmy', 1, ', ', true], 'it-IT': ['/', 'dmy', 2, ', '], 'nl-NL': ['-', 'dmy', 1, ', '],
     'pt-BR': ['/', 'dmy', 2, ', '], 'ja-JP': ['/', 'ymd', 1, ' ', true], 'zh-CN': ['/', 'ymd', 1, ' '] };
-  const orderOf = (locale) => orders[Array.isArray(locale) ? locale[0] : locale];
+  for (const tag of Object.keys(orders)) if (!tag.startsWith('en')) orders[tag.slice(0, 2)] = orders[tag];
+  orders['de-AT'] = orders['de-CH'] = orders['de-DE'];
+  const asAmericans = new Set(['en', 'en-US']), wordy = new Set(['en', 'en-US', 'en-CA', 'en-GB']);
   const pad = (n, style) => (style === '2-digit' ? String(n % 100).padStart(2, '0') : String(n));
 
   class DateTimeFormat {
-    #o; #zone; #order;
+    #o; #zone; #order; #tag;
     constructor(locale, options = {}) {
       let o = { ...options };
-      this.#order = orderOf(locale);
+      const tag = $.localeOf(locale);
+      this.#order = orders[tag];
+      if (tag === 'en-GB' && o.dateStyle === 'short') o = { year: 'numeric', ...o };
       if (o.dateStyle || o.timeStyle) o = { ...(styles.date[o.dateStyle] ?? {}), ...(styles.time[o.timeStyle] ?? {}), ...o };
       const asked = ['weekday', 'year', 'month', 'day', 'hour', 'minute', 'second', 'dayPeriod', 'fractionalSecondDigits'].some((key) => o[key] !== undefined);
       if (!asked) o = { ...o, year: 'numeric', month: 'numeric', day: 'numeric' };
+      const words = o.weekday || ['long', 'short', 'narrow'].includes(o.month) || o.era || (o.dateStyle && !wordy.has(tag));
+      if (words ? !wordy.has(tag) : !this.#order && !asAmericans.has(tag)) {
+        const error = new RangeError(`Intl.DateTimeFormat does not know ${words ? 'the words of ' : ''}the locale '${tag}'`);
+        $.define(error, 'hint', 'names of months and days are here in en-US, en-GB and en-CA alone, numeric dates also in de, fr, es, it, nl, pt-BR, sv, ja and zh');
+        throw error;
+      }
       this.#zone = zoneOf(o.timeZone);
       this.#o = o;
+      this.#tag = tag;
       this.format = this.format.bind(this);
     }
     format(date) { return this.formatToParts(date).map((part) => part.value).join(''); }
@@ -202,6 +235,7 @@
       const put = (type, value) => parts.push({ type, value });
       const text = (value) => { if (parts.length > 0) put('literal', value); };
       const named = o.month === 'long' || o.month === 'short' || o.month === 'narrow';
+      const british = named && this.#order === orders['en-GB'];
       const numeric = this.#order && o.year && o.day && ['numeric', '2-digit'].includes(o.month) && !o.weekday;
       if (o.weekday) put('weekday', o.weekday === 'long' ? days[d.getUTCDay()] : o.weekday === 'short' ? days[d.getUTCDay()].slice(0, 3) : days[d.getUTCDay()][0]);
       const year = o.year && pad(d.getUTCFullYear(), o.year), day = o.day && pad(d.getUTCDate(), o.day);
@@ -213,23 +247,35 @@
           else if (letter === 'm') put('month', String(d.getUTCMonth() + 1).padStart(o.month === '2-digit' ? 2 : width, '0'));
           else put('day', String(d.getUTCDate()).padStart(o.day === '2-digit' ? 2 : width, '0'));
         });
+      } else if (british) {
+        if (day) {
+          text(o.weekday === 'long' || year ? ', ' : ' ');
+          put('day', day);
+        }
+        text(day || !o.weekday ? ' ' : ', ');
+        const name = months[d.getUTCMonth()];
+        put('month', o.month === 'long' ? name : o.month === 'short' ? name.slice(0, 3) : name[0]);
+        if (year) {
+          put('literal', ' ');
+          put('year', year);
+        }
       } else if (o.month) {
         text(', ');
         const name = months[d.getUTCMonth()];
         put('month', o.month === 'long' ? name : o.month === 'short' ? name.slice(0, 3) : o.month === 'narrow' ? name[0] : pad(d.getUTCMonth() + 1, o.month));
       }
-      if (day && !numeric) {
+      if (day && !numeric && !british) {
         text(o.month ? (named ? ' ' : '/') : o.weekday ? ' ' : '');
         put('day', day);
       }
-      if (year && !numeric) {
+      if (year && !numeric && !british) {
         text(named ? (day ? ', ' : ' ') : o.month || day ? '/' : ', ');
         put('year', year);
       }
       const hasDate = parts.length > 0;
       if (o.hour || o.minute || o.second || o.fractionalSecondDigits) {
         if (hasDate) put('literal', o.dateStyle === 'full' || o.dateStyle === 'long' ? ' at ' : numeric ? this.#order[3] : ', ');
-        const half = o.hour12 ?? !(o.hourCycle === 'h23' || o.hourCycle === 'h24' || (o.hourCycle === undefined && this.#order && this.#order !== orders['en-CA']));
+        const half = o.hour12 ?? !(o.hourCycle === 'h23' || o.hourCycle === 'h24' || (o.hourCycle === undefined && this.#order && !this.#order[5]));
         const hour = d.getUTCHours();
         const clock = [];
         if (o.hour) {
@@ -249,7 +295,7 @@
         if (o.hour && half) {
           put('literal', ' ');
           const period = hour < 12 ? 'AM' : 'PM';
-          put('dayPeriod', this.#order === orders['en-CA'] ? (hour < 12 ? 'a.m.' : 'p.m.') : period);
+          put('dayPeriod', this.#order?.[5]?.[hour < 12 ? 0 : 1] ?? period);
         }
       }
       if (o.timeZoneName) {
@@ -259,7 +305,7 @@
       return parts;
     }
     formatRange(from, to) { return `${this.format(from)} – ${this.format(to)}`; }
-    resolvedOptions() { return { locale: 'en-US', calendar: 'gregory', numberingSystem: 'latn', ...this.#o, timeZone: this.#zone.name }; }
+    resolvedOptions() { return { locale: this.#tag === 'en' ? 'en-US' : this.#tag, calendar: 'gregory', numberingSystem: 'latn', ...this.#o, timeZone: this.#zone.name }; }
     static supportedLocalesOf() { return ['en-US']; }
   }
 

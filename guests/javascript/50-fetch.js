@@ -99,17 +99,57 @@
     }
     async text() { return new TextDecoder().decode(await this.bytes()); }
     async json() { return JSON.parse(await this.text()); }
+    async blob() { return new Blob([await this.bytes()], { type: this.headers?.get('content-type') ?? '' }); }
     get [streamOf]() { return this.#bytes; }
   }
   const toBytes = (body) => {
     if (typeof body === 'string') return new TextEncoder().encode(body);
     if (body instanceof URLSearchParams) return new TextEncoder().encode(body.toString());
-    if (ArrayBuffer.isView(body) || body instanceof ArrayBuffer) return $.bytesOf(body).slice();
+    if (ArrayBuffer.isView(body) || body instanceof ArrayBuffer) return new Uint8Array($.bytesOf(body));
+    if (body instanceof Blob) return $.bytesInBlob(body);
+    if (body instanceof FormData) return multipart(body);
     return new TextEncoder().encode(String(body));
   };
   const typeOf = (body) => {
     if (typeof body === 'string') return 'text/plain;charset=UTF-8';
+    if (body instanceof FormData) return `multipart/form-data; boundary=${body[streamOf]}`;
+    if (body instanceof Blob) return body.type || null;
     return body instanceof URLSearchParams ? 'application/x-www-form-urlencoded;charset=UTF-8' : null;
+  };
+
+  class FormData {
+    #list = [];
+    [streamOf] = `----wexec${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}`;
+    #entry(name, value, filename) {
+      if (!(value instanceof Blob)) return [String(name), String(value)];
+      return [String(name), filename === undefined && value instanceof File ? value : new File([value], filename ?? 'blob', { type: value.type })];
+    }
+    append(name, value, filename) { this.#list.push(this.#entry(name, value, filename)); }
+    set(name, value, filename) {
+      const at = this.#list.findIndex(([key]) => key === String(name)), entry = this.#entry(name, value, filename);
+      this.#list = this.#list.filter(([key], i) => key !== entry[0] || i === at);
+      if (at < 0) this.#list.push(entry);
+      else this.#list[at] = entry;
+    }
+    get(name) { return this.#list.find(([key]) => key === String(name))?.[1] ?? null; }
+    getAll(name) { return this.#list.filter(([key]) => key === String(name)).map(([, value]) => value); }
+    has(name) { return this.#list.some(([key]) => key === String(name)); }
+    delete(name) { this.#list = this.#list.filter(([key]) => key !== String(name)); }
+    * entries() { yield* this.#list.map((entry) => [...entry]); }
+    * keys() { for (const [key] of this.#list) yield key; }
+    * values() { for (const [, value] of this.#list) yield value; }
+    forEach(fn, self) { for (const [key, value] of this.#list) fn.call(self, value, key, this); }
+    [Symbol.iterator]() { return this.entries(); }
+    [$.customInspect]() { return `FormData ${$.inspect(Object.fromEntries(this))}`; }
+  }
+  const quoted = (text) => text.replace(/\r\n?|\n/g, '%0D%0A').replace(/"/g, '%22');
+  const multipart = (form) => {
+    const parts = [];
+    for (const [name, value] of form) {
+      const file = value instanceof Blob ? `; filename="${quoted(value.name)}"\r\nContent-Type: ${value.type || 'application/octet-stream'}` : '';
+      parts.push(`--${form[streamOf]}\r\nContent-Disposition: form-data; name="${quoted(name)}"${file}\r\n\r\n`, value, '\r\n');
+    }
+    return $.bytesInBlob(new Blob([...parts, `--${form[streamOf]}--\r\n`]));
   };
 
   const known = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
@@ -186,7 +226,7 @@
     }
     return new Response(undefined, answer, answer.body, signal);
   });
-  for (const type of [Headers, Request, Response]) {
+  for (const type of [Headers, Request, Response, FormData]) {
     Object.defineProperty(type.prototype, Symbol.toStringTag, { value: type.name, configurable: true });
     $.expose(type.name, type);
   }

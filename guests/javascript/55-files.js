@@ -96,13 +96,9 @@
     return result;
   };
   const encodingOf = (options) => (typeof options === 'string' ? options : options?.encoding);
-  const toText = (bytes, encoding) => {
-    if (encoding === 'base64') return $.toBase64(bytes);
-    if (encoding === 'hex') return Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('');
-    return new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes);
-  };
+  const toText = (bytes, encoding) => $.textOf(bytes, encoding);
   const toBytes = (data, encoding) => {
-    if (typeof data === 'string') return encoding === 'base64' ? $.fromBase64(data) : new TextEncoder().encode(data);
+    if (typeof data === 'string') return $.bytesIn(data, encoding);
     if (ArrayBuffer.isView(data) || data instanceof ArrayBuffer) return data;
     throw $.coded(new TypeError(`The "data" argument must be of type string or an instance of Uint8Array. Received ${$.inspect(data)}`), 'ERR_INVALID_ARG_TYPE');
   };
@@ -154,7 +150,7 @@
   const calls = {
     readFile(file, options) {
       const path = at(file), bytes = new Uint8Array(done($.readFile(path), 'open', path)), encoding = encodingOf(options);
-      return encoding ? toText(bytes, encoding) : bytes;
+      return encoding && encoding !== 'buffer' ? toText(bytes, encoding) : $.bufferOf(bytes);
     },
     writeFile(file, data, options) {
       const path = at(file), flag = options?.flag ?? 'w';

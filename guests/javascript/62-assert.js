@@ -50,6 +50,7 @@
     deepEqual: pair('deepEqual', (a, b) => same(a, b, true), 'Expected values to be loosely deep-equal:'),
     deepStrictEqual: pair('deepStrictEqual', (a, b) => same(a, b, false), deepWords),
     notDeepStrictEqual: pair('notDeepStrictEqual', (a, b) => !same(a, b, false), 'Expected "actual" not to be strictly deep-equal to:'),
+    notDeepEqual: pair('notDeepEqual', (a, b) => !same(a, b, true), 'Expected "actual" not to be loosely deep-equal to:'),
     match: pair('match', (text, pattern) => pattern.test(text), 'The input did not match the regular expression:'),
     doesNotMatch: pair('doesNotMatch', (text, pattern) => !pattern.test(text), 'The input was expected to not match the regular expression:'),
     fail: (message = 'Failed') => check(false, message),
@@ -62,6 +63,23 @@
       }
       check(false, typeof expected === 'string' ? expected : message, () => 'Missing expected exception.');
     },
+    doesNotThrow(fn, message) {
+      try {
+        fn();
+      } catch (error) {
+        check(false, typeof message === 'string' ? message : undefined, () => `Got unwanted exception.\nActual message: "${error?.message}"`, error);
+      }
+    },
+    async doesNotReject(promise, message) {
+      try {
+        await (typeof promise === 'function' ? promise() : promise);
+      } catch (error) {
+        check(false, typeof message === 'string' ? message : undefined, () => `Got unwanted rejection.\nActual message: "${error?.message}"`, error);
+      }
+    },
+    ifError(value) {
+      if (value !== null && value !== undefined) check(false, undefined, () => `ifError got unwanted exception: ${value?.message ?? $.inspect(value)}`, value, null, 'ifError');
+    },
     async rejects(promise, expected, message) {
       try {
         await (typeof promise === 'function' ? promise() : promise);
@@ -72,7 +90,10 @@
       check(false, typeof expected === 'string' ? expected : message, () => 'Missing expected rejection.');
     },
   });
-  assert.strict = assert;
+  // node:assert/strict, and assert.strict: equal means strictEqual
+  const strict = (value, message) => assert(value, message);
+  Object.assign(strict, assert, { equal: assert.strictEqual, notEqual: assert.notStrictEqual, deepEqual: assert.deepStrictEqual, notDeepEqual: assert.notDeepStrictEqual });
+  assert.strict = strict.strict = strict;
   $.same = same;
   $.assert = assert;
 };

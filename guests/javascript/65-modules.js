@@ -3,58 +3,30 @@
 ($) => {
   const hints = {
     child_process: 'processes cannot be started here', net: 'use fetch, where the policy grants the host', http: 'use fetch, where the policy grants the host',
-    https: 'use fetch, where the policy grants the host', os: 'there is no machine to ask here', process: 'args, env and console.log take its place',
-    worker_threads: 'there is one thread; calls to tools overlap with Promise.all', buffer: 'use Uint8Array, TextEncoder and TextDecoder',
+    https: 'use fetch, where the policy grants the host', process: 'args, env and console.log take its place',
+    worker_threads: 'there is one thread; calls to tools overlap with Promise.all', stream: 'async generators and for await take their place',
+    readline: 'stdin.lines() gives the lines of the input', async_hooks: 'nothing follows a program across await here: pass the value along',
+    vm: 'there is one world of globals; import loads files beside the program', sqlite: 'Python has sqlite3', test: 'node:assert is here; call the tests one by one',
+    dns: 'use fetch, where the policy grants the host', tls: 'use fetch, where the policy grants the host', cluster: 'there is one thread; calls to tools overlap with Promise.all',
     axios: 'use fetch, where the policy grants the host', 'node-fetch': 'fetch is a global', got: 'use fetch, where the policy grants the host',
     lodash: 'arrays, objects and Object.groupBy do most of it', moment: 'use Date and Intl.DateTimeFormat', dotenv: 'env holds the environment',
     zod: 'there are no packages here: check values by hand', 'csv-parse': 'split the text into lines and fields',
   };
 
-  const promisify = (fn) => (...list) => new Promise((resolve, reject) => {
-    fn(...list, (error, value) => (error ? reject(error) : resolve(value)));
-  });
-  class EventEmitter {
-    #listeners = new Map();
-    on(type, fn) { this.#listeners.set(type, [...(this.#listeners.get(type) ?? []), fn]); return this; }
-    once(type, fn) {
-      const one = (...list) => { this.off(type, one); fn.apply(this, list); };
-      return this.on(type, one);
-    }
-    off(type, fn) { this.#listeners.set(type, (this.#listeners.get(type) ?? []).filter((known) => known !== fn)); return this; }
-    emit(type, ...list) {
-      const listeners = this.#listeners.get(type) ?? [];
-      if (type === 'error' && listeners.length === 0) throw list[0];
-      for (const fn of listeners) fn.apply(this, list);
-      return listeners.length > 0;
-    }
-    listenerCount(type) { return (this.#listeners.get(type) ?? []).length; }
-    removeAllListeners(type) { if (type === undefined) this.#listeners.clear(); else this.#listeners.delete(type); return this; }
-  }
-  EventEmitter.prototype.addListener = EventEmitter.prototype.on;
-  EventEmitter.prototype.removeListener = EventEmitter.prototype.off;
+  // names that the host keeps from imports where no policy grants them
+  const withheld = /(?:credential|secret|password|service[-_]?account)[^/]*\.json$/i;
 
   // made when first imported
   const builtins = {
+    ...$.node,
     fs: () => $.fs,
     'fs/promises': () => $.fs.promises,
     path: () => $.path,
     'path/posix': () => $.path,
-    url: () => ({ URL, URLSearchParams, fileURLToPath: (url) => decodeURIComponent(new URL(url).pathname), pathToFileURL: (path) => new URL(`file://${$.path.resolve(path)}`) }),
-    util: () => ({ inspect: Object.assign((value, options) => $.inspect(value, typeof options === 'object' ? options : undefined), { custom: $.customInspect }),
-      format: (...list) => $.format(list), promisify, TextEncoder, TextDecoder, isDeepStrictEqual: (a, b) => $.same(a, b, false),
-      types: { isDate: (v) => $.kind(v) === 'Date', isRegExp: (v) => $.kind(v) === 'RegExp', isPromise: (v) => $.kind(v) === 'Promise', isProxy: (v) => $.proxy(v) !== null } }),
     assert: () => $.assert,
-    'assert/strict': () => $.assert,
+    'assert/strict': () => $.assert.strict,
     crypto: () => ({ ...$.hashes, subtle: crypto.subtle, randomUUID: crypto.randomUUID, getRandomValues: crypto.getRandomValues, webcrypto: crypto,
-      randomBytes: (n) => new Uint8Array($.random(n)), randomInt: (low, high) => (high === undefined ? Math.floor(Math.random() * low) : low + Math.floor(Math.random() * (high - low))) }),
-    'timers/promises': () => ({
-      setTimeout: (ms, value) => new Promise((resolve) => { setTimeout(resolve, ms, value); }),
-      setImmediate: (value) => new Promise((resolve) => { setImmediate(resolve, value); }),
-      setInterval: async function* each(ms, value) { for (;;) { await $.sleep(ms); yield value; } },
-      scheduler: { wait: (ms) => $.sleep(ms) },
-    }),
-    timers: () => ({ setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate }),
-    events: () => Object.assign(EventEmitter, { EventEmitter, once: (emitter, type) => new Promise((resolve) => { emitter.once(type, (...list) => resolve(list)); }) }),
+      randomBytes: (n) => Buffer.from($.random(n)), randomInt: (low, high) => (high === undefined ? Math.floor(Math.random() * low) : low + Math.floor(Math.random() * (high - low))) }),
     perf_hooks: () => ({ performance }),
     tools: () => {
       const values = { ...$.helpers, tools: $.tools };
@@ -229,7 +201,8 @@
         throw notFound(name, base, `imports stay inside the program's folder`);
       }
       const file = fileAt(path);
-      if (!file) throw notFound(name, base, 'there is no such file beside the program');
+      if (!file) throw notFound(name, base, withheld.test(name) ? 'JSON whose name says that it holds a secret is not imported: grant it with --allow-read or the policy'
+        : 'there is no such file beside the program');
       return file;
     }
     if (/^https?:/.test(name)) throw notFound(name, base, 'code is never loaded from the network', 'module');

@@ -44,11 +44,14 @@ func TestProgramsAgreeWithNode(t *testing.T) {
 	if err := json.Unmarshal(data, &want); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile("testdata/programs.txt")
-	if err != nil {
-		t.Fatal(err)
+	var programs []string
+	for _, file := range []string{"testdata/programs.txt", "testdata/agents.txt"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		programs = append(programs, strings.Split(strings.TrimSpace(string(text)), "\n\n")...)
 	}
-	programs := strings.Split(strings.TrimSpace(string(text)), "\n\n")
 	if len(programs) != len(want) || len(programs) < 300 {
 		t.Fatalf("%d programs, Node ran %d, want at least 300 of each", len(programs), len(want))
 	}
@@ -75,7 +78,7 @@ func TestProgramsAgreeWithNode(t *testing.T) {
 			t.Errorf("%s\nagrees now: take it out of differences.txt (%s)", title, reason)
 		}
 		if !same && !expected {
-			t.Errorf("program %d: %s\n got %+v\nwant %+v", i+1, code, got, want[i])
+			t.Errorf("program %d: %.600s\n got %+v\nwant %+v", i+1, code, got, want[i])
 		}
 	}
 	for title := range known {
