@@ -201,8 +201,14 @@ func TestProgressTellsEachStageInOrder(t *testing.T) {
 		}})
 	}()
 	<-started
-	time.AfterFunc(50*time.Millisecond, cancel)
-	if _, err := tiny(t, e, "v 1", listen); err != nil {
+	if _, err := tiny(t, e, "v 1", listen, func(r *Request) {
+		note := r.Progress
+		r.Progress = func(ev Event) {
+			if note(ev); ev.Type == EventQueued {
+				cancel()
+			}
+		}
+	}); err != nil {
 		t.Fatal(err)
 	}
 	<-done

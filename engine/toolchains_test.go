@@ -122,7 +122,7 @@ func TestPluginsInOtherLanguagesAreMeteredAndCapped(t *testing.T) {
 			begun := time.Now()
 			_, err = call(spin, "", Limits{Time: 200 * time.Millisecond})
 			wantCode(t, err, fault.LimitTime)
-			if took := time.Since(begun); !onInterpreter() && took > 5*time.Second {
+			if took := time.Since(begun); !onInterpreter() && took > 30*time.Second {
 				t.Errorf("it was stopped after %s", took)
 			}
 			_, err = call("hoard", "", Limits{Memory: 32 << 20})

@@ -30,7 +30,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		start := time.Now()
 		p, err := Parse("p.yaml", []byte(text))
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > 30*time.Second {
 			t.Fatalf("it took %v", took)
 		}
 		if err != nil {
@@ -76,7 +76,7 @@ func FuzzCondition(f *testing.F) {
 		}
 		start := time.Now()
 		d := p.Decide(Request{Tool: catalogue.Tool{Server: "a", Name: "b"}, Args: map[string]any{"to": s, "n": n, "l": l, "o": map[string]any{s: s}}})
-		if took := time.Since(start); took > 3*time.Second {
+		if took := time.Since(start); took > 30*time.Second {
 			t.Fatalf("%q took %v", text, took)
 		}
 		if d.Effect == Ask || d.Rule == "" {

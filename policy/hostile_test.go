@@ -51,7 +51,7 @@ func TestHostileFilesEndSoon(t *testing.T) {
 			p.Decide(call("a.b"+strings.Repeat("a", 200), nil))
 			p.Check(testCatalogue())
 		}
-		if took := time.Since(start); took > 15*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("%s: %v", name, took)
 		} else if took > time.Second {
 			t.Logf("%s: %v", name, took)

@@ -335,7 +335,7 @@ tools:
 	if d.Effect != Deny || d.Rule != "policy.yaml:5" {
 		t.Errorf("%+v", d)
 	}
-	if took := time.Since(start); took > 2*time.Second {
+	if took := time.Since(start); took > 30*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	if d := p.Decide(call("a.b", map[string]any{"l": []any{-1.0}})); d.Effect != Allow {

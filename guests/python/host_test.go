@@ -255,7 +255,7 @@ func (h *host) start(name, args string) int64 {
 	h.calls[h.last] = &flight{answer: a, ready: time.Now().Add(a.after)}
 	inFlight := 0
 	for _, f := range h.calls {
-		if time.Now().Before(f.ready) {
+		if !f.announced {
 			inFlight++
 		}
 	}

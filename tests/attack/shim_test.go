@@ -140,7 +140,7 @@ func (l *liar) callAll(t *testing.T, rt wazero.Runtime, m wazero.CompiledModule,
 		case "run":
 			_, _ = run.Call(ctx) // whatever it gives, it comes back
 		}
-		if took := time.Since(begun); took > 10*time.Second {
+		if took := time.Since(begun); took > time.Minute {
 			t.Errorf("%v with %d: it took %s", order, l.answer, took)
 		}
 	}

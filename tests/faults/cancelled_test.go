@@ -144,7 +144,7 @@ slow = x.slow()
 	if len(open) > 0 {
 		t.Errorf("%d runs have a start in the record and no end", len(open))
 	}
-	for range 200 {
+	for range 3000 {
 		if runtime.NumGoroutine() <= before+10 {
 			break
 		}

@@ -182,7 +182,7 @@ func TestABrokenServerFailsItsCallAlone(t *testing.T) {
 			if !slices.Contains(want, got) && !(slices.Contains(want, fault.GuestException) && got != fault.Internal) {
 				t.Errorf("%q (%v), want one of %q", got, err, want)
 			}
-			if took := time.Since(begun); took > 30*time.Second {
+			if took := time.Since(begun); took > 2*time.Minute {
 				t.Errorf("it took %s", took)
 			}
 			if res, err := e.Run(t.Context(), engine.Request{Language: "javascript", Code: "2"}); err != nil || string(res.Value) != "2" {
@@ -224,7 +224,7 @@ func TestACancelledRunEndsWhereverItWaits(t *testing.T) {
 				if !errors.Is(err, fault.Cancelled) || res == nil || res.Status != engine.StatusError {
 					t.Errorf("after %s: %v", after, err)
 				}
-				if late := ended.Sub(given); late > 3*time.Second {
+				if late := ended.Sub(given); late > 20*time.Second {
 					t.Errorf("after %s: it went on for %s", after, late)
 				}
 			}
