@@ -29,8 +29,8 @@ type Mount struct {
 	Packages string
 	Read     []string
 	Write    []string // literal starts of what the policy grants: absolute, of the host
-	// Catalogue gives the tree seen as /mcp-servers. It may start servers, and
-	// is called on first use.
+	// Catalogue gives the tree seen as /mcp-servers, as it is at this moment. It
+	// may start servers, and is called on each look.
 	Catalogue func() fs.FS
 	// Memory bounds what /tmp holds, in bytes.
 	Memory int64
@@ -50,7 +50,7 @@ func (r *Run) FS() (sys.FS, error) {
 	if f := r.table.filer(); f != nil {
 		m := Mount{
 			Gate: &gate{run: r, tool: "wexec:files"}, Root: r.info.Root, Dir: r.info.Dir, Packages: r.info.Packages,
-			Catalogue: func() fs.FS { return r.visible(r.ctx).Tree() },
+			Catalogue: r.toolFiles,
 			Memory:    min(r.limits.Memory, r.limits.HostBytes, maxScratch),
 		}
 		if r.facts.Deterministic || r.table.recording != nil {
@@ -75,6 +75,24 @@ func (r *Run) FS() (sys.FS, error) {
 		return made, nil
 	}
 	return nil, nil
+}
+
+// toolFiles is the catalogue as files. It is made anew when a server has said
+// that its tools changed; a run that is to be the same every time keeps the
+// first.
+func (r *Run) toolFiles() fs.FS {
+	said := r.table.changes.Load()
+	r.mu.Lock()
+	made, of := r.tree, r.treeOf
+	r.mu.Unlock()
+	if made != nil && (of == said || r.facts.Deterministic) {
+		return made
+	}
+	made = r.visible(r.ctx).Tree()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tree, r.treeOf = made, said
+	return made
 }
 
 // filer is the table's provider of files, or nil.

@@ -56,6 +56,7 @@ func (t *Table) changed(server string) {
 	delete(t.listings, server)
 	clear(t.resolved)
 	t.whole = nil
+	t.changes.Add(1)
 }
 
 func (l *listing) ready() bool {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 	"sync"
@@ -118,6 +119,8 @@ type Run struct {
 	lastID   int64
 	files    io.Closer
 	fs       sys.FS
+	tree     fs.FS  // the catalogue as files, when it was looked at
+	treeOf   uint64 // the table's changes then
 	asked    map[string]Question
 	closed   bool
 }

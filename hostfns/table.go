@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wexec/wexec/audit"
@@ -49,6 +50,7 @@ type Table struct {
 	mu       sync.Mutex
 	listings map[string]*listing
 	stale    map[string]bool   // servers whose tools have changed at least once
+	changes  atomic.Uint64     // how often a server has said that its tools changed
 	resolved map[string]*entry // spelling to tool, while no listing changes
 	whole    *catalogue.Catalogue
 	spelled  *catalogue.Catalogue // one nameless tool for each server: the spellings of servers

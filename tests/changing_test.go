@@ -99,3 +99,39 @@ func TestAnOpenSessionSeesToolsThatComeLater(t *testing.T) {
 		})
 	}
 }
+
+// TestARunThatGoesOnSeesTheTreeAnew has a tool come while one program reads the
+// tree twice.
+func TestARunThatGoesOnSeesTheTreeAnew(t *testing.T) {
+	p, err := policy.Parse("policy.yaml", []byte("version: 1\ntools:\n  allow: ['*']\npii: {mode: off}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &growing{}
+	g.grow("list_items")
+	more := hostfns.Func("test.more", func(context.Context, struct{}) (bool, error) {
+		g.grow("count_items")
+		return true, nil
+	})
+	table, err := hostfns.NewTable(p, audit.None(), g, more, files.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.New(t.Context(), engine.Config{Cache: house.Cache(), Table: table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = errors.Join(e.Close(), table.Close()) })
+	for _, c := range []struct {
+		language, code, want string
+		same                 bool
+	}{
+		{engine.Python, "import os\nfrom tools import test\nlook = lambda: sorted(n for n in os.listdir('/mcp-servers/shop') if n.endswith('items.ts'))\none = look()\ntest.more()\nreturn [one, look()]", `[["list_items.ts"],["count_items.ts","list_items.ts"]]`, false},
+		{engine.JavaScript, "const { readdir } = await import('fs/promises');\nconst look = async () => (await readdir('/mcp-servers/shop')).filter(n => n.endsWith('items.ts')).length;\nconst one = await look();\nawait tools.test.more();\nreturn await look() - one", "0", true},
+	} {
+		res, err := e.Run(t.Context(), engine.Request{Language: c.language, Code: c.code, Deterministic: c.same})
+		if err != nil || string(res.Value) != c.want {
+			t.Errorf("%s: %v, %s", c.language, err, res.Value)
+		}
+	}
+}

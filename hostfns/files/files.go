@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/tetratelabs/wazero/experimental/sys"
 	"github.com/tetratelabs/wazero/experimental/sysfs"
@@ -56,7 +55,7 @@ func (*Provider) Mount(m hostfns.Mount) (sys.FS, io.Closer, error) {
 		gate:  m.Gate,
 		dir:   cleanDir(m.Dir),
 		tmp:   newMemory(cmp.Or(m.Memory, defaultMemory), m.Gate, m.Now),
-		tools: sync.OnceValue(func() sys.FS { return &sysfs.AdaptFS{FS: toolTree(m.Catalogue)} }),
+		tools: func() sys.FS { return &sysfs.AdaptFS{FS: toolTree(m.Catalogue)} },
 	}
 	if root := cleanDir(m.Root); root != "" {
 		t.app = &host{gate: m.Gate, grant: root, app: true}
