@@ -30,6 +30,7 @@ type Options struct {
 	More     []hostfns.Provider // beside those that the settings name
 	NoAudit  bool               // for doors that only look and never run
 	Language string             // what is going to be run, where that is known: its guest is loaded meanwhile
+	Ahead    *engine.Cache      // where that was begun already, see [Environment.Ahead]
 	DryRun   bool               // no server is started, every call is answered with null
 }
 
@@ -51,7 +52,7 @@ type Host struct {
 
 // Open wires an engine from the settings. Close it.
 func (s *Settings) Open(ctx context.Context, o Options) (opened *Host, err error) {
-	h := &Host{logger: o.Logger, cache: s.begin(o.Language)}
+	h := &Host{logger: o.Logger, cache: s.cache(o)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.closeCache())
@@ -109,21 +110,6 @@ func (s *Settings) Open(ctx context.Context, o Options) (opened *Host, err error
 		return nil, errors.Join(err, h.Table.Close(), h.closeLog())
 	}
 	return h, nil
-}
-
-// begin opens the cache and begins to load the guest of a language from it, so
-// that this goes on beside the rest. Nil leaves the cache to the engine, which
-// says what is wrong with its folder.
-func (s *Settings) begin(language string) *engine.Cache {
-	if language == "" || s.Cache == "" {
-		return nil
-	}
-	cache, err := engine.OpenCache(s.Cache)
-	if err != nil {
-		return nil
-	}
-	cache.Begin(language)
-	return cache
 }
 
 // meaning is what helps to find tools by meaning, where an endpoint is named.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/config"
+	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 )
 
@@ -62,6 +63,7 @@ func interrupt(cancel context.CancelCauseFunc) {
 // Run runs the command and gives its exit status.
 func (inv *Invocation) Run(ctx context.Context) int {
 	d := &door{inv: inv, voice: newVoice(inv)}
+	defer d.ahead()()
 	app := d.app()
 	err := app.RunContext(ctx, permuted(app, straightened(app, inv.Args)))
 	if err == nil {
@@ -85,6 +87,7 @@ func (said) Error() string { return "" }
 type door struct {
 	inv   *Invocation
 	voice *voice
+	early *engine.Cache // in which the guest of a run is being loaded; nil: none is
 }
 
 func (d *door) app() *cli.App {
