@@ -41,10 +41,7 @@ func mentions(code string) []mention {
 	plain := withoutText(code)
 	call := regexp.MustCompile(`(?:\btools\s*\??\.\s*)?\b([A-Za-z_$][\w$]*)\s*\??\.\s*([A-Za-z_$][\w$]*)\s*\(`)
 	var out []mention
-	own := map[string]bool{}
-	for _, m := range regexp.MustCompile(`\b(?:const|let|var|function|class|import)\s+([A-Za-z_$][\w$]*)`).FindAllStringSubmatch(plain, -1) {
-		own[m[1]] = true
-	}
+	own := ownNames(plain)
 	line, at := 1, 0
 	for _, m := range call.FindAllStringSubmatchIndex(plain, -1) {
 		server, tool := plain[m[2]:m[3]], plain[m[4]:m[5]]
@@ -60,8 +57,31 @@ func mentions(code string) []mention {
 	return out
 }
 
-// withoutText is a program with comments and the insides of strings blanked:
-// every byte keeps its place. What stands in ${} of a template is code.
+// ownNames are the names that a program declares itself, or seems to: plain and
+// in patterns, and as parameters. What it names twice is taken for its own, as
+// a false alarm is worse than a mistake that the run will tell.
+func ownNames(plain string) map[string]bool {
+	const name = `[A-Za-z_$][\w$]*`
+	own := map[string]bool{}
+	for _, declares := range []string{
+		`\b(?:const|let|var|function|class|import)\s+(` + name + `)`,
+		`\b(?:const|let|var|import)\s*([{\[][^=;]*?[}\]])\s*(?:=|from\b|of\b)`,
+		`\bfunction\b[^()]*\(([^()]*)\)`,
+		`\(([^()]*)\)\s*=>`,
+		`(` + name + `)\s*=>`,
+		`\bcatch\s*\(([^()]*)\)`,
+	} {
+		for _, m := range regexp.MustCompile(declares).FindAllStringSubmatch(plain, -1) {
+			for _, n := range regexp.MustCompile(name).FindAllString(m[1], -1) {
+				own[n] = true
+			}
+		}
+	}
+	return own
+}
+
+// withoutText is a program with comments and the insides of strings and regular
+// expressions blanked: every byte keeps its place. What stands in ${} of a template is code.
 func withoutText(code string) string {
 	out := []byte(code)
 	blank := func(from, to int) {
@@ -86,6 +106,10 @@ func withoutText(code string) string {
 			}
 			blank(i, end)
 			i = end - 1
+		case c == '/' && beginsExpression(string(out[max(0, i-64):i])):
+			end := patternEnd(code, i+1)
+			blank(i+1, end)
+			i = end
 		case c == '"' || c == '\'':
 			end := stringEnd(code, i+1, c)
 			blank(i+1, end)
@@ -107,6 +131,42 @@ func withoutText(code string) string {
 		}
 	}
 	return string(out)
+}
+
+// beginsExpression reports whether what follows some code begins an expression,
+// so that a slash there begins a regular expression and divides nothing.
+func beginsExpression(before string) bool {
+	before = strings.TrimRight(before, " \t\r\n")
+	if before == "" || strings.ContainsRune("(,=:[!&|?{;+-*%~^<>}", rune(before[len(before)-1])) {
+		return true
+	}
+	for _, word := range []string{"return", "typeof", "case", "in", "of", "await", "yield", "void", "delete", "do", "else"} {
+		if rest, ok := strings.CutSuffix(before, word); ok && (rest == "" || !isWord(rest[len(rest)-1])) {
+			return true
+		}
+	}
+	return false
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+// patternEnd is where a regular expression ends: at its slash, or with its line.
+func patternEnd(code string, i int) int {
+	for class := false; i < len(code); i++ {
+		switch c := code[i]; {
+		case c == '\n' || c == '/' && !class:
+			return i
+		case c == '\\':
+			i++
+		case c == '[':
+			class = true
+		case c == ']':
+			class = false
+		}
+	}
+	return len(code)
 }
 
 // stringEnd is where a string ends: at its quote, or with its line.
