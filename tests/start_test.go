@@ -1,0 +1,43 @@
+package tests
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/wexec/wexec/tests/house"
+)
+
+// What packages allocate before main is the same on every machine, and most of
+// what they cost: each new page is a fault. A regular expression that is
+// compiled for everybody, or a library with tables of its own, shows here.
+func TestStartingMakesLittleReady(t *testing.T) {
+	const (
+		all  = 1_300_000 // bytes, of which CEL and its protocol buffers take half
+		each = 16_000    // of a package of our own
+	)
+	cmd := exec.Command(house.Program(t, "wexec"), "version")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	sum, packages := 0, 0
+	for _, m := range regexp.MustCompile(`(?m)^init (\S+) @.* ([0-9]+) bytes`).FindAllStringSubmatch(stderr.String(), -1) {
+		bytes, err := strconv.Atoi(m[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, packages = sum+bytes, packages+1
+		if strings.HasPrefix(m[1], "github.com/wexec/wexec/") && bytes > each {
+			t.Errorf("%s allocates %d bytes before main; %d are allowed", m[1], bytes, each)
+		}
+	}
+	if packages < 50 || sum > all {
+		t.Errorf("%d packages allocate %d bytes before main; %d are allowed", packages, sum, all)
+	}
+}
