@@ -8,21 +8,25 @@
     'Number', 'String', 'Boolean', 'Uint8Array', 'Uint8ClampedArray', 'Int8Array', 'Int16Array', 'Uint16Array',
     'Int32Array', 'Uint32Array', 'Float32Array', 'Float64Array', 'BigInt64Array', 'BigUint64Array']);
 
+  const { getPrototypeOf } = Object;
+  const plain = Object.prototype;
+  const named = (value) => typeof value === 'object' && value !== null &&
+    (getPrototypeOf(value) === plain || !values.has($.kind(value)));
+
   // what a call sends: an object by keyword, an array by position
   const pack = (list) => {
-    while (list.length > 0 && list[list.length - 1] === undefined) list.pop();
-    if (list.length === 0) return {};
-    const [only] = list;
-    if (list.length === 1 && typeof only === 'object' && only !== null && !values.has($.kind(only))) return only;
-    return list;
+    let count = list.length;
+    while (count > 0 && list[count - 1] === undefined) count = list.length = count - 1;
+    if (count === 0) return {};
+    return count === 1 && named(list[0]) ? list[0] : list;
   };
 
   // The prelude's own calls are no tools, whatever a program makes a name of.
-  const callTool = (name, list) => (name.startsWith('wexec:')
-    ? Promise.reject(new ToolError(`there is no tool ${name}`, { code: 'tool.unknown', tool: name })) : call(name, pack(list)));
+  const own = (name) => Promise.reject(new ToolError(`there is no tool ${name}`, { code: 'tool.unknown', tool: name }));
+  const caller = (name) => (name.startsWith('wexec:') ? () => own(name) : (...list) => call(name, pack(list)));
 
   const newTool = (name, owner) => {
-    const tool = (...list) => callTool(name, list);
+    const tool = caller(name);
     define(tool, 'name', name);
     // what people write who take a tool for an object: tool.call({…})
     define(tool, 'call', (...list) =>
@@ -67,13 +71,13 @@
   };
   class Namespace {
     get(_, name) {
+      const known = this.known?.[name];
+      if (known !== undefined) return known;
       if (typeof name === 'symbol') return name === Symbol.toStringTag ? this.title : undefined;
-      this.known ??= new Map(); // only where something is asked for
-      if (this.known.has(name)) return this.known.get(name);
+      this.known ??= Object.create(null); // only where something is asked for
       if (reserved.has(name) && !(this.isTool(name) && !(name === 'then' && this.awaited))) return ordinary(this.title, name);
       const made = name === 'then' ? thenTool(this.make(name), () => this.again()) : this.make(name);
-      this.known.set(name, made);
-      return made;
+      return (this.known[name] = made);
     }
     isTool(name) {
       try {
@@ -95,7 +99,7 @@
     }
     deleteProperty() { return false; }
     defineProperty() { return false; }
-    apply(_, self, given) { return callTool(this.title, given); }
+    apply(_, self, given) { return caller(this.title)(...given); }
   }
 
   class Server extends Namespace {
