@@ -58,7 +58,7 @@ func FindServers(env *Environment) []Found {
 		}
 		// A variable that is not set does not matter for counting.
 		x := expander{lookup: func(string) (string, bool) { return "x", true }}
-		if s, err := readServers(c.Path, x); err == nil && len(s.Servers) > 0 {
+		if s, err := readServers(c.Path, x, readBounded); err == nil && len(s.Servers) > 0 {
 			out = append(out, Found{c.Name, c.Path, len(s.Servers)})
 		}
 	}

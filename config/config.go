@@ -124,7 +124,12 @@ func Load(env *Environment, flags Flags) (*Settings, error) {
 func (s *Settings) readFolder(env *Environment, dir string, origin policy.Origin, trusted bool) error {
 	path := filepath.Join(dir, "wexec.yaml")
 	policies, mcps := []string{}, []string{}
-	file, ok, err := readFile(path)
+	var read reading = readBounded
+	has := exists
+	if origin == policy.Project {
+		read, has = s.Project.read, func(path string) bool { return s.Project.texts[path] != nil }
+	}
+	file, ok, err := readFile(path, read)
 	if err != nil {
 		return err
 	}
@@ -139,14 +144,14 @@ func (s *Settings) readFolder(env *Environment, dir string, origin policy.Origin
 			s.addServers(servers, path)
 		}
 	}
-	if len(policies) == 0 && exists(filepath.Join(dir, "policy.yaml")) {
+	if len(policies) == 0 && has(filepath.Join(dir, "policy.yaml")) {
 		policies = []string{filepath.Join(dir, "policy.yaml")}
 	}
-	if origin == policy.Project && len(mcps) == 0 && exists(filepath.Join(dir, ".mcp.json")) {
+	if origin == policy.Project && len(mcps) == 0 && has(filepath.Join(dir, ".mcp.json")) {
 		mcps = []string{filepath.Join(dir, ".mcp.json")}
 	}
 	for _, p := range policies {
-		if err := s.addPolicy(env, p, origin, trusted); err != nil {
+		if err := s.addPolicy(env, p, read, origin, trusted); err != nil {
 			return err
 		}
 	}
@@ -154,7 +159,7 @@ func (s *Settings) readFolder(env *Environment, dir string, origin policy.Origin
 		if !trusted {
 			continue
 		}
-		if err := s.addMCP(env, m, dir); err != nil {
+		if err := s.addMCP(env, m, read, dir); err != nil {
 			return err
 		}
 	}
@@ -223,8 +228,8 @@ func (s *Settings) take(f *file, dir, path string, origin policy.Origin, trusted
 
 // addPolicy reads a policy file. Of an untrusted one only that holds which
 // forbids.
-func (s *Settings) addPolicy(env *Environment, path string, origin policy.Origin, trusted bool) error {
-	data, err := readBounded(path)
+func (s *Settings) addPolicy(env *Environment, path string, read reading, origin policy.Origin, trusted bool) error {
+	data, err := read(path)
 	if err != nil {
 		return err
 	}
@@ -244,8 +249,8 @@ func (s *Settings) addPolicy(env *Environment, path string, origin policy.Origin
 	return nil
 }
 
-func (s *Settings) addMCP(env *Environment, path, workspace string) error {
-	servers, err := readServers(path, env.expander(workspace))
+func (s *Settings) addMCP(env *Environment, path string, read reading, workspace string) error {
+	servers, err := readServers(path, env.expander(workspace), read)
 	if err != nil {
 		return err
 	}
@@ -293,12 +298,12 @@ func (s *Settings) readEnvironment(env *Environment) error {
 		s.set("limits."+row.Key, row.Value, origin)
 	}
 	for _, p := range env.list("WEXEC_POLICY") {
-		if err := s.addPolicy(env, absolute(env.Dir, p), policy.Named, true); err != nil {
+		if err := s.addPolicy(env, absolute(env.Dir, p), readBounded, policy.Named, true); err != nil {
 			return err
 		}
 	}
 	for _, m := range env.list("WEXEC_MCP") {
-		if err := s.addMCP(env, absolute(env.Dir, m), env.Dir); err != nil {
+		if err := s.addMCP(env, absolute(env.Dir, m), readBounded, env.Dir); err != nil {
 			return err
 		}
 	}
@@ -327,12 +332,12 @@ func (s *Settings) readFlags(env *Environment, f Flags) error {
 		s.set("limits."+row.Key, row.Value, origin)
 	}
 	for _, p := range f.Policy {
-		if err := s.addPolicy(env, absolute(env.Dir, p), policy.Named, true); err != nil {
+		if err := s.addPolicy(env, absolute(env.Dir, p), readBounded, policy.Named, true); err != nil {
 			return err
 		}
 	}
 	for _, m := range f.MCP {
-		if err := s.addMCP(env, absolute(env.Dir, m), env.Dir); err != nil {
+		if err := s.addMCP(env, absolute(env.Dir, m), readBounded, env.Dir); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/policy"
@@ -62,9 +64,10 @@ func (p *paths) UnmarshalYAML(data []byte) error {
 	return nil
 }
 
-// readFile reads a wexec.yaml; a missing one is no error.
-func readFile(path string) (*file, bool, error) {
-	data, err := readBounded(path)
+// readFile reads a wexec.yaml with a way to read files; a missing one is no
+// error.
+func readFile(path string, read reading) (*file, bool, error) {
+	data, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}
@@ -75,10 +78,24 @@ func readFile(path string) (*file, bool, error) {
 	return f, err == nil, err
 }
 
-// parseFile reads the text of a wexec.yaml, strictly.
-func parseFile(name string, data []byte) (*file, error) {
+// parseFile reads the text of a wexec.yaml, strictly. It may be a stranger's.
+func parseFile(name string, data []byte) (_ *file, err error) {
+	if line, what := policy.Burden(data); what != "" {
+		return nil, fault.New(fault.UsageConfig, "%s:%d: %s", name, max(line, 1), what)
+	}
+	defer func() {
+		if recover() != nil {
+			err = fault.New(fault.UsageConfig, "%s cannot be read as YAML", name)
+		}
+	}()
+	for _, t := range lexer.Tokenize(string(data)) {
+		if t.Type == token.AnchorType || t.Type == token.AliasType {
+			return nil, fault.New(fault.UsageConfig, "%s:%d:%d: anchors and aliases are not read", name, t.Position.Line, t.Position.Column).
+				WithHint("a text that begins with * or & has to be quoted")
+		}
+	}
 	var f file
-	err := yaml.UnmarshalWithOptions(data, &f, yaml.Strict(), yaml.UseJSONUnmarshaler())
+	err = yaml.UnmarshalWithOptions(data, &f, yaml.Strict(), yaml.UseJSONUnmarshaler())
 	if err != nil {
 		return nil, yamlFault(name, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -34,8 +35,8 @@ type expander struct {
 
 // readServers reads an MCP file of any dialect: mcpServers (Claude, Cursor,
 // Copilot, Gemini) or servers (VS Code), with comments and trailing commas.
-func readServers(path string, x expander) (Servers, error) {
-	data, err := readBounded(path)
+func readServers(path string, x expander, read reading) (Servers, error) {
+	data, err := read(path)
 	if err != nil {
 		return Servers{}, err
 	}
@@ -324,17 +325,34 @@ func lineOf(data []byte, key string) int {
 	return 1 + bytes.Count(before, []byte("\n"))
 }
 
-// readBounded reads a configuration file of a sensible size.
+// reading is a way to read files.
+type reading func(path string) ([]byte, error)
+
+// readBounded reads a configuration file of a sensible size, whatever its name
+// leads to: devices have no end.
 func readBounded(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err == nil && info.Size() > maxFile {
-		return nil, fault.New(fault.UsageConfig, "%s is larger than %d MiB", path, maxFile>>20)
-	}
-	data, err := os.ReadFile(filepath.Clean(path))
+	f, err := os.Open(filepath.Clean(path))
 	if err != nil {
 		return nil, fault.New(fault.UsageFile, "read %s: %w", path, unwrapPath(err))
 	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fault.New(fault.UsageFile, "read %s: %w", path, unwrapPath(err))
+	}
+	if len(data) > maxFile {
+		return nil, fault.New(fault.UsageConfig, "%s is larger than %d MiB", path, maxFile>>20)
+	}
 	return data, nil
+}
+
+// readStranger reads a file that nobody has vouched for: a plain one alone,
+// since to open a pipe or a terminal can take forever.
+func readStranger(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fault.New(fault.UsageConfig, "%s is no plain file", path)
+	}
+	return readBounded(path)
 }
 
 // unwrapPath drops the operation and the path that a PathError repeats.

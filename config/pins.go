@@ -108,7 +108,7 @@ func readPinFile(path string, into any) error {
 	if path == "" {
 		return nil
 	}
-	data, err := readBounded(path)
+	data, err := readStranger(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/wexec/wexec/fault"
 )
@@ -18,6 +19,18 @@ type Project struct {
 	Dir     string            // empty: none
 	Files   map[string]string // name to SHA-256 of each file that is read
 	Trusted bool              // a person has said so of exactly these files
+
+	texts map[string][]byte // of Files, by path: what was looked at is what holds
+}
+
+// read gives a file of the project as it was when its digest was taken. What
+// was not there then is not there now.
+func (p *Project) read(path string) ([]byte, error) {
+	text, ok := p.texts[path]
+	if !ok {
+		return nil, fault.New(fault.UsageFile, "read %s: %w", path, fs.ErrNotExist)
+	}
+	return text, nil
 }
 
 // projectFiles are read in a project's folder.
@@ -39,18 +52,25 @@ func findProject(env *Environment) (Project, error) {
 // readProject takes the digests of everything that a project's files say,
 // those that wexec.yaml refers to included.
 func readProject(env *Environment, dir string) (Project, error) {
-	p := Project{Dir: dir, Files: map[string]string{}}
-	names := projectFiles
-	if f, ok, err := readFile(filepath.Join(dir, "wexec.yaml")); err == nil && ok {
-		names = append(append(append([]string{}, names...), f.Policy...), f.MCP...)
-	}
-	for _, name := range names {
-		data, err := readBounded(absolute(dir, name))
+	p := Project{Dir: dir, Files: map[string]string{}, texts: map[string][]byte{}}
+	for names := slices.Clone(projectFiles); len(names) > 0; names = names[1:] {
+		name := names[0]
+		path := absolute(dir, name)
+		if _, ok := p.Files[name]; ok {
+			continue
+		}
+		data, err := readStranger(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return Project{}, err
+		}
+		p.texts[path] = slices.Grow(data, 1) // not nil, though it may be empty
+		if name == "wexec.yaml" {            // what is wrong with it is said when it is used
+			if f, err := parseFile(path, data); err == nil {
+				names = append(append(names, f.Policy...), f.MCP...)
+			}
 		}
 		sum := sha256.Sum256(data)
 		p.Files[name] = hex.EncodeToString(sum[:])

@@ -30,16 +30,12 @@ type decoder struct {
 
 // decode reads a file strictly.
 func decode(r *reporter, data []byte, into any) {
-	if len(data) > maxFile {
-		r.add(position{}, "", "the file is larger than %d KiB", maxFile>>10)
-		return
-	}
-	if line := tooDeep(data); line > 0 {
-		r.add(position{line, 1}, "", "values are nested more than %d deep", maxDepth)
-		return
-	}
-	if n := bytes.Count(data, []byte{':'}); n > maxColons {
-		r.add(position{}, "", "the file has more than %d keys", maxColons)
+	if line, what := Burden(data); what != "" {
+		at := position{}
+		if line > 0 {
+			at = position{line, 1}
+		}
+		r.add(at, "", "%s", what)
 		return
 	}
 	file, err := parseYAML(data)
@@ -64,6 +60,22 @@ func decode(r *reporter, data []byte, into any) {
 		return
 	}
 	d.value(body, reflect.ValueOf(into).Elem(), field{}, 0)
+}
+
+// Burden says what of a YAML file would be too much for a parser, and on which
+// line where it is one; "" where the file may be parsed. A file of a stranger
+// can be small and keep a parser busy for hours.
+func Burden(data []byte) (line int, what string) {
+	if len(data) > maxFile {
+		return 0, fmt.Sprintf("the file is larger than %d KiB", maxFile>>10)
+	}
+	if line := tooDeep(data); line > 0 {
+		return line, fmt.Sprintf("values are nested more than %d deep", maxDepth)
+	}
+	if n := bytes.Count(data, []byte{':'}); n > maxColons {
+		return 0, fmt.Sprintf("the file has more than %d keys", maxColons)
+	}
+	return 0, ""
 }
 
 // parseYAML keeps a panic of the parser inside.
