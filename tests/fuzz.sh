@@ -1,25 +1,31 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the tree for a while each: fuzz.sh 10s [PATTERN]
-# A finding is written below testdata/fuzz and fails the run.
+# Runs every fuzz target of the tree for a while each, one on each processor:
+# fuzz.sh 10s [PATTERN]. A finding is written below testdata/fuzz and fails the run.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-for_each=${1:-10s} only=${2:-.}
-log=$(mktemp) failed=0
-trap 'rm -f "$log"' EXIT
+export span=${1:-10s}
+only=${2:-.}
 
-try() { go test -run '^$' -fuzz "^$2\$" -fuzztime "$for_each" -fuzzminimizetime 10x "./$1" >"$log" 2>&1; }
-
-while IFS=: read -r file target; do
-  folder=$(dirname "$file") name=${target#func }
-  [[ "$folder $name" =~ $only ]] || continue
-  printf '   %s %s\n' "$folder" "$name"
-  try "$folder" "$name" && continue
+# fuzz FOLDER TARGET
+fuzz() {
+  local log
+  log=$(mktemp)
+  try() { go test -run '^$' -fuzz "^$2\$" -fuzztime "$span" -fuzzminimizetime 10x -parallel 1 "./$1" >"$log" 2>&1; }
+  try "$1" "$2"
+  local status=$?
   # Go's fuzzer sometimes takes the end of its own time for a failure. Then
   # there is no finding, and a second try settles it.
-  if grep -q 'context deadline exceeded' "$log" && ! grep -q 'Failing input' "$log"; then
-    try "$folder" "$name" && continue
+  if [ $status -ne 0 ] && grep -q 'context deadline exceeded' "$log" && ! grep -q 'Failing input' "$log"; then
+    try "$1" "$2"
+    status=$?
   fi
-  tail -n 30 "$log"
-  failed=1
-done < <(git grep -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go')
-exit $failed
+  printf '   %s %s\n' "$1" "$2"
+  [ $status -eq 0 ] || tail -n 30 "$log"
+  rm -f "$log"
+  return $status
+}
+export -f fuzz
+
+git grep -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' |
+  sed -E 's|^(.*)/[^/]*:func (.*)$|\1 \2|' | { grep -E -- "$only" || true; } |
+  xargs -r -P "$(nproc)" -L 1 bash -c 'fuzz "$@"' _
