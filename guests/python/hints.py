@@ -206,9 +206,28 @@ def about_type(error, place, source):
         return nothing_there(place)
     if "offset-naive and offset-aware" in message:
         return "give both a time zone: datetime.now(timezone.utc), x.replace(tzinfo=timezone.utc)"
-    if "can't be used in 'await' expression" in message:
-        return "this call is not asynchronous: leave await out, or use tools.aio"
+    unhashable = message.startswith("unhashable type")
+    if any(words in message for words in NOT_AWAITABLE) or unhashable and re.search(r"\b(gather|wait|create_task|as_completed)\(", place.get("text", "")):
+        return about_await(place, source)
+    if unhashable:
+        return "what is in a set or a key of a dict never changes: tuple(x) of a list, frozenset(x) of a set, tuple(sorted(x.items())) of a dict"
     return ""
+
+
+NOT_AWAITABLE = ("can't be used in 'await' expression", "a coroutine was expected, got", "An asyncio.Future, a coroutine or an awaitable is required",
+                 "A Future, a coroutine or an awaitable is required", "An asyncio.Future or coroutine is required")
+
+
+def about_await(place, source):
+    """Something was awaited that is there already: most often the answer of a blocking call."""
+    from . import state
+
+    called = re.findall(r"\b(?:tools\s*\.\s*)?(\w+)\s*\.\s*\w+\s*\(", place.get("text", "")) or re.findall(r"\b(\w+)\.\w+\(", source)
+    server = next((name for name in called if name in state.servers), None)
+    if server is None:
+        return "the value is there already: leave await out; tools.aio has the tools as coroutines"
+    return (f"tools.{server} waits for its answer by itself: leave await out, "
+            f"or write from tools.aio import {server}, whose calls are awaited and overlap in asyncio.gather")
 
 
 def about_runtime(error, place, source):

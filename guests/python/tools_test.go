@@ -212,3 +212,20 @@ func TestPagesFollowsCursorsAndNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestAwaitingABlockingCallIsExplained reads what an agent is told that awaits
+// the answer of a call which blocks: the very import that makes it awaitable.
+func TestAwaitingABlockingCallIsExplained(t *testing.T) {
+	for _, code := range []string{
+		"from tools import github\nrows = await github.list(limit=2)",
+		"import asyncio\nrows = await tools.github.list(limit=2)",
+		"from tools import github\nrows = await asyncio.gather(github.list(page=1), github.list(page=2))",
+	} {
+		f := run(t, code, func(h *host) {
+			h.handle = func(name, args string) answer { return answer{kind: answerJSON, data: `[{"a":1}]`} }
+		}).fault(t)
+		if f.Name != "TypeError" || f.Line != 2 || !strings.Contains(f.Hint, "leave await out, or write from tools.aio import github") {
+			t.Errorf("%s\n%s at line %d: %s | %s", code, f.Name, f.Line, f.Message, f.Hint)
+		}
+	}
+}
