@@ -167,14 +167,16 @@ func (s *guestSet) loadPlugin(wasm []byte, sum string) (*guest, map[string]bool,
 	bad := func(format string, args ...any) (*guest, map[string]bool, error) {
 		return nil, nil, fault.New(fault.UsageFile, "the plugin cannot be used: "+format, args...)
 	}
-	// The meter is no validator: wazero sees the original first.
+	// The meter believes no count: wazero makes room for as many as a file says
+	// it has, which ends the process where a few bytes say billions. But the
+	// meter is no validator, so wazero sees the original too.
+	metered, info, err := meter.Rewrite(wasm, meter.Options{})
+	if err != nil {
+		return bad("%w", err)
+	}
 	rt := wazero.NewRuntimeWithConfig(ctx, runtimeConfig(true))
 	defer rt.Close(ctx)
 	if _, err := rt.CompileModule(ctx, wasm); err != nil {
-		return bad("%w", err)
-	}
-	metered, info, err := meter.Rewrite(wasm, meter.Options{})
-	if err != nil {
 		return bad("%w", err)
 	}
 	if info.Start {
