@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -162,7 +163,7 @@ func (r *run) slice() int64 {
 // fuelOver is the fault of a run whose fuel is used up.
 func fuelOver(limit int64) *fault.Error {
 	return fault.New(fault.LimitFuel, "the program needs more than the %s units of fuel it may use", count(limit)).
-		WithHint("do less work, or allow more with --fuel %s", count(roundUp(limit)))
+		WithHint("do less work, or allow more with --fuel %s", count(2*min(limit, math.MaxInt64/2)))
 }
 
 // timeOver is the fault of a run whose time is up.

@@ -23,7 +23,7 @@ func (r *Run) decideCounted(id string, req policy.Request) (d policy.Decision, c
 	}
 	for _, l := range d.Limits {
 		if l.Calls > 0 && s.byRule[l.Rule] >= l.Calls {
-			return over(d, l.Rule, fmt.Sprintf("the rule allows %d calls in a run", l.Calls)), false
+			return over(d, l.Rule, fmt.Sprintf("the rule allows no more than %d in a run", l.Calls)), false
 		}
 	}
 	if rule, message := r.table.rates.take(d.Limits, req.Now); rule != "" {

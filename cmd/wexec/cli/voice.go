@@ -171,7 +171,11 @@ func (v *voice) fault(err error) {
 		return
 	}
 	v.headline(fault.CodeOf(err), err.Error())
-	v.hint(fault.HintOf(err))
+	if hint := fault.HintOf(err); hint != "" || fault.CodeOf(err) != fault.AuditUnavailable {
+		v.hint(hint)
+		return
+	}
+	v.hint("without a record nothing is done: free the disk, or name another folder with --audit DIR")
 }
 
 // runError tells of the error of a run.
@@ -227,8 +231,25 @@ func frames(e *engine.Error) []string {
 	if len(lines) < 2 || calls == 1 && e.Excerpt != "" || e.Code == fault.GuestSyntax && e.Excerpt != "" {
 		return nil
 	}
+	var out []string
+	same := 0
 	for i, l := range lines {
-		lines[i] = strings.TrimRight(l, " ")
+		if i > 0 && l == lines[i-1] {
+			same++
+			continue
+		}
+		out = append(repeated(out, same), strings.TrimRight(l, " "))
+		same = 0
 	}
-	return lines
+	return repeated(out, same)
+}
+
+// repeated says how often the last frame stood there once more.
+func repeated(lines []string, times int) []string {
+	if times == 0 {
+		return lines
+	}
+	last := lines[len(lines)-1]
+	indent := last[:len(last)-len(strings.TrimLeft(last, " "))]
+	return append(lines, fmt.Sprintf("%s… %d more like it", indent, times))
 }
