@@ -95,10 +95,9 @@ func (a *arguments) splice(e *entry, extra map[string]any) *Failure {
 	return nil
 }
 
-// byPosition gives the arguments of a list their names, in the order in which
-// the schema has them.
+// byPosition gives the arguments of a list their names.
 func (e *entry) byPosition(s *schema.Schema, list []any) (map[string]any, *Failure) {
-	names := s.Properties()
+	names := s.Positions()
 	if len(list) > len(names) {
 		if len(names) == 0 && len(list) == 1 {
 			if m, ok := list[0].(map[string]any); ok {
@@ -166,9 +165,9 @@ func (e *entry) fits(run *Run, values map[string]any, secret []string) *Failure 
 	return e.invalid(f.Error(), e.signature(e.schema()))
 }
 
-// signature says what the tool takes, in one line.
+// signature says what the tool takes, in one line, in the order of positions.
 func (e *entry) signature(s *schema.Schema) string {
-	names := s.Properties()
+	names := s.Positions()
 	if len(names) == 0 {
 		return ""
 	}

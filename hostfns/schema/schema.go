@@ -141,6 +141,28 @@ func (s *Schema) Properties() []string {
 	return s.names
 }
 
+// Positions lists the same names in the order in which arguments without names
+// are taken: what must be given first, in the order in which the schema
+// requires it, then the rest. Servers' libraries sort the properties of a
+// schema, and leave the order of what is required as its writer had it.
+func (s *Schema) Positions() []string {
+	if s == nil {
+		return nil
+	}
+	out := make([]string, 0, len(s.names))
+	for _, name := range s.object().required {
+		if slices.Contains(s.names, name) && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	for _, name := range s.names {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // Required lists the names of the top object's properties that must be given.
 func (s *Schema) Required() []string {
 	if s == nil {

@@ -290,3 +290,20 @@ func FuzzCompileAndCheck(f *testing.F) {
 		}
 	})
 }
+
+func TestPositionsAreTheRequiredOnesInTheirOrderThenTheRest(t *testing.T) {
+	for doc, want := range map[string][]string{
+		`{"properties":{"branch":{},"owner":{},"repo":{},"body":{}},"required":["owner","repo","missing","owner"]}`: {"owner", "repo", "branch", "body"},
+		`{"properties":{"b":{},"a":{}}}`:                                              {"b", "a"},
+		`{"$ref":"#/$defs/x","$defs":{"x":{"properties":{"a":{}}}},"required":["a"]}`: {},
+		``: nil,
+	} {
+		s, err := Compile([]byte(doc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Positions(); !slices.Equal(got, want) {
+			t.Errorf("%s: %v and not %v", doc, got, want)
+		}
+	}
+}
