@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +72,55 @@ func TestATailIsReadAsItWasWritten(t *testing.T) {
 	for _, bad := range []string{"", "x", strings.Repeat("9", tailSize), strings.Repeat(" ", tailSize)} {
 		if got, ok := readTail(strings.NewReader(strings.Repeat(" ", 2*headSlot) + bad)); ok {
 			t.Errorf("%q is the tail %+v", bad, got)
+		}
+	}
+}
+
+// A tail is not signed: who cuts records can write one to match. The head of a
+// run that has ended is, before anything else happens.
+func TestTheSignedHeadCoversEveryRunThatHasEnded(t *testing.T) {
+	public, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	l := open(t, dir, Options{Sync: SyncNever, Key: key})
+	defer l.Close()
+	record(t, l, Event{Run: "r", Start: &Start{Language: "python"}})
+	record(t, l, decision("r", 1))
+	record(t, l, Event{Run: "r", End: &End{Status: "ok"}})
+
+	name := segmentName(1)
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := lines(data)
+	whole(t, copyDir(t, dir), public)
+	for kept := range all {
+		copied := copyDir(t, dir)
+		if err := os.WriteFile(filepath.Join(copied, name), []byte(strings.Join(all[:kept], "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		last := tail{}
+		if kept > 0 {
+			link, err := parseLine([]byte(strings.TrimSuffix(all[kept-1], "\n")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = tail{link.seq, link.hash}
+		}
+		head, err := os.OpenFile(filepath.Join(copied, headName(name)), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = head.WriteAt(encodeTail(nil, last), 2*headSlot)
+		head.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rep, err := Verify(copied, public); err != nil || len(rep.Problems) != 1 || rep.Problems[0].Change != Cut {
+			t.Errorf("%d records kept, with a tail to match: %+v, %v", kept, rep.Problems, err)
 		}
 	}
 }
