@@ -74,7 +74,7 @@ text { fill: #e6edf3 } .soft { fill: #9198a1 } rect.other { fill: #6e7781 } rect
 </style>
 <rect class="paper" width="%d" height="%d" rx="6"/>
 <text class="head" x="20" y="30">wexec beside its peers</text>
-<text class="soft" x="210" y="30">less is better; logarithmic scale; %s</text>
+<text class="soft" x="960" y="30" text-anchor="end">less is better; logarithmic scale; %s</text>
 %s</svg>
 `, width, y, width, y, width, y, html.EscapeString(t.day), body.String())
 }

@@ -73,7 +73,7 @@ func bytesText(n int64) string {
 func countsText(counts map[string]int) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(counts)) {
-		parts = append(parts, fmt.Sprintf("%d %s", counts[k], k))
+		parts = append(parts, grouped(int64(counts[k]))+" "+k)
 	}
 	return strings.Join(parts, ", ")
 }
