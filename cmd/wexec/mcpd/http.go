@@ -1,14 +1,17 @@
 package mcpd
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -31,10 +34,16 @@ type HTTPOptions struct {
 	Sessions int
 	// Idle is how long a client that says nothing is kept. Zero is 10 minutes.
 	Idle time.Duration
+	// Patience is how long the body of a request may take to arrive. Zero is
+	// 30 s.
+	Patience time.Duration
 }
 
 // Path is where the server answers over HTTP.
 const Path = "/mcp"
+
+// defaultSessions is HTTPOptions.Sessions where it is not said.
+const defaultSessions = 64
 
 // maxBody is the most that is read of one request.
 const maxBody = 8 << 20
@@ -47,10 +56,13 @@ func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
 		return nil, err
 	}
 	if o.Sessions <= 0 {
-		o.Sessions = 64
+		o.Sessions = defaultSessions
 	}
 	if o.Idle <= 0 {
 		o.Idle = 10 * time.Minute
+	}
+	if o.Patience <= 0 {
+		o.Patience = 30 * time.Second
 	}
 	get := func(*http.Request) *mcp.Server { return s.mcp }
 	// The SDK's own check of Host is replaced by one that knows o.Hosts.
@@ -70,7 +82,45 @@ func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "the MCP server answers at "+Path, http.StatusNotFound)
 	})
-	return mux, nil
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The library reads what is left of a body after it was answered, so
+		// this holds for those who are refused too.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(o.Patience))
+		mux.ServeHTTP(w, r)
+	}), nil
+}
+
+// maxStrangers bounds the connections beyond those of clients.
+const maxStrangers = 256
+
+// bounded accepts so many connections at once; the rest wait in the system's
+// queue. So a flood of them leaves this process its descriptors.
+type bounded struct {
+	net.Listener
+	places chan struct{}
+}
+
+// Accept implements net.Listener.
+func (b *bounded) Accept() (net.Conn, error) {
+	b.places <- struct{}{}
+	c, err := b.Listener.Accept()
+	if err != nil {
+		<-b.places
+		return nil, err
+	}
+	return &placed{Conn: c, leave: sync.OnceFunc(func() { <-b.places })}, nil
+}
+
+// placed is a connection that has one of the places.
+type placed struct {
+	net.Conn
+	leave func()
+}
+
+// Close implements net.Conn.
+func (p *placed) Close() error {
+	defer p.leave()
+	return p.Conn.Close()
 }
 
 // HTTP serves clients at a listener until the context ends. Their runs end
@@ -91,7 +141,13 @@ func (s *Server) HTTP(ctx context.Context, l net.Listener, o HTTPOptions) error 
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug)}
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(l) }()
+	clients := o.Sessions
+	if clients <= 0 {
+		clients = defaultSessions
+	}
+	// A client has a stream open and calls beside it.
+	places := &bounded{l, make(chan struct{}, maxStrangers+8*clients)}
+	go func() { served <- srv.Serve(places) }()
 	select {
 	case err := <-served:
 		s.runs.close()
@@ -156,6 +212,9 @@ func (d *httpDoor) metadata(w http.ResponseWriter, r *http.Request) {
 
 // pass hands on a request that was let in.
 func (d *httpDoor) pass(w http.ResponseWriter, r *http.Request) {
+	if !taken(w, r) {
+		return
+	}
 	defer d.s.requests.enter(r)()
 	session := r.Header.Get("Mcp-Session-Id")
 	if session == "" && r.Header.Get("Mcp-Protocol-Version") >= roundTrips {
@@ -172,6 +231,24 @@ func (d *httpDoor) pass(w http.ResponseWriter, r *http.Request) {
 		d.s.runs.leave(session)
 	}
 	d.sessions.ServeHTTP(w, r)
+}
+
+// taken reads the body of a request, in bounded time. Then the connection may
+// be silent for as long as its answer takes.
+func taken(w http.ResponseWriter, r *http.Request) bool {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		http.Error(w, "the request is too large", http.StatusRequestEntityTooLarge)
+		return false
+	case err != nil:
+		http.Error(w, "the request did not arrive", http.StatusRequestTimeout)
+		return false
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	return true
 }
 
 // full reports whether as many clients are connected as may be.
