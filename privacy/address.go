@@ -103,42 +103,63 @@ func (s *scanner) streetBehind(i, j int) bool {
 	if !starts && isLower(t[from]) {
 		return false
 	}
-	if starts && to < len(t) && (t[to] == ' ' || t[to] == '.') {
-		// Up to six words, among them one with a capital.
-		end, capital := to, false
-		for n := 0; n < 6; n++ {
-			a, b := s.nextWord(end)
-			if b == a || a > end+2 {
-				break
-			}
-			if isUpper(t[a]) || t[a] >= 0x80 {
-				capital = true
-			} else if !frenchLink(string(t[a:b])) {
-				break
-			}
-			end = b
-			if b < len(t) && (t[b] == ',' || t[b] == '\n') {
-				break
-			}
-		}
-		first := ""
-		if capital {
-			first = strings.ToLower(string(t[from:to]))
-		}
-		if capital && (first != "place" && first != "square" && first != "avenue" && first != "plaza" || isLower(t[from]) || s.cityBehind(end) > end) {
-			stop := s.cityBehind(end)
-			sure := uint8(75)
-			if stop > end {
-				sure = 92
-			} else if s.before(i)&saysAddress != 0 {
-				sure = 85
-			}
-			return s.hit(Address, i, stop, sure, "a house number and the name of a street")
+	if starts {
+		if is, hit := s.romanceStreet(i, from, to); is {
+			return hit
 		}
 	}
-	// English: capitals up to a word for streets.
+	if is, hit := s.englishStreet(i, from, to); is {
+		return hit
+	}
+	return s.postBox(i, j)
+}
+
+// romanceStreet reads what begins with a word for streets: 12 rue de la Paix.
+// Up to six words follow, among them one with a capital.
+func (s *scanner) romanceStreet(i, from, to int) (is, hit bool) {
+	t := s.t
+	if to >= len(t) || t[to] != ' ' && t[to] != '.' {
+		return false, false
+	}
+	end, capital := to, false
+	for n := 0; n < 6; n++ {
+		a, b := s.nextWord(end)
+		if b == a || a > end+2 {
+			break
+		}
+		if isUpper(t[a]) || t[a] >= 0x80 {
+			capital = true
+		} else if !frenchLink(string(t[a:b])) {
+			break
+		}
+		end = b
+		if b < len(t) && (t[b] == ',' || t[b] == '\n') {
+			break
+		}
+	}
+	if !capital {
+		return false, false
+	}
+	stop := s.cityBehind(end)
+	switch strings.ToLower(string(t[from:to])) {
+	case "place", "square", "avenue", "plaza": // which are English too
+		if !isLower(t[from]) && stop <= end {
+			return false, false
+		}
+	}
+	sure := uint8(75)
+	if stop > end {
+		sure = 92
+	} else if s.before(i)&saysAddress != 0 {
+		sure = 85
+	}
+	return true, s.hit(Address, i, stop, sure, "a house number and the name of a street")
+}
+
+// englishStreet reads capitals up to a word for streets: 5 St James Square.
+func (s *scanner) englishStreet(i, a, b int) (is, hit bool) {
+	t := s.t
 	end := 0
-	a, b := from, to
 	for n := 0; n < 5 && b > a; n++ {
 		w := t[a:b]
 		if n > 0 && isUpper(w[0]) && s.streetFlags(a, b)&streetEnd != 0 {
@@ -146,7 +167,7 @@ func (s *scanner) streetBehind(i, j int) bool {
 			if b < len(t) && t[b] == '.' {
 				end = b + 1
 			}
-			// Prefer the last word for streets: 5 St James Square.
+			// The last word for streets counts: 5 St James Square.
 		} else if n == 0 && string(w) == "Broadway" {
 			end = b
 		}
@@ -163,7 +184,7 @@ func (s *scanner) streetBehind(i, j int) bool {
 		a, b = next, stop
 	}
 	if end == 0 {
-		return s.postBox(i, j)
+		return false, false
 	}
 	stop := s.cityBehind(end)
 	sure := uint8(72)
@@ -176,7 +197,7 @@ func (s *scanner) streetBehind(i, j int) bool {
 	case context&(saysOrder|saysVersion) != 0:
 		sure = 40
 	}
-	return s.hit(Address, i, stop, sure, "a house number and the name of a street")
+	return true, s.hit(Address, i, stop, sure, "a house number and the name of a street")
 }
 
 func frenchLink(w string) bool {
@@ -225,8 +246,23 @@ func (s *scanner) streetBefore(i, j int) bool {
 	if start == wordEnd || isLower(t[start]) && t[wordEnd-1] != '.' {
 		return false // streets in front of their number end in a word with a capital
 	}
-	first := start
 	last := strings.ToLower(string(t[start:wordEnd]))
+	if is, hit := s.germanStreet(start, end, last); is {
+		return hit
+	}
+	if is, hit := s.romanceStreetBefore(start, end); is {
+		return hit
+	}
+	if j-i < 4 {
+		return s.namedWithTown(start, end)
+	}
+	return false
+}
+
+// germanStreet reads a name that ends as streets do, Hauptstraße or Berliner
+// Allee, with the place of its last word and the end of its number.
+func (s *scanner) germanStreet(start, end int, last string) (is, hit bool) {
+	t := s.t
 	german := false
 	for _, tail := range streetTails {
 		if strings.HasSuffix(last, tail) && len(last) > len(tail)+2 && isLetter(t[start]) && !isLower(t[start]) {
@@ -240,19 +276,24 @@ func (s *scanner) streetBefore(i, j int) bool {
 		}
 	}
 	weak := german && !strings.HasSuffix(last, "straße") && !strings.HasSuffix(last, "strasse") && !strings.HasSuffix(last, "str.")
-	if german {
-		stop := s.cityBehind(end)
-		sure := uint8(85)
-		switch {
-		case stop > end:
-			sure = 95
-		case weak && s.before(start)&saysAddress == 0:
-			sure = 45
-		}
-		return s.hit(Address, start, stop, sure, "the name of a street and a house number")
+	if !german {
+		return false, false
 	}
-	// Words back to one that begins a street: Via Giuseppe Garibaldi 10.
-	a := first
+	stop := s.cityBehind(end)
+	sure := uint8(85)
+	switch {
+	case stop > end:
+		sure = 95
+	case weak && s.before(start)&saysAddress == 0:
+		sure = 45
+	}
+	return true, s.hit(Address, start, stop, sure, "the name of a street and a house number")
+}
+
+// romanceStreetBefore goes back from a word to one that begins a street: Via
+// Giuseppe Garibaldi 10.
+func (s *scanner) romanceStreetBefore(a, end int) (is, hit bool) {
+	t := s.t
 	for n := 0; n < 6; n++ {
 		w := strings.ToLower(string(t[a:s.wordEnd(a)]))
 		if n > 0 && s.d.lexicon.streets[w]&streetStart != 0 && isUpper(t[a]) && w != "place" && w != "square" && w != "avenue" && w != "passage" && w != "route" {
@@ -265,7 +306,7 @@ func (s *scanner) streetBefore(i, j int) bool {
 			} else if w == "via" || w == "plaza" || w == "largo" || w == "cours" {
 				sure = 55
 			}
-			return s.hit(Address, a, stop, sure, "the name of a street and a house number")
+			return true, s.hit(Address, a, stop, sure, "the name of a street and a house number")
 		}
 		if a < 2 || t[a-1] != ' ' && t[a-1] != ',' {
 			break
@@ -286,9 +327,13 @@ func (s *scanner) streetBefore(i, j int) bool {
 		}
 		a = c
 	}
-	// Any name, when a town with its code follows: Am Alten Markt 3, 14467 Potsdam.
-	if stop := s.germanTown(end); stop > end && !isLower(t[first]) && j-i < 4 {
-		a := first
+	return false, false
+}
+
+// namedWithTown reads any name when a town with its code follows: Am Alten
+// Markt 3, 14467 Potsdam.
+func (s *scanner) namedWithTown(a, end int) bool {
+	if stop := s.germanTown(end); stop > end && !isLower(s.t[a]) {
 		for n := 0; n < 3; n++ {
 			b := s.capitalBack(a)
 			if b == a {
