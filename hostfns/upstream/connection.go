@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -231,17 +232,12 @@ func (c *connection) transport(ctx context.Context, l *live) (mcp.Transport, err
 	}
 	l.secrets.add(secrets...)
 	if server.URL != "" {
-		client := &http.Client{Transport: &headers{set: server.Headers, host: hostOf(server.URL), next: http.DefaultTransport, refused: &l.rejected, secrets: &l.secrets}}
-		if server.Transport == SSE {
-			return lasting{&mcp.SSEClientTransport{Endpoint: server.URL, HTTPClient: client}}, nil
-		}
-		t := &mcp.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: maxMessage}
+		way := &headers{set: server.Headers, host: hostOf(server.URL), next: http.DefaultTransport, refused: &l.rejected, secrets: &l.secrets}
+		var login auth.OAuthHandler
 		if c.options.Authorize != nil {
-			if h := c.options.Authorize(c.server); h != nil {
-				t.OAuthHandler = h
-			}
+			login = c.options.Authorize(c.server)
 		}
-		return t, nil
+		return overHTTP(server, way, login), nil
 	}
 	p, err := start(server, c.options.Environ)
 	if err != nil {

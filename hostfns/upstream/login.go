@@ -42,8 +42,9 @@ type LoginOptions struct {
 // the code that comes back to this machine, and keeps the token. It returns
 // how many tools the server offers. It waits until ctx ends.
 func (g *Grants) Login(ctx context.Context, s Server, o LoginOptions) (tools int, err error) {
-	if s.URL == "" || s.Transport == SSE {
-		return 0, fault.New(fault.UsageConfig, "server %s is not reached over streamable HTTP, so nobody can log in there", s.Name)
+	if s.URL == "" {
+		return 0, fault.New(fault.UsageConfig, "server %s is a program on this machine, and nobody logs in there", s.Name).
+			WithHint("what it needs to know goes into its \"env\"")
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", o.Port))
 	if err != nil {
@@ -91,8 +92,8 @@ func (g *Grants) Login(ctx context.Context, s Server, o LoginOptions) (tools int
 		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
 	// The one who waits is a person, so the connection has no time limit but
 	// the caller's.
-	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: s.URL, OAuthHandler: handler, MaxEventSize: maxMessage,
-		HTTPClient: &http.Client{Transport: &headers{set: s.Headers, host: hostOf(s.URL), next: http.DefaultTransport}}}, nil)
+	way := &headers{set: s.Headers, host: hostOf(s.URL), next: http.DefaultTransport}
+	session, err := client.Connect(ctx, overHTTP(s, way, handler), nil)
 	if err != nil {
 		return 0, failedLogin(ctx, s, err, o)
 	}
@@ -118,6 +119,10 @@ func failedLogin(ctx context.Context, s Server, err error, o LoginOptions) error
 		return own
 	}
 	why := err.Error()
+	var sent *url.Error // of the older transport
+	if errors.As(err, &sent) {
+		why = sent.Err.Error()
+	}
 	if _, inner, ok := strings.Cut(why, "rejected by transport: "); ok {
 		why = inner
 	}

@@ -27,6 +27,7 @@ import (
 // this process.
 type guarded struct {
 	*httptest.Server
+	transport  string
 	mu         sync.Mutex
 	clients    map[string]string // id to its redirect address
 	codes      map[string]string // code to its challenge
@@ -38,15 +39,20 @@ type guarded struct {
 	authorized []string // Authorization headers that tools saw
 }
 
-func newGuarded(t *testing.T) *guarded {
+func newGuarded(t *testing.T) *guarded { return newGuardedOver(t, HTTP) }
+
+func newGuardedOver(t *testing.T, transport string) *guarded {
 	t.Helper()
-	g := &guarded{clients: map[string]string{"byhand": ""}, codes: map[string]string{}, access: map[string]bool{}, renewals: map[string]bool{},
+	g := &guarded{transport: transport, clients: map[string]string{"byhand": ""}, codes: map[string]string{}, access: map[string]bool{}, renewals: map[string]bool{},
 		lifetime: time.Hour, register: true}
 	s := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
 	s.AddTool(&mcp.Tool{Name: "whoami", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "you"}}}, nil
 	})
-	tools := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil)
+	var tools http.Handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil)
+	if transport == SSE {
+		tools = mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return s }, nil)
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -153,7 +159,7 @@ func agree(t *testing.T) func(string) {
 }
 
 func (g *guarded) server() Server {
-	return Server{Name: "guarded", Transport: HTTP, URL: g.URL + "/mcp"}
+	return Server{Name: "guarded", Transport: g.transport, URL: g.URL + "/mcp"}
 }
 
 func connected(t *testing.T, grants *Grants, s Server) *Provider {
@@ -167,7 +173,13 @@ func connected(t *testing.T, grants *Grants, s Server) *Provider {
 }
 
 func TestAPersonLogsInOnce(t *testing.T) {
-	g := newGuarded(t)
+	for _, transport := range []string{HTTP, SSE} {
+		t.Run(transport, func(t *testing.T) { logsInOnce(t, transport) })
+	}
+}
+
+func logsInOnce(t *testing.T, transport string) {
+	g := newGuardedOver(t, transport)
 	path := filepath.Join(t.TempDir(), "state", "logins.json")
 	grants := NewGrants(path)
 
@@ -214,7 +226,13 @@ func TestAPersonLogsInOnce(t *testing.T) {
 }
 
 func TestATokenIsRenewedWithoutAPerson(t *testing.T) {
-	g := newGuarded(t)
+	for _, transport := range []string{HTTP, SSE} {
+		t.Run(transport, func(t *testing.T) { renewed(t, transport) })
+	}
+}
+
+func renewed(t *testing.T, transport string) {
+	g := newGuardedOver(t, transport)
 	g.lifetime = time.Second // less than what counts as valid
 	grants := NewGrants(filepath.Join(t.TempDir(), "logins.json"))
 	if _, err := grants.Login(t.Context(), g.server(), LoginOptions{Show: agree(t)}); err != nil {
