@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode"
 
 	"golang.org/x/term"
 
@@ -97,7 +96,11 @@ type terminalAsker struct {
 	mu    sync.Mutex
 	voice *voice
 	in    io.Reader
-	lines chan string // answers, read by one goroutine that outlives a question
+
+	reading sync.Mutex
+	open    chan string // where lines go while a question stands
+	started bool        // one goroutine reads lines, and outlives a question
+	ended   bool
 }
 
 // Ask shows the call as it really is, with control characters made visible,
@@ -110,6 +113,8 @@ func (t *terminalAsker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Re
 	}
 	v := t.voice
 	defer v.question()()
+	lines, done := t.listen()
+	defer done()
 	v.say("")
 	v.say("%s %s", v.paint("1;33", "approve?"), v.paint("1", visibleText(q.Tool)))
 	if q.Message != "" {
@@ -125,17 +130,13 @@ func (t *terminalAsker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Re
 	if q.Remember == "run" || q.Remember == "session" {
 		choices += ", [a]lways for this " + q.Remember
 	}
-	if t.lines == nil {
-		t.lines = make(chan string)
-		go t.read()
-	}
 	for {
 		fmt.Fprintf(v, "%s: ", choices)
 		select {
 		case <-ctx.Done():
 			v.say("")
 			return hostfns.Reply{}, context.Cause(ctx)
-		case line, ok := <-t.lines:
+		case line, ok := <-lines:
 			if !ok {
 				return hostfns.Reply{}, fault.New(fault.DeniedApproval, "the terminal was closed")
 			}
@@ -153,11 +154,43 @@ func (t *terminalAsker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Re
 	}
 }
 
+// listen gives the lines that are typed from now on. What is typed between two
+// questions is lost: a yes to one that was withdrawn is no yes to the next.
+func (t *terminalAsker) listen() (lines <-chan string, done func()) {
+	t.reading.Lock()
+	defer t.reading.Unlock()
+	open := make(chan string, 16)
+	if t.ended {
+		close(open)
+		return open, func() {}
+	}
+	t.open = open
+	if !t.started {
+		t.started = true
+		go t.read()
+	}
+	return open, func() {
+		t.reading.Lock()
+		defer t.reading.Unlock()
+		t.open = nil
+	}
+}
+
 func (t *terminalAsker) read() {
-	defer close(t.lines)
 	r := bufio.NewScanner(t.in)
 	for r.Scan() {
-		t.lines <- strings.TrimSpace(r.Text())
+		t.reading.Lock()
+		select {
+		case t.open <- strings.TrimSpace(r.Text()):
+		default: // nobody asked
+		}
+		t.reading.Unlock()
+	}
+	t.reading.Lock()
+	defer t.reading.Unlock()
+	t.ended = true
+	if t.open != nil {
+		close(t.open)
 	}
 }
 
@@ -181,20 +214,23 @@ func cut(s string, n int) string {
 	return s
 }
 
-// visibleText shows control and direction characters as such, so that no text
-// can draw a question of its own.
+// visibleText shows whatever is not seen, or moves what is seen, as such, so
+// that no text can draw a question of its own.
 func visibleText(s string) string {
+	if !strings.ContainsAny(s, "\n\t") {
+		return hostfns.Visible(s, false)
+	}
 	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r == '\n':
+	for part := range strings.SplitAfterSeq(s, "\n") {
+		line, broken := strings.CutSuffix(part, "\n")
+		for i, cell := range strings.Split(line, "\t") {
+			if i > 0 {
+				b.WriteString(`\t`)
+			}
+			b.WriteString(hostfns.Visible(cell, false))
+		}
+		if broken {
 			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar:
-			fmt.Fprintf(&b, `\u{%x}`, r)
-		default:
-			b.WriteRune(r)
 		}
 	}
 	return b.String()
