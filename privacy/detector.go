@@ -111,17 +111,6 @@ func (d *Detector) Scan(text []byte) []Finding {
 	return d.findings(text, spans)
 }
 
-// ScanJSON finds personal data in a JSON document. The offsets are those of
-// the document's bytes.
-func (d *Detector) ScanJSON(doc []byte) ([]Finding, error) {
-	w := d.work()
-	spans, err := w.json(doc, nil, 0)
-	if err != nil {
-		return nil, err
-	}
-	return d.findings(doc, spans), nil
-}
-
 // Explain says of everything in a text that looks like personal data why it
 // counts or does not.
 func (d *Detector) Explain(text string) []Explanation {

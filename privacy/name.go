@@ -392,15 +392,21 @@ func (s *scanner) displayName(start int) {
 	}
 }
 
-// judgeName judges a value behind a name for names.
-func (s *scanner) judgeName(e evidence, context uint32, v []byte, whole bool) (int, uint8, string) {
-	probe := scanner{t: v, d: s.d}
-	pos, words, known, surnames, stops := 0, 0, 0, 0, 0
-	loose := uint8(0) // words that are names and something else too
-	end := 0
-	for words < 6 && pos < len(v) {
+// nameReading is what the words of a name are.
+type nameReading struct {
+	words, known, surnames, stops int
+	loose                         uint8 // words that are names and something else too
+	end                           int   // behind the last
+}
+
+// readName reads up to six words that may be a name.
+func (d *Detector) readName(v []byte) nameReading {
+	probe := scanner{t: v, d: d}
+	var n nameReading
+	pos := 0
+	for n.words < 6 && pos < len(v) {
 		f := probe.wordEnd(pos)
-		if l := probe.nameFlags(pos, f); l&linkWord != 0 && words > 0 && f < len(v) && v[f] == ' ' {
+		if l := probe.nameFlags(pos, f); l&linkWord != 0 && n.words > 0 && f < len(v) && v[f] == ' ' {
 			pos = f + 1
 			continue
 		}
@@ -413,34 +419,34 @@ func (s *scanner) judgeName(e evidence, context uint32, v []byte, whole bool) (i
 			l = 0 // an initial
 		}
 		switch {
-		case l&titleWord != 0 && words == 0:
+		case l&titleWord != 0 && n.words == 0:
 			if b < len(v) && v[b] == '.' {
 				b++
 			}
 			if b < len(v) && v[b] == ' ' {
 				pos = b + 1
-				known++
+				n.known++
 				continue
 			}
 		case l&stopWord != 0:
-			stops++
+			n.stops++
 		case l&bothWord != 0 && l&(firstName|lastName) != 0:
-			if words == 0 {
-				loose |= l & firstName
+			if n.words == 0 {
+				n.loose |= l & firstName
 			} else {
-				loose |= l & lastName
+				n.loose |= l & lastName
 			}
 		case l&firstName != 0:
-			known++
+			n.known++
 		case l&lastName != 0:
-			surnames++
+			n.surnames++
 		}
-		words++
-		end = b
+		n.words++
+		n.end = b
 		if b < len(v) && v[b] == '.' && b-a == 1 {
 			b++
 		}
-		if b < len(v) && v[b] == ',' && words == 1 && b+1 < len(v) && v[b+1] == ' ' {
+		if b < len(v) && v[b] == ',' && n.words == 1 && b+1 < len(v) && v[b+1] == ' ' {
 			b++
 		}
 		if b >= len(v) || v[b] != ' ' {
@@ -448,8 +454,15 @@ func (s *scanner) judgeName(e evidence, context uint32, v []byte, whole bool) (i
 		}
 		pos = b + 1
 	}
+	return n
+}
+
+// judgeName judges a value behind a name for names.
+func (s *scanner) judgeName(e evidence, context uint32, v []byte, whole bool) (int, uint8, string) {
+	r := s.d.readName(v)
+	words, known, surnames, loose, end := r.words, r.known, r.surnames, r.loose, r.end
 	complete := end == len(v) || end == len(v)-1 && v[end] == '.'
-	if words == 0 || words > 5 || stops > 0 {
+	if words == 0 || words > 5 || r.stops > 0 {
 		return 0, 0, ""
 	}
 	if whole && !complete {

@@ -83,10 +83,9 @@ func numberNext(t []byte, j int) bool {
 	return false
 }
 
-// read takes a number apart and returns the end of its first unit: the digits
-// that are joined without spaces.
-func (s *scanner) read(n *numeral, i, j int) int {
-	t := s.t
+// begin looks at what stands in front of a number: a plus, a bracket, and what
+// it is glued to.
+func (n *numeral) begin(t []byte, i int) {
 	n.start, n.first = i, i
 	n.plus, n.parens, n.glued, n.crowded, n.looked = false, false, false, false, false
 	n.groups, n.digits = n.store[:0], n.bytes[:0]
@@ -115,6 +114,13 @@ func (s *scanner) read(n *numeral, i, j int) int {
 	if k > 1 && t[k-1] == ' ' && isDigit(t[k-2]) {
 		n.crowded = true
 	}
+}
+
+// read takes a number apart and returns the end of its first unit: the digits
+// that are joined without spaces.
+func (s *scanner) read(n *numeral, i, j int) int {
+	t := s.t
+	n.begin(t, i)
 	unitEnd := 0
 	joint := byte(0)
 	for {

@@ -139,6 +139,13 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 		}
 		return 0, ""
 	}
+	return s.nationalPhone(n, b, digits)
+}
+
+// nationalPhone looks at digits without a calling code: they are read in the
+// regions that are configured.
+func (s *scanner) nationalPhone(n *numeral, b int, digits []byte) (sure uint8, why string) {
+	g := n.groups[:b]
 	context := s.context(n)
 	says := context&saysPhone != 0
 	if !says && n.lonely(b) > 1 && s.d.least > 40 && !s.explain {
@@ -168,7 +175,13 @@ func (s *scanner) phone(n *numeral, b int) (sure uint8, why string) {
 	if len(g) == 1 || len(g) == 2 && n.joints[1] == '.' || n.lonely(b) > 1 {
 		return 35, "digits that could be a phone number"
 	}
-	trunk := len(national) < len(digits)
+	return s.phoneGroups(n, b, country, digits, len(national) < len(digits))
+}
+
+// phoneGroups tells by its groups how sure a valid national number is of which
+// nothing is said.
+func (s *scanner) phoneGroups(n *numeral, b, country int, digits []byte, trunk bool) (sure uint8, why string) {
+	g := n.groups[:b]
 	first := g[0].to - g[0].from
 	switch {
 	case n.pairs(b) && b != 5, first < 2 && !n.parens && !s.d.american(country), n.sizes(b, 5, 4) && n.joints[1] == '-', n.sizes(b, 4, 4) && n.joints[1] == '-':

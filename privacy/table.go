@@ -43,15 +43,10 @@ func lineEnd(t []byte, i int) int {
 	return len(t)
 }
 
-// table reads a table whose head is a line, and returns the start of what
-// follows it; 0 where the line is no head.
-func (s *scanner) table(from, to int, fresh bool) int {
-	t := s.t
-	if to >= len(t) {
-		return 0
-	}
-	line := bytes.TrimRight(t[from:to], "\r ")
-	below := to + 1
+// tableSign is what stands between the cells of a table whose head is a line,
+// and where its rows begin; 0 where the line is no head. A table without a rule
+// below its head has to be fresh.
+func tableSign(t, line []byte, below int, fresh bool) (byte, int) {
 	sign := byte(0)
 	if trimmed := bytes.TrimLeft(line, " "); len(trimmed) > 2 && bytes.IndexByte(trimmed, '|') >= 0 {
 		rule := bytes.TrimSpace(t[below:lineEnd(t, below)])
@@ -71,6 +66,18 @@ func (s *scanner) table(from, to int, fresh bool) int {
 			}
 		}
 	}
+	return sign, below
+}
+
+// table reads a table whose head is a line, and returns the start of what
+// follows it; 0 where the line is no head.
+func (s *scanner) table(from, to int, fresh bool) int {
+	t := s.t
+	if to >= len(t) {
+		return 0
+	}
+	line := bytes.TrimRight(t[from:to], "\r ")
+	sign, below := tableSign(t, line, to+1, fresh)
 	if sign == 0 {
 		return 0
 	}
