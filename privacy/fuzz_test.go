@@ -177,27 +177,27 @@ func TestTimeIsLinearInHostileText(t *testing.T) {
 	}
 	const times = 64
 	for name, unit := range hostile {
-		cost := func(n, tries int) time.Duration {
+		cost := func(n, repeats int) time.Duration {
 			text := []byte(strings.Repeat(unit, n/len(unit)))
-			best := time.Hour
-			for range tries {
-				start := time.Now()
+			start := time.Now()
+			for range repeats {
 				d.Scan(text)
 				v := NewVault(d)
 				out, _, _ := v.Text(string(text), Tokenize)
 				v.Reveal(out)
-				best = min(best, time.Since(start))
 			}
-			return best
+			return time.Since(start)
 		}
-		// Quadratic time would be 64 times 64 as long. A busy machine makes the
-		// longer run slower by a factor, which is left room for.
-		small, large := cost(size/times, 3), cost(size, 1)
-		for try := 0; try < 5 && large > 16*times*small; try++ {
-			large = min(large, cost(size, 1))
+		// As many bytes in small pieces, so that a busy machine has as long to get
+		// in the way of both. Quadratic time would be 64 times as long.
+		var small, large time.Duration
+		for range 20 {
+			if small, large = cost(size/times, times), cost(size, 1); large <= 16*small {
+				break
+			}
 		}
-		if large > 16*times*small {
-			t.Errorf("%s: %v for %d bytes, %v for %d", name, small, size/times, large, size)
+		if large > 16*small {
+			t.Errorf("%s: %v for %d pieces of %d bytes, %v for one of %d", name, small, times, size/times, large, size)
 		}
 	}
 }

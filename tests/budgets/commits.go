@@ -46,7 +46,7 @@ func compare(base string, rounds int, tolerance float64) (err error) {
 		}
 	}
 	for _, bin := range []string{before, now} { // warms the cache folders of both
-		if _, err := round(bin); err != nil {
+		if _, err := round(bin, nil, 1); err != nil {
 			return err
 		}
 	}
@@ -57,12 +57,12 @@ func compare(base string, rounds int, tolerance float64) (err error) {
 				bin string
 				all map[string][]float64
 			}{{before, was}, {now, is}} {
-				got, err := round(side.bin)
+				got, err := round(side.bin, nil, 1)
 				if err != nil {
 					return err
 				}
 				for what, v := range got {
-					side.all[what] = append(side.all[what], v)
+					side.all[what] = append(side.all[what], v.typical())
 				}
 			}
 		}
@@ -84,4 +84,12 @@ func git(args ...string) (string, error) {
 		return "", fmt.Errorf("git %s: %w: %s", args[0], err, out)
 	}
 	return strings.TrimSpace(string(out)), nil
+}
+
+func medians(all map[string][]float64) map[string]float64 {
+	out := map[string]float64{}
+	for name, v := range all {
+		out[name] = median(v)
+	}
+	return out
 }

@@ -43,11 +43,11 @@ var measures = []measure{
 	{"overhead of 100 calls, python", 7, func(b *bench) error {
 		return b.run(b.tools, engine.Python, "from tools import shop\nsum(shop.one(id=i)['n'] for i in range(100))", "100")
 	}},
-	{"a loop, javascript", 5, func(b *bench) error {
-		return b.run(b.fresh, engine.JavaScript, "let s = 0; for (let i = 0; i < 1000000; i++) s = (s + i) | 0; return s", "1783293664")
+	{"a loop, javascript", 15, func(b *bench) error {
+		return b.run(b.fresh, engine.JavaScript, "let s = 0; for (let i = 0; i < 100000; i++) s = (s + i) | 0; return s", "704982704")
 	}},
-	{"a loop, python", 5, func(b *bench) error {
-		return b.run(b.fresh, engine.Python, "s = 0\nfor i in range(500000):\n    s += i\ns", "124999750000")
+	{"a loop, python", 15, func(b *bench) error {
+		return b.run(b.fresh, engine.Python, "s = 0\nfor i in range(50000):\n    s += i\ns", "1249975000")
 	}},
 	{"cache hit", 2000, func(b *bench) error {
 		res, err := b.fresh.Run(context.Background(), engine.Request{Language: engine.JavaScript, Code: "6 * 7", Deterministic: true})
@@ -88,43 +88,68 @@ func reference() error {
 	return json.Unmarshal(data, &back)
 }
 
-// take measures every line once, each repeat beside one of the reference, and
-// gives the ratio of the two.
-func take() (map[string]float64, error) {
+// take measures every line, or those that are named, each repeat beside some of
+// the reference.
+func take(only []string, slowed float64) (map[string]samples, error) {
 	b, done, err := open()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	out := map[string]float64{}
+	out := map[string]samples{}
 	for _, m := range measures {
+		if len(only) > 0 && !slices.Contains(only, m.name) {
+			continue
+		}
 		if err := errors.Join(m.do(b), reference()); err != nil { // warm
 			return nil, fmt.Errorf("%s: %w", m.name, err)
 		}
-		var its, refs []time.Duration
+		var s samples
 		for range m.n {
-			it, err := timed(func() error { return m.do(b) })
+			it, err := timed(func() error { return m.do(b) }, slowed)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", m.name, err)
 			}
-			ref, err := timed(reference)
-			if err != nil {
-				return nil, err
+			s.Its = append(s.Its, it)
+			for range 3 {
+				ref, err := referenceFor(it)
+				if err != nil {
+					return nil, err
+				}
+				s.Refs = append(s.Refs, ref)
 			}
-			its, refs = append(its, it), append(refs, ref)
 		}
-		slices.Sort(its)
-		slices.Sort(refs)
-		// The lower quartiles: what a neighbour's work adds is mostly above.
-		out[m.name] = float64(its[m.n/4]) / float64(refs[m.n/4])
+		out[m.name] = s
 	}
 	return out, nil
 }
 
-func timed(f func() error) (time.Duration, error) {
+// referenceFor is the mean of the reference over a third of a span: other work
+// gets as long to come in between as it had in what took the span.
+func referenceFor(span time.Duration) (time.Duration, error) {
+	begun := time.Now()
+	for n := time.Duration(1); ; n++ {
+		if err := reference(); err != nil {
+			return 0, err
+		}
+		if took := time.Since(begun); took >= span/3 {
+			return took / n, nil
+		}
+	}
+}
+
+// timed says how long something takes, and keeps at it for so many times as
+// long where it is to be slowed.
+func timed(f func() error, slowed float64) (time.Duration, error) {
 	begun := time.Now()
 	err := f()
-	return time.Since(begun), err
+	took := time.Since(begun)
+	if slowed > 1 {
+		for time.Since(begun) < time.Duration(float64(took)*slowed) {
+		}
+		took = time.Since(begun)
+	}
+	return took, err
 }
 
 // cacheFolder is shared by the tests of a machine, so that guests are compiled

@@ -69,14 +69,12 @@ func TestAnswersAreLookedAtFastEnough(t *testing.T) {
 
 func TestTimeGrowsWithTheLengthAlone(t *testing.T) {
 	d := detector(t)
-	took := func(text []byte) time.Duration {
-		best := time.Hour
-		for range 3 {
-			begun := time.Now()
+	took := func(text []byte, repeats int) time.Duration {
+		begun := time.Now()
+		for range repeats {
 			d.Scan(text)
-			best = min(best, time.Since(begun))
 		}
-		return best
+		return time.Since(begun)
 	}
 	for name, part := range map[string]string{
 		"brackets": "[EMAIL_", "at signs": "a@", "digits": "1 ", "colons": "a: ", "quotes": `\"`, "percent": "%25", "dots": "a.b.", "capitals": "Al Bo ",
@@ -84,10 +82,16 @@ func TestTimeGrowsWithTheLengthAlone(t *testing.T) {
 	} {
 		short := []byte(strings.Repeat(part, 32<<10/len(part)))
 		long := []byte(strings.Repeat(part, 512<<10/len(part)))
-		a, b := took(short), took(long)
-		// Sixteen times the text, with room for a machine that does other things.
-		if a > 200*time.Microsecond && b > 64*a {
-			t.Errorf("%s: 32 KB take %v, 512 KB take %v", name, a, b)
+		// As much text in pieces, so that a busy machine has as long to get in the
+		// way of both. Quadratic time would be 16 times as long.
+		var a, b time.Duration
+		for range 20 {
+			if a, b = took(short, 16), took(long, 1); b <= 4*a {
+				break
+			}
+		}
+		if b > 4*a {
+			t.Errorf("%s: 16 times 32 KB take %v, 512 KB at once %v", name, a, b)
 		}
 	}
 }
