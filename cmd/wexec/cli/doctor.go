@@ -86,13 +86,7 @@ func (d *door) doctor(ctx *cli.Context) error {
 		x.record(settings)
 		x.servers(ctx, settings)
 	}
-	for _, f := range config.FindServers(d.inv.Env) {
-		detail := fmt.Sprintf("%s has %s in %s", f.Client, counted(f.Servers, "server"), f.Path)
-		if !mentionsWexec(f.Path) {
-			detail += fmt.Sprintf("; wexec is not among them (wexec mcp install --client %s)", f.Client)
-		}
-		x.add("client", nil, detail, "")
-	}
+	x.clients()
 	if x.json {
 		if err := d.printJSON(map[string]any{"checks": x.all}); err != nil {
 			return err
@@ -106,10 +100,34 @@ func (d *door) doctor(ctx *cli.Context) error {
 	return nil
 }
 
-// mentionsWexec reports whether a client's file has wexec among its servers.
-func mentionsWexec(path string) bool {
+// clients looks for the servers of MCP clients, and for wexec among them.
+func (x *examination) clients() {
+	env, seen := x.d.inv.Env, false
+	found := config.FindServers(env)
+	for _, c := range config.Clients(env) {
+		at := slices.IndexFunc(found, func(f config.Found) bool { return f.Path == c.Path })
+		has := hasWexec(c.Path)
+		detail := fmt.Sprintf("%s has wexec in %s", c.Name, c.Path)
+		switch {
+		case at < 0 && !has:
+			continue
+		case has && at >= 0:
+			detail = fmt.Sprintf("%s has wexec and %s in %s", c.Name, counted(found[at].Servers, "other server"), c.Path)
+		case !has:
+			detail = fmt.Sprintf("%s has %s in %s; wexec is not among them (wexec mcp install --client %s)", c.Name, counted(found[at].Servers, "server"), c.Path, c.Name)
+		}
+		seen = true
+		x.add("client", nil, detail, "")
+	}
+	if !seen {
+		x.add("client", nil, "none has servers here (wexec mcp install --client NAME puts wexec into one)", "")
+	}
+}
+
+// hasWexec reports whether a client's file has wexec among its servers.
+func hasWexec(path string) bool {
 	data, err := readBounded(path)
-	return err == nil && strings.Contains(string(data), strconv.Quote(ownName))
+	return err == nil && (strings.Contains(string(data), strconv.Quote(ownName)) || strings.Contains(string(data), "[mcp_servers."+ownName+"]"))
 }
 
 // record looks at the audit.
