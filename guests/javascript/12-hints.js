@@ -12,6 +12,7 @@
     WritableStream: 'there are no streams here: collect the parts in an array',
     CompressionStream: "there are no streams here: import { gzipSync } from 'node:zlib'",
     DecompressionStream: "there are no streams here: import { gunzipSync } from 'node:zlib'",
+    URLPattern: 'match the path with a regular expression',
     WebAssembly: 'no other modules run in here',
     Temporal: 'use Date and Intl.DateTimeFormat',
     window: 'there is no browser here: globalThis holds the globals',
@@ -49,6 +50,7 @@
     if (/\bawait\b/.test(line) && /await|unexpected token|expecting/.test(outcome.message)) {
       return 'await works at the top level and in async functions: is the function around it marked async?';
     }
+    if (/^\s*(?:await\s+)?using\s+\w/.test(line)) return 'using is there in TypeScript: set the language to typescript, or write const and try … finally';
     if (/^\s*import\b/.test(line)) return 'import declarations belong to the top level; elsewhere use await import(…)';
     return undefined;
   };

@@ -239,6 +239,11 @@
       $.define(this, 'lastModified', Number(options?.lastModified ?? Date.now()));
     }
   }
+  $.define(Blob.prototype, 'toJSON', function toJSON() {
+    const error = new TypeError('a Blob has no JSON form');
+    $.define(error, 'hint', 'await blob.text() or await blob.bytes() gives what is in it');
+    throw error;
+  });
   $.bytesInBlob = Blob.bytesIn;
   delete Blob.bytesIn;
   for (const type of [Blob, File]) {

@@ -3,6 +3,8 @@
 ($) => {
   const narrowSymbols = { USD: '$', CAD: '$', AUD: '$', NZD: '$', MXN: '$', HKD: '$', SGD: '$', TWD: '$', ARS: '$', CLP: '$', COP: '$', EUR: '€', GBP: '£', JPY: '¥', CNY: '¥',
     KRW: '₩', INR: '₹', BRL: 'R$', ILS: '₪', VND: '₫', RUB: '₽', TRY: '₺', UAH: '₴', PLN: 'zł', CZK: 'Kč', SEK: 'kr', NOK: 'kr', DKK: 'kr', PHP: '₱', THB: '฿', ZAR: 'R', NGN: '₦' };
+  const currencyNames = { USD: 'US dollar', EUR: 'euro', GBP: 'British pound', CAD: 'Canadian dollar', AUD: 'Australian dollar', NZD: 'New Zealand dollar',
+    CHF: 'Swiss franc', INR: 'Indian rupee', MXN: 'Mexican peso', JPY: ['Japanese yen'], CNY: ['Chinese yuan'], KRW: ['South Korean won'] };
   const noCents = new Set(['JPY', 'KRW', 'VND', 'CLP', 'ISK', 'XAF']);
   const units = { 'kilometer-per-hour': 'km/h', 'mile-per-hour': 'mph', 'meter-per-second': 'm/s', kilometer: 'km', meter: 'm', centimeter: 'cm', mile: 'mi', kilogram: 'kg', gram: 'g', liter: 'L', percent: '%',
     byte: 'byte', kilobyte: 'kB', megabyte: 'MB', gigabyte: 'GB', terabyte: 'TB', second: 'sec', minute: 'min', hour: 'hr',
@@ -39,6 +41,16 @@
       text = text.replace(/\.$/, '');
     }
     return text;
+  };
+
+  const currencyName = (code, one) => {
+    const name = currencyNames[code];
+    if (name === undefined) {
+      const error = new RangeError(`the name of the currency ${code} is not known`);
+      $.define(error, 'hint', "currencyDisplay: 'code' shows its letters");
+      throw error;
+    }
+    return typeof name === 'string' ? name + (one ? '' : 's') : name[0];
   };
 
   class NumberFormat {
@@ -142,7 +154,7 @@
         parts.push({ type: 'percentSign', value: '%' });
       }
       if (money && l.place === 'after') parts.push({ type: 'literal', value: '\u00a0' }, { type: 'currency', value: symbol });
-      if (o.style === 'currency' && o.currencyDisplay === 'name') parts.push({ type: 'literal', value: ` ${o.currency}` });
+      if (o.style === 'currency' && o.currencyDisplay === 'name') parts.push({ type: 'literal', value: ' ' }, { type: 'currency', value: currencyName(o.currency, whole === '1' && !fraction) });
       if (o.style === 'unit') {
         const one = whole === '1' && fraction === undefined;
         const long = o.unitDisplay === 'long';
@@ -155,7 +167,7 @@
       return parts;
     }
     resolvedOptions() { return { locale: this.#l.tag, numberingSystem: 'latn', ...this.#o }; }
-    static supportedLocalesOf() { return ['en-US']; }
+    static supportedLocalesOf(list) { return [list ?? []].flat().filter((tag) => { try { return Boolean(new this(tag)); } catch { return false; } }); }
   }
 
   // ---- dates ----
@@ -306,7 +318,7 @@
     }
     formatRange(from, to) { return `${this.format(from)} – ${this.format(to)}`; }
     resolvedOptions() { return { locale: this.#tag === 'en' ? 'en-US' : this.#tag, calendar: 'gregory', numberingSystem: 'latn', ...this.#o, timeZone: this.#zone.name }; }
-    static supportedLocalesOf() { return ['en-US']; }
+    static supportedLocalesOf(list) { return [list ?? []].flat().filter((tag) => { try { return Boolean(new this(tag)); } catch { return false; } }); }
   }
 
   // ---- the rest ----

@@ -142,6 +142,7 @@
     [Symbol.iterator]() { return this.entries(); }
     [$.customInspect]() { return `FormData ${$.inspect(Object.fromEntries(this))}`; }
   }
+  $.define(FormData.prototype, 'toJSON', function toJSON() { return Object.fromEntries(this); });
   const quoted = (text) => text.replace(/\r\n?|\n/g, '%0D%0A').replace(/"/g, '%22');
   const multipart = (form) => {
     const parts = [];

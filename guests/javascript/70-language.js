@@ -7,6 +7,7 @@
   add(Error, {
     captureStackTrace(target) { $.stack(target); },
     stackTraceLimit: 10,
+    isError: (value) => $.kind(value) === 'Error',
   });
   add(Promise, {
     try(fn, ...list) { return new this((resolve) => { resolve(fn(...list)); }); },
@@ -24,12 +25,61 @@
     },
   });
   add(Math, {
-    sumPrecise(items) { let sum = 0; for (const item of items) sum += item; return sum; },
+    // the exact sum, rounded once: partial sums that do not overlap
+    sumPrecise(items) {
+      const parts = [], list = [...items];
+      let special = -0;
+      for (const item of list) {
+        if (typeof item !== 'number') throw new TypeError('Math.sumPrecise takes numbers');
+        if (!Number.isFinite(item) || parts.length === 0) special += item;
+        if (!Number.isFinite(item)) continue;
+        let x = item, kept = 0;
+        for (const part of parts) {
+          const [large, small] = Math.abs(x) < Math.abs(part) ? [part, x] : [x, part], sum = large + small, rest = small - (sum - large);
+          if (rest !== 0) parts[kept++] = rest;
+          x = sum;
+        }
+        parts.splice(kept, parts.length, x);
+      }
+      if (!Number.isFinite(special) || parts.length === 0) return special;
+      // on the way it grew beyond what a number holds, which the whole may not
+      if (!parts.every(Number.isFinite)) return Math.sumPrecise(Array.from(list, (item) => item * 2 ** -64)) * 2 ** 64;
+      let at = parts.length - 1, sum = parts[at], rest = 0;
+      while (at > 0) {
+        const before = sum, part = parts[--at];
+        sum = before + part;
+        rest = part - (sum - before);
+        if (rest !== 0) break;
+      }
+      // half way between two: what lies below decides
+      if (at > 0 && Math.sign(rest) === Math.sign(parts[at - 1])) {
+        const twice = rest * 2, up = sum + twice;
+        if (twice === up - sum) return up;
+      }
+      return sum;
+    },
   });
   add(RegExp, {
     escape(text) {
       return String(text).replace(/[\^$\\.*+?()[\]{}|/]/g, '\\$&').replace(/^[0-9a-zA-Z]/, (c) => `\\x${c.charCodeAt(0).toString(16)}`)
         .replace(/[,\-=<>#&!%:;@~'`"]/g, (c) => `\\x${c.charCodeAt(0).toString(16)}`).replace(/\s/g, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
+    },
+  });
+
+  const read = (text, encoding, pattern) => {
+    if (typeof text !== 'string') throw new TypeError('a string is needed');
+    if (!pattern.test(text)) throw new SyntaxError(`the string is not valid ${encoding}`);
+    return new Uint8Array($.bytesIn(text, encoding));
+  };
+  add(Uint8Array, {
+    fromHex: (text) => read(text, 'hex', /^(?:[0-9a-f]{2})*$/i),
+    fromBase64: (text, options) => read(text, 'base64', options?.alphabet === 'base64url' ? /^[\w\s-]*=*\s*$/ : /^[A-Za-z0-9+/\s]*=*\s*$/),
+  });
+  add(Uint8Array.prototype, {
+    toHex() { return $.textOf(this, 'hex'); },
+    toBase64(options) {
+      const text = $.textOf(this, 'base64'), plain = options?.omitPadding ? text.replace(/=+$/, '') : text;
+      return options?.alphabet === 'base64url' ? plain.replace(/\+/g, '-').replace(/\//g, '_') : plain;
     },
   });
 
