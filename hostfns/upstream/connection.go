@@ -239,7 +239,7 @@ func (c *connection) transport(ctx context.Context, l *live) (mcp.Transport, err
 		}
 		return overHTTP(server, way, login), nil
 	}
-	p, err := start(server, c.options.Environ)
+	p, err := start(server, c.options.Environ, c.options.platform())
 	if err != nil {
 		return nil, err
 	}

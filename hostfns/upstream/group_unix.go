@@ -7,6 +7,11 @@ import (
 	"syscall"
 )
 
+// platformEnding is how servers are ended where there are process groups.
+func platformEnding() ending {
+	return ending{own: ownGroup, signal: signalGroup, watch: watchGroup}
+}
+
 // ownGroup makes the command the leader of a process group.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -23,6 +23,7 @@ const (
 // where the platform has them.
 type process struct {
 	cmd    *exec.Cmd
+	ending ending
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
 	stderr *tail
@@ -41,19 +42,19 @@ var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LA
 
 // start runs a server's command. environ is what the host offers of its own
 // environment; only the inherited names of it are passed on.
-func start(s Server, environ []string) (*process, error) {
+func start(s Server, environ []string, e ending) (*process, error) {
 	path, err := lookPath(s.Command, s.Env["PATH"], environ)
 	if err != nil {
 		return nil, fault.New(fault.UpstreamUnavailable, "server %s cannot start: the command %q was not found", s.Name, s.Command).
 			WithHint("install it, or correct the command in %s", orHere(s.Origin))
 	}
-	p := &process{stderr: &tail{}, done: make(chan struct{})}
+	p := &process{ending: e, stderr: &tail{}, done: make(chan struct{})}
 	p.cmd = exec.Command(path, s.Args...)
 	p.cmd.Dir = s.Dir
 	p.cmd.Env = childEnv(s.Env, environ)
 	p.cmd.Stderr = p.stderr
 	p.cmd.WaitDelay = time.Second
-	ownGroup(p.cmd)
+	e.own(p.cmd)
 	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
 		p.stdout, err = p.cmd.StdoutPipe()
 	}
@@ -64,7 +65,7 @@ func start(s Server, environ []string) (*process, error) {
 		return nil, fault.New(fault.UpstreamUnavailable, "server %s cannot start: %w", s.Name, cause(err)).
 			WithHint("check its command and working folder in %s", orHere(s.Origin))
 	}
-	p.watch = watchGroup(p.cmd.Process.Pid)
+	p.watch = e.watch(p.cmd.Process.Pid)
 	return p, nil
 }
 
@@ -75,17 +76,17 @@ func (p *process) reap() {
 	close(p.done)
 }
 
-// stop ends the process as MCP asks: its input is closed, then the group is
-// told to terminate, then killed. It returns when the group is gone.
+// stop ends the process as MCP asks: its input is closed, then it is told to
+// terminate, then killed, with its group where there is one.
 func (p *process) stop() {
 	p.once.Do(func() {
 		_ = p.stdin.Close()
 		if !p.ends(closeGrace) {
-			signalGroup(p.cmd.Process.Pid, false)
+			p.ending.signal(p.cmd.Process.Pid, false)
 			p.ends(termGrace)
 		}
 		// Children of the leader may have outlived it.
-		signalGroup(p.cmd.Process.Pid, true)
+		p.ending.signal(p.cmd.Process.Pid, true)
 		<-p.done
 		if p.watch != nil {
 			_ = p.watch.Close()

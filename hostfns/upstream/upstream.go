@@ -36,6 +36,15 @@ type Options struct {
 	Offer func(Server) *mcp.ClientOptions
 	// Authorize gives the handler that logs in at an HTTP server; nil: none.
 	Authorize func(Server) auth.OAuthHandler
+
+	ending *ending // of processes; nil: the platform's
+}
+
+func (o *Options) platform() ending {
+	if o.ending == nil {
+		return platformEnding()
+	}
+	return *o.ending
 }
 
 func (o *Options) log() *slog.Logger {

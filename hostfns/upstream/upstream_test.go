@@ -121,6 +121,14 @@ func serve(kind string) {
 		for i := range maxTools + 10 {
 			raw("t"+strconv.Itoa(i), func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return text(""), nil })
 		}
+	case "wrapped": // as by npx: the server is a child that has the same input
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), "SERVER=polite")
+		child.Stdin, child.Stdout, child.Stderr = os.Stdin, os.Stdout, os.Stderr
+		_ = child.Run()
+		return
+	case "polite":
+		_ = os.WriteFile(os.Getenv("PIDS"), fmt.Appendf(nil, "%d %d", os.Getpid(), os.Getppid()), 0o600)
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
 		child := exec.Command("sleep", "600")
@@ -149,6 +157,12 @@ func untilHeard(args json.RawMessage) {
 // connectTo makes a provider of one server of a kind.
 func connectTo(t *testing.T, kind string, env map[string]string) *Provider {
 	t.Helper()
+	return connectEnding(t, kind, env, nil)
+}
+
+// connectEnding is connectTo with another way to end processes.
+func connectEnding(t *testing.T, kind string, env map[string]string, e *ending) *Provider {
+	t.Helper()
 	all := map[string]string{"SERVER": kind}
 	for k, v := range env {
 		all[k] = v
@@ -157,7 +171,7 @@ func connectTo(t *testing.T, kind string, env map[string]string) *Provider {
 	if kind == "mute" {
 		timeout = time.Second
 	}
-	p, err := New([]Server{{Name: kind, Command: os.Args[0], Env: all, Timeout: timeout, Origin: "mcp.json:4"}}, Options{Environ: os.Environ()})
+	p, err := New([]Server{{Name: kind, Command: os.Args[0], Env: all, Timeout: timeout, Origin: "mcp.json:4"}}, Options{Environ: os.Environ(), ending: e})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,40 +375,87 @@ func TestCloseEndsTheWholeGroupOfAStubbornServer(t *testing.T) {
 	mustBeGone(t, pids)
 }
 
-// TestServersDoNotOutliveAKilledHost starts a host that starts a stubborn
-// server, and kills the host the hard way.
+// The way of platforms without process groups, tried where it can be looked
+// at: a wrapped server ends with its input, a stubborn leader is killed.
+func TestWithoutGroupsServersEndWithTheirInputOrTheirLeaderIsKilled(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("looks into /proc")
+	}
+	alone := byLeader()
+	for _, kind := range []string{"wrapped", "stubborn"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			pids := filepath.Join(t.TempDir(), "pids")
+			p := connectEnding(t, kind, map[string]string{"PIDS": pids}, &alone)
+			if _, err := p.Tools(context.Background(), kind); err != nil {
+				t.Fatal(err)
+			}
+			data, err := os.ReadFile(pids)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if kind == "wrapped" {
+				mustBeGone(t, pids)
+				return
+			}
+			leader, child, _ := strings.Cut(string(data), " ")
+			if alive(leader) {
+				t.Error("the leader lives on")
+			}
+			if pid, err := strconv.Atoi(child); err == nil { // which reads no input
+				signalLeader(pid, true)
+			}
+		})
+	}
+}
+
+// TestServersDoNotOutliveAKilledHost starts a host that starts a server, and
+// kills the host the hard way: a stubborn server ends by the watcher, one whose
+// platform has none by its input.
 func TestServersDoNotOutliveAKilledHost(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the watcher is Linux only")
 	}
-	if os.Getenv("HOST") != "" {
-		p := connectTo(t, "stubborn", map[string]string{"PIDS": os.Getenv("PIDS")})
-		if _, err := p.Tools(context.Background(), "stubborn"); err != nil {
+	if kind := os.Getenv("HOST"); kind != "" {
+		var e *ending
+		if kind == "wrapped" {
+			alone := byLeader()
+			e = &alone
+		}
+		p := connectEnding(t, kind, map[string]string{"PIDS": os.Getenv("PIDS")}, e)
+		if _, err := p.Tools(context.Background(), kind); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Println("started")
 		time.Sleep(time.Minute)
 		return
 	}
-	t.Parallel()
-	pids := filepath.Join(t.TempDir(), "pids")
-	host := exec.Command(os.Args[0], "-test.run", "^TestServersDoNotOutliveAKilledHost$", "-test.v")
-	host.Env = append(os.Environ(), "HOST=1", "PIDS="+pids)
-	out, err := host.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	for _, kind := range []string{"stubborn", "wrapped"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			pids := filepath.Join(t.TempDir(), "pids")
+			host := exec.Command(os.Args[0], "-test.run", "^TestServersDoNotOutliveAKilledHost$", "-test.v")
+			host.Env = append(os.Environ(), "HOST="+kind, "PIDS="+pids)
+			out, err := host.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := host.Start(); err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewScanner(out)
+			for lines.Scan() && lines.Text() != "started" {
+			}
+			if err := host.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = host.Wait()
+			mustBeGone(t, pids)
+		})
 	}
-	if err := host.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
-	for lines.Scan() && lines.Text() != "started" {
-	}
-	if err := host.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = host.Wait()
-	mustBeGone(t, pids)
 }
 
 func mustBeGone(t *testing.T, pids string) {
