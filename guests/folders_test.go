@@ -46,8 +46,8 @@ func value(t *testing.T, e *engine.Engine, r engine.Request) string {
 
 func TestRelativePathsStartAtTheSameFolderInEveryLanguage(t *testing.T) {
 	e := newEngine(t)
-	top := folder(t, map[string]string{"work/data/a.txt": "granted", "program/data/a.txt": "beside the program"})
-	granted, err := policy.Parse(filepath.Join(top, "policy.yaml"), []byte("version: 1\nfiles:\n  read: [./work/data/**]\n  write: [./work/out/**]\n"))
+	top := folder(t, map[string]string{"in/data/a.txt": "granted", "program/data/a.txt": "beside the program"})
+	granted, err := policy.Parse(filepath.Join(top, "policy.yaml"), []byte("version: 1\nfiles:\n  read: [./in/data/**]\n  write: [./in/out/**]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,17 +67,17 @@ func TestRelativePathsStartAtTheSameFolderInEveryLanguage(t *testing.T) {
 			t.Fatal(err)
 		}
 		for language, code := range map[string]string{"javascript": c.javascript, "python": c.python, "typescript": c.javascript} {
-			if err := os.RemoveAll(filepath.Join(top, "work", "out")); err != nil {
+			if err := os.RemoveAll(filepath.Join(top, "in", "out")); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Mkdir(filepath.Join(top, "work", "out"), 0o755); err != nil {
+			if err := os.Mkdir(filepath.Join(top, "in", "out"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			got := value(t, e, engine.Request{Language: language, Code: code, Table: table, Root: filepath.Join(top, "program"), Dir: filepath.Join(top, "work")})
+			got := value(t, e, engine.Request{Language: language, Code: code, Table: table, Root: filepath.Join(top, "program"), Dir: filepath.Join(top, "in")})
 			if got != c.w {
 				t.Errorf("%s, %s: %s, want %s", language, name, got, c.w)
 			}
-			if _, err := os.Stat(filepath.Join(top, "work", "out", "b.txt")); (err == nil) != (c.policy != nil) {
+			if _, err := os.Stat(filepath.Join(top, "in", "out", "b.txt")); (err == nil) != (c.policy != nil) {
 				t.Errorf("%s, %s: the file was written in the wrong place: %v", language, name, err)
 			}
 		}

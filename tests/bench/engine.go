@@ -72,7 +72,7 @@ func fresh(b *bench) ([]figure, error) {
 	// the pages that 1+1 writes to: go run ./wasm-modules/bake -cost
 	pages := map[string]int{engine.JavaScript: 14, engine.Python: 65}
 	var all []figure
-	for language, budget := range map[string]float64{engine.JavaScript: 150, engine.Python: 1200} {
+	for _, language := range []string{engine.JavaScript, engine.Python} {
 		floor, err := b.memoryFloor(pages[language])
 		if err != nil {
 			return nil, err
@@ -85,14 +85,14 @@ func fresh(b *bench) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, d.of("fresh "+language+" sandbox, 1+1", "µs", time.Microsecond, 1, budget).above(floor, time.Microsecond))
+		all = append(all, d.of("fresh "+language+" sandbox, 1+1", "µs", time.Microsecond, 1).above(floor, time.Microsecond))
 	}
 	return all, nil
 }
 
 func ready(b *bench) ([]figure, error) {
 	var all []figure
-	for language, budget := range map[string]float64{engine.JavaScript: 80, engine.Python: 400} {
+	for _, language := range []string{engine.JavaScript, engine.Python} {
 		n := min(b.runs, 100)
 		e, err := b.open(engine.Config{Ready: 2*n + 2})
 		if err != nil {
@@ -106,7 +106,7 @@ func ready(b *bench) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, d.of("the same from a warm pool, "+language, "µs", time.Microsecond, 1, budget))
+		all = append(all, d.of("the same from a warm pool, "+language, "µs", time.Microsecond, 1))
 	}
 	return all, nil
 }
@@ -182,13 +182,13 @@ func toolCall(b *bench) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	floor, err := b.handoverFloor()
+	floor, err := b.turnFloor()
 	if err != nil {
 		return nil, err
 	}
 	var all []figure
 	for language := range many {
-		all = append(all, many[language].less(none[language]).of("tool call round trip, "+language, "µs", time.Microsecond, n, 25).
+		all = append(all, many[language].less(none[language]).of("tool call round trip, "+language, "µs", time.Microsecond, n).
 			above(floor, time.Microsecond))
 	}
 	return all, nil
@@ -204,8 +204,8 @@ func largeAnswer(b *bench) ([]figure, error) {
 		return nil, err
 	}
 	return []figure{
-		with[engine.JavaScript].of("1 MiB answer into an object, javascript", "ms", time.Millisecond, 1, 6),
-		with[engine.Python].of("1 MiB answer into an object, python", "ms", time.Millisecond, 1, 9),
+		with[engine.JavaScript].of("1 MiB answer into an object, javascript", "ms", time.Millisecond, 1),
+		with[engine.Python].of("1 MiB answer into an object, python", "ms", time.Millisecond, 1),
 	}, nil
 }
 
@@ -226,8 +226,8 @@ func stringify(b *bench) ([]figure, error) {
 		return nil, err
 	}
 	return []figure{
-		with[engine.JavaScript].less(without[engine.JavaScript]).of("JSON.stringify of 2 MB", "ms", time.Millisecond, 1, 8),
-		with[engine.Python].less(without[engine.Python]).of("json.dumps of 2 MB", "ms", time.Millisecond, 1, 12),
+		with[engine.JavaScript].less(without[engine.JavaScript]).of("JSON.stringify of 2 MB", "ms", time.Millisecond, 1),
+		with[engine.Python].less(without[engine.Python]).of("json.dumps of 2 MB", "ms", time.Millisecond, 1),
 	}, nil
 }
 
@@ -277,15 +277,15 @@ sorted(by.items(), key=lambda p: -p[1])[:10]`,
 		return nil, err
 	}
 	return []figure{
-		got[engine.JavaScript].of("commits job, 2 MB, javascript", "ms", time.Millisecond, 1, 11),
-		got[engine.Python].of("commits job, 2 MB, python", "ms", time.Millisecond, 1, 15),
+		got[engine.JavaScript].of("commits job, 2 MB, javascript", "ms", time.Millisecond, 1),
+		got[engine.Python].of("commits job, 2 MB, python", "ms", time.Millisecond, 1),
 	}, nil
 }
 
 func privateMemory(b *bench) ([]figure, error) {
 	const n = 100
 	var all []figure
-	for language, budget := range map[string]float64{engine.JavaScript: 150, engine.Python: 1024} {
+	for _, language := range []string{engine.JavaScript, engine.Python} {
 		e, err := b.open(engine.Config{Ready: n + 1})
 		if err != nil {
 			return nil, err
@@ -303,7 +303,7 @@ func privateMemory(b *bench) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, figure{Name: "private memory of an idle instance, " + language, Unit: "KiB", Budget: budget,
+		all = append(all, figure{Name: "private memory of an idle instance, " + language, Unit: "KiB",
 			Measured: max(0, float64(ready-gone)) / n, Note: "ready instances, with what Go holds for them"})
 	}
 	return all, nil
@@ -388,8 +388,8 @@ func collector(b *bench) ([]figure, error) {
 		worst = max(worst, time.Since(started)-limit)
 	}
 	return []figure{
-		{Name: "runtime.GC beside a busy guest", Unit: "ms", Budget: 15, Measured: millis(gc.wall)},
-		{Name: "worst overshoot of a deadline beside eight busy guests", Unit: "ms", Budget: 15, Measured: millis(worst)},
+		{Name: "runtime.GC beside a busy guest", Unit: "ms", Measured: millis(gc.wall)},
+		{Name: "worst overshoot of a deadline beside eight busy guests", Unit: "ms", Measured: millis(worst)},
 	}, nil
 }
 
@@ -415,7 +415,7 @@ func inFlight(b *bench) ([]figure, error) {
 		}()
 	}
 	all.Wait()
-	return []figure{{Name: "1,000 runs in flight, lost", Unit: "runs", Budget: 1, Measured: float64(lost), Note: "none may be lost"}}, nil
+	return []figure{{Name: "1,000 runs in flight, lost", Unit: "runs", Measured: float64(lost), Note: "none may be lost"}}, nil
 }
 
 func resultHit(b *bench) ([]figure, error) {
@@ -442,5 +442,5 @@ func resultHit(b *bench) ([]figure, error) {
 	if hits < b.runs-1 {
 		return nil, fmt.Errorf("%d of %d runs were hits", hits, b.runs)
 	}
-	return []figure{d.of("result-cache hit", "ms", time.Millisecond, 1, 1)}, nil
+	return []figure{d.of("result-cache hit", "ms", time.Millisecond, 1)}, nil
 }

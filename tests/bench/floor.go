@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,21 +31,17 @@ func (b *bench) memoryFloor(pages int) (time.Duration, error) {
 	return d.wall, err
 }
 
-// handoverFloor is what two hand-overs between goroutines take: to who makes a
-// call and back.
-func (b *bench) handoverFloor() (time.Duration, error) {
-	to, back := make(chan struct{}), make(chan struct{})
-	go func() {
-		for range to {
-			back <- struct{}{}
+// turnFloor is what the turn of a coroutine takes, to a provider and back.
+func (b *bench) turnFloor() (time.Duration, error) {
+	next, stop := iter.Pull(func(yield func(struct{}) bool) {
+		for yield(struct{}{}) {
 		}
-	}()
-	defer close(to)
+	})
+	defer stop()
 	const n = 200
 	d, err := median(21, func() error {
 		for range n {
-			to <- struct{}{}
-			<-back
+			next()
 		}
 		return nil
 	})

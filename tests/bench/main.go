@@ -102,7 +102,13 @@ func command() error {
 		}
 		all = append(all, got...)
 	}
+	budgets := promises()
 	for i := range all {
+		budget, ok := budgets[all[i].Name]
+		if !ok {
+			return fmt.Errorf("nothing is promised of %q", all[i].Name)
+		}
+		all[i].Budget = budget
 		all[i].Ratio = all[i].Measured / all[i].Budget
 	}
 	show(all)
@@ -173,8 +179,8 @@ type took struct{ wall, cpu time.Duration }
 func (t took) less(o took) took { return took{t.wall - o.wall, t.cpu - o.cpu} }
 
 // of is the figure of what took so long, in the unit of per, each of n parts.
-func (t took) of(name, unit string, per time.Duration, n, budget float64) figure {
-	return figure{Name: name, Unit: unit, Budget: budget,
+func (t took) of(name, unit string, per time.Duration, n float64) figure {
+	return figure{Name: name, Unit: unit,
 		Measured: float64(t.wall) / float64(per) / n, CPU: float64(t.cpu) / float64(per) / n}
 }
 

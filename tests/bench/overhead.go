@@ -23,11 +23,10 @@ func overhead(b *bench) ([]figure, error) {
 	var all []figure
 	for _, g := range []struct {
 		guest, name string
-		budget      float64
 		args        []string
 	}{
-		{"quickjs", "fuel overhead, javascript", 1.15, []string{"-raw", filepath.Join(b.raw, "quickjs.wasm"), "-overhead", "7"}},
-		{"cpython", "fuel overhead, python", 1.10, []string{"-raw", filepath.Join(b.raw, "cpython.wasm"),
+		{"quickjs", "fuel overhead, javascript", []string{"-raw", filepath.Join(b.raw, "quickjs.wasm"), "-overhead", "7"}},
+		{"cpython", "fuel overhead, python", []string{"-raw", filepath.Join(b.raw, "cpython.wasm"),
 			"-library", filepath.Join(b.raw, "python-lib.zip"), "-overhead", "7"}},
 	} {
 		cmd := exec.CommandContext(b.ctx, baker, append([]string{"-guest", g.guest}, g.args...)...)
@@ -42,7 +41,7 @@ func overhead(b *bench) ([]figure, error) {
 		if err := json.Unmarshal(out, &got); err != nil || got.Mean == 0 {
 			return all, fmt.Errorf("%s: the baker said %.200s", g.guest, out)
 		}
-		all = append(all, figure{Name: g.name, Unit: "x", Budget: g.budget, Measured: got.Mean,
+		all = append(all, figure{Name: g.name, Unit: "x", Measured: got.Mean,
 			Note: "mean of seven workloads, each at its best, metered and not in turns"})
 	}
 	return all, nil

@@ -25,12 +25,19 @@ func TestTheDocumentShowsTheStoredFigures(t *testing.T) {
 	if string(want) != string(doc) {
 		t.Error("the table is not that of docs/performance.json: go run ./tests/bench -docs")
 	}
-	seen := map[int]bool{}
+	seen, budgets := map[int]bool{}, promises()
 	for _, f := range r.Figures {
+		if f.Budget != budgets[f.Name] {
+			t.Errorf("%s: %v is stored as its budget, %v is promised", f.Name, f.Budget, budgets[f.Name])
+		}
+		delete(budgets, f.Name)
 		seen[f.place()] = true
 		if f.Ratio == 0 && f.Measured != 0 || f.Budget == 0 {
 			t.Errorf("%s has no budget or no ratio", f.Name)
 		}
+	}
+	for name := range budgets {
+		t.Errorf("nothing is stored of %q, which has a budget", name)
 	}
 	for i, o := range order {
 		if !seen[i] {

@@ -197,7 +197,7 @@ func cutShort(d *json.Decoder, w *bytes.Buffer, dir string) error {
 		}
 		return err
 	case string:
-		v = strings.ReplaceAll(v, dir, "/home/ann/work")
+		v = strings.ReplaceAll(v, dir, "/home/ann/project")
 		v = regexp.MustCompile(`(/[\w.-]+)*/(wexec-tests|demo-server)\b`).ReplaceAllString(v, "/home/ann/$2")
 		if r := []rune(v); len(r) > 72 {
 			v = string(r[:70]) + " …"

@@ -26,6 +26,17 @@ func Cache() string {
 	return filepath.Join(base, "wexec-tests")
 }
 
+// Packages is the folder that tests/npm.sh installs real servers and type
+// checkers into.
+func Packages(t testing.TB) string {
+	t.Helper()
+	top, err := Top()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(top, "work", "npm")
+}
+
 // Main runs the tests of a package and removes what [Program] built for them.
 func Main(m *testing.M) { os.Exit(Tests{m}.Run()) }
 

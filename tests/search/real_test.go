@@ -11,20 +11,19 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/hostfns/upstream"
+	"github.com/wexec/wexec/tests/house"
 )
-
-// npm is where tests/npm.sh installs real servers. What they list is recorded
-// there once, beside the list of packages that it is of.
-const npm = "../../work/npm"
 
 type recorded struct {
 	Packages json.RawMessage
 	Tools    []catalogue.Tool
 }
 
-// real lists the tools of real servers; none where they are not installed.
+// real lists the tools of real servers; none where they are not installed. What
+// they list is recorded once, beside the list of packages that it is of.
 func real(t testing.TB) []catalogue.Tool {
 	t.Helper()
+	npm := house.Packages(t)
 	packages, err := os.ReadFile(filepath.Join(npm, "package.json"))
 	if err != nil {
 		t.Log("the real servers are not installed: tests/npm.sh installs them")
@@ -39,7 +38,7 @@ func real(t testing.TB) []catalogue.Tool {
 	if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &have) == nil && bytes.Equal(have.Packages, wanted.Bytes()) {
 		return have.Tools
 	}
-	have = recorded{Packages: wanted.Bytes(), Tools: record(t)}
+	have = recorded{Packages: wanted.Bytes(), Tools: record(t, npm)}
 	data, err := json.Marshal(have)
 	if err != nil {
 		t.Fatal(err)
@@ -51,15 +50,9 @@ func real(t testing.TB) []catalogue.Tool {
 }
 
 // record starts the servers, one after the other, and asks for their tools.
-func record(t testing.TB) []catalogue.Tool {
+func record(t testing.TB, npm string) []catalogue.Tool {
 	t.Helper()
-	bin := func(name string) string {
-		path, err := filepath.Abs(filepath.Join(npm, "node_modules", ".bin", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
+	bin := func(name string) string { return filepath.Join(npm, "node_modules", ".bin", name) }
 	folder := t.TempDir()
 	var all []catalogue.Tool
 	for _, s := range []upstream.Server{

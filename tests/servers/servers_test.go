@@ -21,15 +21,13 @@ import (
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/upstream"
 	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/tests/house"
 )
 
 // installed is a program that npm.sh has installed.
 func installed(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("..", "..", "work", "npm", "node_modules", ".bin", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := filepath.Join(house.Packages(t), "node_modules", ".bin", name)
 	if _, err := os.Stat(path); err != nil {
 		t.Skipf("%s is not installed: run tests/npm.sh", name)
 	}
