@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -97,16 +98,23 @@ func parseFile(name string, data []byte) (_ *file, err error) {
 	var f file
 	err = yaml.UnmarshalWithOptions(data, &f, yaml.Strict(), yaml.UseJSONUnmarshaler())
 	if err != nil {
-		return nil, yamlFault(name, err)
+		return nil, yamlFault(name, data, err)
 	}
 	return &f, nil
 }
 
-// yamlFault is file:line:column and what is wrong there.
-func yamlFault(name string, err error) error {
+// yamlFault is file:line:column and what is wrong there. What is wrong with a
+// value that was read knows no place: it is looked for.
+func yamlFault(name string, data []byte, err error) error {
 	var e yaml.Error
 	if !errors.As(err, &e) || e.GetToken() == nil {
-		return fault.New(fault.UsageConfig, "%s: %v", name, err)
+		if _, quoted, ok := strings.Cut(err.Error(), `"`); ok {
+			value, _, _ := strings.Cut(quoted, `"`)
+			if before, _, ok := strings.Cut(string(data), value); ok && value != "" {
+				name = fmt.Sprintf("%s:%d", name, 1+strings.Count(before, "\n"))
+			}
+		}
+		return fault.New(fault.UsageConfig, "%s: %v", name, err).WithHint("%s", fault.HintOf(err))
 	}
 	at := e.GetToken().Position
 	wrong := fault.New(fault.UsageConfig, "%s:%d:%d: %s", name, at.Line, at.Column, e.GetMessage())

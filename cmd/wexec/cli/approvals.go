@@ -64,6 +64,9 @@ func (d *door) approvalsList(ctx *cli.Context) error {
 }
 
 func (d *door) approvalsShow(ctx *cli.Context) error {
+	if ctx.Args().Len() == 0 {
+		return fault.New(fault.UsageFlag, "name the question").WithHint("wexec approvals list")
+	}
 	list, err := d.pending(ctx)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,6 +65,14 @@ func (d *door) auditShow(ctx *cli.Context) error {
 	}
 	f := audit.Filter{Run: ctx.Args().First(), Type: audit.Type(ctx.String("type")), Tool: ctx.String("tool"),
 		Effect: ctx.String("effect"), Follow: ctx.Bool("follow")}
+	for _, filter := range []struct {
+		flag  string
+		words []string
+	}{{"type", []string{"start", "decision", "call", "privacy", "end"}}, {"effect", []string{"allow", "ask", "deny"}}} {
+		if word := ctx.String(filter.flag); word != "" && !slices.Contains(filter.words, word) {
+			return fault.New(fault.UsageFlag, "--%s cannot be %q", filter.flag, word).WithHint("one of %s", strings.Join(filter.words, ", "))
+		}
+	}
 	if since := ctx.String("since"); since != "" {
 		if f.Since, err = sinceTime(since); err != nil {
 			return err

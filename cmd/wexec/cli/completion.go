@@ -16,6 +16,9 @@ func (d *door) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "completion", Usage: "print the completion script of a shell", ArgsUsage: "bash|zsh|fish|powershell",
 		Action: func(ctx *cli.Context) error {
+			if ctx.Args().Len() == 0 {
+				return fault.New(fault.UsageFlag, "name the shell: bash, zsh, fish or powershell").WithHint("for bash: source <(wexec completion bash)")
+			}
 			script, ok := completionScripts[ctx.Args().First()]
 			if !ok {
 				return fault.New(fault.UsageFlag, "there is no completion for %q", ctx.Args().First()).

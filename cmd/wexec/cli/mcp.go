@@ -82,6 +82,9 @@ func (d *door) workIn(dir string) error {
 
 // serveHTTP listens and says where, and with which token.
 func (d *door) serveHTTP(ctx *cli.Context, server *mcpd.Server) error {
+	if !ctx.IsSet("oauth-issuer") && (ctx.IsSet("oauth-resource") || ctx.IsSet("oauth-scope")) {
+		return fault.New(fault.UsageFlag, "--oauth-resource and --oauth-scope say nothing without an issuer").WithHint("--oauth-issuer URL")
+	}
 	token, made, err := d.token(ctx.String("token-file"))
 	if err != nil {
 		return err
@@ -110,8 +113,6 @@ func (d *door) serveHTTP(ctx *cli.Context, server *mcpd.Server) error {
 			o.OAuth.Resource = "http://" + l.Addr().String() + mcpd.Path
 		}
 		d.voice.say("every request needs an access token of %s for %s", o.OAuth.Issuer, o.OAuth.Resource)
-	} else if ctx.IsSet("oauth-resource") || ctx.IsSet("oauth-scope") {
-		return fault.New(fault.UsageFlag, "--oauth-resource and --oauth-scope say nothing without an issuer").WithHint("--oauth-issuer URL")
 	}
 	return server.HTTP(ctx.Context, l, o)
 }
