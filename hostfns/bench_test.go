@@ -7,53 +7,17 @@ import (
 	"testing"
 
 	"github.com/wexec/wexec/audit"
-	"github.com/wexec/wexec/catalogue"
 )
 
 // BenchmarkCallPath is one call of 100 bytes with policy and audit on.
 func BenchmarkCallPath(b *testing.B) {
 	for _, c := range []struct{ name, pii string }{{"pii-off", "pii: {mode: off}\n"}, {"pii-on", ""}} {
 		b.Run(c.name, func(b *testing.B) {
-			text := "version: 1\n" + c.pii + "limits: {tool_calls: 2000000000, host_bytes: 1000GiB}\ntools:\n  deny:\n    - {tool: '*.delete_*', when: 'run.trigger == \"schedule\"'}\n  allow:\n    - {tool: gh.list, when: 'args.owner.startsWith(\"o\")'}\n"
-			answer := []byte(`{"sha":"0123456789abcdef","message":"fix the parser so that it reads what it wrote","n":12345}`)
-			readOnly := true // records of effects that write are synced to disk, which is the disk's time
-			reads := tool("gh.list", commits)
-			reads.Annotations.ReadOnly = &readOnly
-			p := &rude{tools: []catalogue.Tool{reads}, call: func(context.Context, Call) (Answer, error) { return Answer{Data: answer}, nil }}
-			log, err := audit.Open(b.TempDir(), audit.Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			table, err := NewTable(mustPolicy(b, text), log, p)
-			if err != nil {
-				b.Fatal(err)
-			}
-			r, err := table.Open(b.Context(), RunInfo{ID: "bench"})
-			if err != nil {
-				b.Fatal(err)
-			}
-			args := []byte(`{"owner":"octocat-and-friends","per_page":50,"state":"open"}`)
-			c := NewCalls(r, CallsOptions{})
-			mem := append(heap("gh.list"), args...)
-			mem = append(mem, make([]byte, 4096)...)
+			call := callPath(b, c.pii)
 			b.ReportAllocs()
 			for b.Loop() {
-				id, err := c.Start(mem, 0, 7, 7, uint32(len(args)))
-				if err != nil {
-					b.Fatal(err)
-				}
-				if got, err := c.Wait(id, -1); err != nil || got != id {
-					b.Fatal(got, err)
-				}
-				size := c.Size(id)
-				if Kind(size>>32) != JSON {
-					b.Fatal(size)
-				}
-				if _, err := c.Read(mem, id, 200, uint32(size)); err != nil {
-					b.Fatal(err)
-				}
+				call()
 			}
-			c.Close()
 		})
 	}
 }
