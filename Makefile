@@ -1,7 +1,7 @@
 # make            builds the command and runs the commits job with it
 # make test       the tests
 # make check      everything that must hold before a change lands
-# The rest, longer: bench bench-check bench-peers compare conformance soak guests fuzz dist recording
+# The rest, longer: arm64 bench bench-check bench-peers compare conformance soak guests fuzz dist recording
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -30,6 +30,11 @@ test: build
 .PHONY: check
 check:
 	@./tests/check.sh
+
+# What depends on the processor, on an arm64 that qemu makes.
+.PHONY: arm64
+arm64:
+	@./tests/arm64.sh
 
 .PHONY: guests
 guests:
