@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"reflect"
 	"unsafe"
 )
@@ -55,7 +54,7 @@ func codeParts(file []byte) (before, code int, err error) {
 
 // AlignCode lays a file of native code that wazero wrote anew, so that it can
 // be mapped. The file is replaced whole.
-func AlignCode(path string) (err error) {
+func AlignCode(path string) error {
 	file, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("align native code: %w", err)
@@ -72,29 +71,18 @@ func AlignCode(path string) (err error) {
 	}
 	sum := sha256.Sum256(head)
 	trailer = append(trailer, sum[:]...)
-	f, err := os.CreateTemp(filepath.Dir(path), ".code-*")
+	err = replace(path, func(f *os.File) error {
+		for _, part := range [][]byte{head, make([]byte, padded-len(head)), file[before : before+size], trailer} {
+			if _, err := f.Write(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return fmt.Errorf("align native code: %w", err)
 	}
-	defer func() {
-		f.Close()
-		if err != nil {
-			os.Remove(f.Name())
-			err = fmt.Errorf("align native code: %w", err)
-		}
-	}()
-	for _, part := range [][]byte{head, make([]byte, padded-len(head)), file[before : before+size], trailer} {
-		if _, err = f.Write(part); err != nil {
-			return err
-		}
-	}
-	if err = f.Chmod(0o600); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return nil
 }
 
 // codeFiles is the part of wazero's compilation cache that keeps files.

@@ -24,34 +24,43 @@ var ErrStale = errors.New("the file is not the image that is wanted")
 // WriteFile lays an image at path: readable for its owner alone, and put in
 // place whole, so that nobody ever sees a part of it and a file that is mapped
 // already stays as it is.
-func WriteFile(path string, image []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".image-*")
+func WriteFile(path string, image []byte) error {
+	err := replace(path, func(f *os.File) error {
+		if err := claim(f, int64(len(image))); err != nil {
+			return err
+		}
+		if err := writeSparse(f, image); err != nil {
+			return err
+		}
+		_, err := f.WriteAt(trailer(uint64(len(image)), sha256.Sum256(image)), int64(len(image)))
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("lay the image: %w", err)
 	}
-	defer func() {
-		f.Close()
-		if err != nil {
-			os.Remove(f.Name())
-			err = fmt.Errorf("lay the image: %w", err)
+	return nil
+}
+
+// replace writes a file aside and puts it in the place of path, for its owner
+// alone.
+func replace(path string, write func(*os.File) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		if err = f.Chmod(0o600); errors.Is(err, errors.ErrUnsupported) {
+			err = nil
 		}
-	}()
-	if err = claim(f, int64(len(image))); err != nil {
-		return err
 	}
-	if err = writeSparse(f, image); err != nil {
-		return err
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
 	}
-	if _, err = f.WriteAt(trailer(uint64(len(image)), sha256.Sum256(image)), int64(len(image))); err != nil {
-		return err
+	if err != nil {
+		_ = os.Remove(f.Name())
 	}
-	if err = f.Chmod(0o600); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return err
 }
 
 // OpenFile makes an image of a file that [WriteFile] laid, whose digest (SHA-256) is
