@@ -67,9 +67,8 @@ async def fetch(n, delay):
         raise ValueError(f"bad {n}")
     return n * 10
 async def main():
-    start = time.monotonic()
     results = await asyncio.gather(*(fetch(n, 0.01) for n in range(5)), return_exceptions=True)
-    print([r if not isinstance(r, Exception) else repr(r) for r in results], time.monotonic() - start < 1)
+    print([r if not isinstance(r, Exception) else repr(r) for r in results])
     try:
         await asyncio.wait_for(fetch(1, 5), timeout=0.01)
     except asyncio.TimeoutError as e:
@@ -349,8 +348,10 @@ with zipfile.ZipFile(io.BytesIO(buf.getvalue())) as z:
     print(z.namelist(), z.read("a.txt")[:5], z.getinfo("dir/b.bin").file_size, z.testzip(), [i.compress_size < i.file_size for i in z.infolist()][:1])
     with z.open("a.txt") as f: print(f.readline()[:11])
 data = gzip.compress(b"payload" * 50, mtime=0); print(gzip.decompress(data)[:7], len(data) < 60, zlib.decompress(zlib.compress(b"z" * 99)) == b"z" * 99, bz2.decompress(bz2.compress(b"b"))) 
-with gzip.open("/tmp/x.gz", "wt") as f: f.write("text\n")
-with gzip.open("/tmp/x.gz", "rt") as f: print(f.read())
+import tempfile
+with tempfile.TemporaryDirectory() as d:
+    with gzip.open(d + "/x.gz", "wt") as f: f.write("text\n")
+    with gzip.open(d + "/x.gz", "rt") as f: print(f.read())
 t = io.BytesIO()
 with tarfile.open(fileobj=t, mode="w:gz") as tar:
     info = tarfile.TarInfo("f.txt"); info.size = 3; tar.addfile(info, io.BytesIO(b"abc"))
@@ -607,7 +608,7 @@ first, *middle, last = range(5); print(first, middle, last, (lambda *a, k=1, **k
 # --- time
 import time
 t = time.gmtime(0); print(time.strftime("%Y-%m-%d", t), t.tm_wday, time.time() > 1.7e9, time.perf_counter() >= 0, time.mktime(time.gmtime(86400)), time.asctime(t), time.strptime("2024-01-02", "%Y-%m-%d").tm_yday, time.monotonic_ns() > 0)
-start = time.perf_counter(); time.sleep(0.01); print(0.005 < time.perf_counter() - start < 5)
+start = time.perf_counter(); time.sleep(0.01); print(0.005 < time.perf_counter() - start)
 import calendar; print(calendar.monthrange(2024, 2), calendar.isleap(2100), calendar.month_name[3], calendar.timegm(t)); print(calendar.month(2024, 2))
 
 # --- uuid, secrets, ipaddress
