@@ -58,7 +58,7 @@ func (d *door) checkProgram(ctx *cli.Context, host *config.Host, cache string, r
 			d.voice.hint(r.Hint)
 		}
 		if len(remarks) == 0 {
-			d.voice.note("%s reads as %s, and nothing is to be said against it", file, req.Language)
+			d.voice.note("%s: %s, no fault found", file, req.Language)
 		}
 	}
 	if bad {

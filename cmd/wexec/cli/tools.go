@@ -174,11 +174,12 @@ func (d *door) showFound(ctx *cli.Context, found catalogue.Found, empty string) 
 	for _, e := range found.Tools {
 		width = max(width, len(e.Name))
 	}
+	asks := false
 	for _, e := range found.Tools {
 		mark := " "
 		switch e.Decision {
 		case "ask":
-			mark = "?"
+			mark, asks = "?", true
 		case "changed":
 			mark = "!"
 			d.voice.warn("%s has changed since it was pinned, and is refused", e.Name)
@@ -188,6 +189,9 @@ func (d *door) showFound(ctx *cli.Context, found catalogue.Found, empty string) 
 		if e.Declaration != "" {
 			fmt.Fprintf(d.inv.Stdout, "%s\n", indented(e.Declaration))
 		}
+	}
+	if asks && d.voice.terminal {
+		d.voice.note("? asks a person first")
 	}
 	if found.Total > len(found.Tools) {
 		d.voice.note("%d more: --limit %d shows them", found.Total-len(found.Tools), found.Total)
