@@ -322,7 +322,7 @@ func (c *Catalogue) Search(q Query) Found {
 		hits = append(hits, hit{i, score + q.Boost[c.tools[i].ID()], decision})
 	}
 	x := c.words()
-	asked := x.expand(start(q.Text, maxQuestion))
+	asked := x.expand(Asked(q.Text))
 	switch {
 	case len(asked) == 0 && strings.TrimSpace(q.Text) == "":
 		for i := range c.tools {
@@ -367,6 +367,9 @@ const (
 	maxQuestion = 4 << 10
 	maxSpelling = 1 << 10
 )
+
+// Asked is as much of a question as a search reads.
+func Asked(question string) string { return start(question, maxQuestion) }
 
 // start is the beginning of a text, at most so many bytes of whole characters.
 func start(s string, most int) string {

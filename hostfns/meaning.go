@@ -21,10 +21,10 @@ type Meaning interface {
 // Search looks tools up in a view of the table's catalogue, by words and, where
 // the table has it, by meaning.
 func (t *Table) Search(ctx context.Context, view *catalogue.Catalogue, q catalogue.Query) catalogue.Found {
-	if t.options.Meaning == nil || len(catalogue.Words(q.Text)) == 0 {
+	if t.options.Meaning == nil || len(catalogue.Words(catalogue.Asked(q.Text))) == 0 {
 		return view.Search(q)
 	}
-	near, err := t.options.Meaning.Near(ctx, view.Tools(), q.Text)
+	near, err := t.options.Meaning.Near(ctx, view.Tools(), catalogue.Asked(q.Text))
 	if err != nil || len(near) == 0 {
 		return view.Search(q)
 	}

@@ -13,12 +13,14 @@ import (
 
 // sense is a Meaning of a test.
 type sense struct {
-	near  func(tools []catalogue.Tool) (map[string]float64, error)
-	asked int
+	near    func(tools []catalogue.Tool) (map[string]float64, error)
+	asked   int
+	longest int // bytes of a question
 }
 
-func (s *sense) Near(_ context.Context, tools []catalogue.Tool, _ string) (map[string]float64, error) {
+func (s *sense) Near(_ context.Context, tools []catalogue.Tool, question string) (map[string]float64, error) {
 	s.asked++
+	s.longest = max(s.longest, len(question))
 	return s.near(tools)
 }
 
@@ -47,6 +49,17 @@ func named(f catalogue.Found) string {
 		all = append(all, e.Name)
 	}
 	return strings.Join(all, " ")
+}
+
+func TestNoEndpointIsSentAWholeBook(t *testing.T) {
+	s := &sense{near: func([]catalogue.Tool) (map[string]float64, error) { return nil, nil }}
+	table, c := searching(t, s)
+	if f := table.Search(t.Context(), c, catalogue.Query{Text: strings.Repeat("drive ", 1<<20)}); len(f.Tools) == 0 {
+		t.Error("nothing was found by words")
+	}
+	if s.asked != 1 || s.longest == 0 || s.longest > 8<<10 {
+		t.Errorf("asked %d times with up to %d bytes", s.asked, s.longest)
+	}
 }
 
 func TestMeaningIsFusedWithWords(t *testing.T) {

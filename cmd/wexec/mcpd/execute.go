@@ -47,7 +47,7 @@ func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	if p.Session != "" {
 		req.Session = sessionName(owner, p.Session)
 	}
-	run := s.runs.start(owner, p)
+	run := s.runs.start(owner, userOf(r.Extra), p)
 	req.ID, req.Progress = run.id, run.event
 	req.Asker = &clientAsker{session: r.Session, next: s.o.Asker, run: run}
 	go func() {
@@ -304,15 +304,22 @@ func eventText(e engine.Event) (string, mcp.LoggingLevel) {
 // actorOf is on whose behalf a client runs programs.
 // Who logged in is known better than what a client says of itself.
 func actorOf(session *mcp.ServerSession, extra *mcp.RequestExtra) engine.Actor {
-	a := engine.Actor{Type: "agent"}
-	if extra != nil && extra.TokenInfo != nil && extra.TokenInfo.UserID != "" {
-		a.ID = extra.TokenInfo.UserID
+	a := engine.Actor{Type: "agent", ID: userOf(extra)}
+	if a.ID != "" {
 		return a
 	}
 	if p := session.InitializeParams(); p != nil && p.ClientInfo != nil {
 		a.ID = p.ClientInfo.Name
 	}
 	return a
+}
+
+// userOf is who logged in; "" where nobody does.
+func userOf(extra *mcp.RequestExtra) string {
+	if extra == nil || extra.TokenInfo == nil {
+		return ""
+	}
+	return extra.TokenInfo.UserID
 }
 
 // sessionName keeps the sessions of one client from another's.

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -228,7 +229,7 @@ func (d *httpDoor) pass(w http.ResponseWriter, r *http.Request) {
 		return
 	case session != "" && r.Method == http.MethodDelete:
 		// The session closes when its calls have ended, so they end first.
-		d.s.runs.leave(session)
+		d.s.runs.leaveAs(session, userOf(&mcp.RequestExtra{TokenInfo: auth.TokenInfoFromContext(r.Context())}))
 	}
 	d.sessions.ServeHTTP(w, r)
 }

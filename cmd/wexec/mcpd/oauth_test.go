@@ -268,21 +268,40 @@ func TestASessionBelongsToWhoOpenedIt(t *testing.T) {
 	if err != nil || textOf(res) != "1" {
 		t.Fatalf("%v %v", res, err)
 	}
-	r, err := http.NewRequest(http.MethodPost, address+Path, strings.NewReader(`{"jsonrpc":"2.0","id":9,"method":"tools/list"}`))
-	if err != nil {
-		t.Fatal(err)
+	for method, body := range map[string]string{http.MethodPost: `{"jsonrpc":"2.0","id":9,"method":"tools/list"}`, http.MethodDelete: ""} {
+		r, err := http.NewRequest(method, address+Path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		r.Header.Set("Mcp-Session-Id", ann.ID())
+		r.Header.Set("Authorization", "Bearer "+l.token(t, resource, func(_, c map[string]any) { c["sub"] = "eve" }))
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusForbidden {
+			t.Errorf("%s: another person's token gets %d in a session", method, answer.StatusCode)
+		}
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json, text/event-stream")
-	r.Header.Set("Mcp-Session-Id", ann.ID())
-	r.Header.Set("Authorization", "Bearer "+l.token(t, resource, func(_, c map[string]any) { c["sub"] = "eve" }))
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
+	if _, err := ann.ListTools(context.Background(), nil); err != nil {
+		t.Errorf("another person has ended the session: %v", err)
 	}
-	answer.Body.Close()
-	if answer.StatusCode != http.StatusForbidden {
-		t.Errorf("another person's token gets %d in a session", answer.StatusCode)
+}
+
+func TestAnotherUsersRequestEndsNoRun(t *testing.T) {
+	w := newWaitingRuns()
+	defer w.close()
+	r := w.start("session", "oauth:ann", executeParams{})
+	w.leaveAs("session", "oauth:eve")
+	if _, ok := w.find("session", r.id); !ok || r.ctx.Err() != nil {
+		t.Error("another user has ended the run")
+	}
+	w.leaveAs("session", "oauth:ann")
+	if _, ok := w.find("session", r.id); ok || r.ctx.Err() == nil {
+		t.Error("the run goes on after its client has left")
 	}
 }
 

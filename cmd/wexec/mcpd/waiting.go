@@ -29,6 +29,7 @@ type waitingRuns struct {
 type waitingRun struct {
 	id      string
 	owner   string
+	user    string // who logged in; "" where nobody does
 	started time.Time
 	params  executeParams
 	ctx     context.Context
@@ -66,8 +67,8 @@ type form struct {
 func newWaitingRuns() *waitingRuns { return &waitingRuns{runs: map[string]*waitingRun{}} }
 
 // start makes a place for a run.
-func (w *waitingRuns) start(owner string, p executeParams) *waitingRun {
-	r := &waitingRun{id: rand.Text(), owner: owner, started: time.Now().UTC(), params: p,
+func (w *waitingRuns) start(owner, user string, p executeParams) *waitingRun {
+	r := &waitingRun{id: rand.Text(), owner: owner, user: user, started: time.Now().UTC(), params: p,
 		events: make(chan engine.Event, 256), told: make(chan struct{}), done: make(chan struct{}),
 		changed: make(chan struct{}), asked: map[string]engine.Waiting{}, forms: map[string]*form{}}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
@@ -111,6 +112,12 @@ func (w *waitingRuns) forget(r *waitingRun) {
 // leave ends the runs of a client that is gone.
 func (w *waitingRuns) leave(owner string) {
 	w.end(func(r *waitingRun) bool { return r.owner == owner }, "the client has left")
+}
+
+// leaveAs ends the runs of a client that asks to be forgotten, unless it is
+// another user's.
+func (w *waitingRuns) leaveAs(owner, user string) {
+	w.end(func(r *waitingRun) bool { return r.owner == owner && r.user == user }, "the client has left")
 }
 
 // close ends every run that is left.
