@@ -74,6 +74,9 @@ func OpenCache(dir string) (*Cache, error) {
 	c.maps = snapshot.MapCode(c.wasm)
 	c.dir = dir
 	c.dropDamaged()
+	for _, sub := range []string{"code", "images"} {
+		dropUnfinished(filepath.Join(dir, sub))
+	}
 	return c, nil
 }
 

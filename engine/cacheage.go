@@ -21,12 +21,9 @@ func markUsed(path string) {
 	}
 }
 
-// dropUnused removes native code and images that nobody has used for long, and
-// what was left half made. A process that has one of them mapped keeps it.
+// dropUnused removes native code and images that nobody has used for long. A
+// process that has one of them mapped keeps it.
 func (c *Cache) dropUnused() {
-	for _, sub := range []string{"code", "images"} {
-		dropUnfinished(filepath.Join(c.dir, sub))
-	}
 	for _, pattern := range []string{"images/*", "code/wazero-*/*"} {
 		files, err := filepath.Glob(filepath.Join(c.dir, pattern))
 		if err != nil {
