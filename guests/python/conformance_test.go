@@ -34,6 +34,14 @@ var conformanceModules = strings.Fields(`
 	test_traceback test_pathlib test_inspect test_fstring test_queue test_opcache
 	test_glob test_tempfile test_gzip test_linecache test_keyword test_cmd test_sched
 	test_string_literals test_codecs test_unicode_identifiers test_type_params test_type_aliases test_funcattrs
+	test_zipfile test_posixpath test_shutil test_genericpath test_tarfile test_shelve test_plistlib
+	test_asyncio.test_tasks test_asyncio.test_futures test_asyncio.test_queues test_asyncio.test_locks
+	test_asyncio.test_taskgroups test_asyncio.test_timeouts test_asyncio.test_waitfor test_asyncio.test_runners
+	test_asyncio.test_context test_asyncio.test_pep492 test_asyncio.test_staggered test_asyncio.test_threads
+	test_context test_yield_from test_builtin test_isinstance test_metaclass test_genericalias test_dictviews
+	test_minidom test_sax test_pyexpat test_http_cookies test_mimetypes test_secrets
+	test_optparse test_getopt test_strftime test_strtod test_tokenize test_unparse test_email test_email.test_message
+	test_index test_pow test_print test_extcall test_global test_compare test_contains test_binop
 `)
 
 const shortConformance = 8
@@ -63,24 +71,90 @@ class Absent(type(sys)):
             raise unittest.SkipTest(self.__name__)
         return skip
 
-for name in ("_testcapi", "_testinternalcapi", "_testlimitedcapi", "_testbuffer", "_testmultiphase", "_testclinic"):
+# There are no threads: a test that starts one is skipped, its neighbours run.
+from test.support import threading_helper
+import threading
+
+def no_thread(self):
+    raise unittest.SkipTest("starts a thread")
+
+threading.Thread.start = no_thread
+threading_helper.can_start_thread = True
+
+class Unserved(type(sys)):
+    "Modules of servers, which are not here: their classes can be named and derived from."
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        made = type(name, (), {})
+        setattr(self, name, made)
+        return made
+
+for name in ("socketserver", "http.server", "wsgiref.simple_server"):
+    sys.modules.setdefault(name, Unserved(name))
+
+for name in ("_testcapi", "_testinternalcapi", "_testlimitedcapi", "_testbuffer", "_testmultiphase", "_testsinglephase", "_testclinic"):
     sys.modules[name] = Absent(name)
+
+def recursion_depth():
+    frame, depth = sys._getframe(1), 0
+    while frame is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+# What test.support asks when a module of tests is loaded.
+asked = sys.modules["_testinternalcapi"]
+asked.get_config = lambda: {"code_debug_ranges": True}
+asked.get_immortalize_deferred = lambda: False
+asked.suppress_immortalization = lambda on: None
+asked.get_recursion_depth = recursion_depth
 os.environ["HOME"] = "/tmp"
 os.chdir("/tmp")
 out = io.StringIO()
+
+class Result(unittest.TextTestResult):
+    "Takes away what a test left behind in its folder, so that it alone fails."
+    def startTest(self, test):
+        self.before = set(os.listdir("/tmp"))
+        super().startTest(test)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        os.chdir("/tmp")
+        for name in os.listdir():
+            if name.startswith("@test") and name not in self.before:
+                remove(name)
+
+def remove(name):
+    if os.path.isdir(name) and not os.path.islink(name):
+        os.chmod(name, 0o700)
+        for inner in os.listdir(name):
+            remove(os.path.join(name, inner))
+        os.rmdir(name)
+    else:
+        os.unlink(name)
+
 suite = unittest.defaultTestLoader.loadTestsFromName("test." + args["module"])
-result = unittest.TextTestRunner(stream=out, verbosity=0).run(suite)
+
+def without(suite, names):
+    "The suite without the tests that the baseline leaves out."
+    kept = [without(t, names) if isinstance(t, unittest.TestSuite) else t for t in suite]
+    return type(suite)(t for t in kept if isinstance(t, unittest.TestSuite) or t.id().removeprefix("test.") not in names)
+
+if args["left_out"]:
+    suite = without(suite, args["left_out"])
+result = unittest.TextTestRunner(stream=out, verbosity=0, resultclass=Result).run(suite)
 bad = [(t.id(), text) for kind in (result.failures, result.errors) for t, text in kind]
 bad += [(t.id(), "unexpected success") for t in result.unexpectedSuccesses]
 return {"run": result.testsRun, "skipped": len(result.skipped),
         "bad": sorted([i, text.strip().splitlines()[-1][:200]] for i, text in bad)}
 `
 
-// conformance runs one module and gives the tests that failed, with the last
-// line of each.
-func conformance(t *testing.T, top, module string) (run int, bad [][2]string, ended string) {
-	h := &host{input: input(conformanceProgram), top: top, fuel: 400_000}
-	h.input["args"] = map[string]any{"module": module}
+// conformance runs one module without some of its tests and gives those that
+// failed, with the last line of each.
+func conformance(t *testing.T, top, module string, leftOut []string) (run int, bad [][2]string, ended string) {
+	h := &host{input: input(conformanceProgram), top: top, fuel: 4_000_000}
+	h.input["args"] = map[string]any{"module": module, "left_out": leftOut}
 	if err := newGuest(t, h).run(); err != nil {
 		return 0, nil, err.Error()
 	}
@@ -126,10 +200,17 @@ func TestPythonsOwnTestsPass(t *testing.T) {
 		t.Fatalf("only %d modules", len(modules))
 	}
 	failing := map[string]bool{}
+	leftOut := []string{} // what would never end; the rest of its module runs
+	for id, reason := range known {
+		if strings.HasPrefix(reason, "left out: ") {
+			leftOut = append(leftOut, id)
+			failing[id] = true
+		}
+	}
 	total := 0
 	for _, module := range modules {
 		t.Run(module, func(t *testing.T) {
-			run, bad, ended := conformance(t, top, module)
+			run, bad, ended := conformance(t, top, module, leftOut)
 			if ended != "" {
 				if known[module] == "" {
 					t.Errorf("BASELINE %s: %.300s", module, ended)
