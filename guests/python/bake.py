@@ -32,3 +32,7 @@ sys.path_importer_cache.pop("/prelude", None)
 sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")
 sys.stderr.reconfigure(line_buffering=True)
 atexit._clear()  # logging's own; prelude.run knows when it is needed
+
+# Room at the end of the memory, so that a small program need not ask for more.
+room = bytearray(512 << 10)
+del room
