@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +53,30 @@ func TestAClonedProjectCannotHoldUpItsReader(t *testing.T) {
 		}
 		if _, err := Load(env, Flags{}); fault.CodeOf(err) != fault.UsageConfig {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAClientsFileCannotHoldUpItsReader has the file of a client, which doctor
+// and init look at unasked, be a device.
+func TestAClientsFileCannotHoldUpItsReader(t *testing.T) {
+	if _, err := os.Stat("/dev/zero"); err != nil {
+		t.Skip("there is no /dev/zero here")
+	}
+	env := machine(t, map[string]string{"project/wexec.yaml": "log: warn\n"})
+	if err := os.Symlink("/dev/zero", filepath.Join(env.Dir, ".mcp.json")); err != nil {
+		t.Skip("no links here")
+	}
+	for _, f := range FindServers(env) {
+		t.Errorf("servers in %s", f.Path)
+	}
+	for _, c := range Clients(env) {
+		_, err := c.Text()
+		if want := c.InProject && c.Name == "claude-code"; want != (fault.CodeOf(err) == fault.UsageConfig) {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+		if filepath.Base(c.Path) != ".mcp.json" && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s, which is not there: %v", c.Name, err)
 		}
 	}
 }

@@ -38,9 +38,11 @@ const (
 )
 
 // open makes the goroutine. It is false for a caller that is bound to its
-// thread, since turns are taken on one thread.
+// thread, since turns are taken on one thread, and after a job was left behind.
 func (a *aside) open() bool {
 	switch {
+	case a.state.Load() == asideLeft:
+		return false
 	case a.next != nil:
 		return true
 	case a.state.Load() == asideWired || wired():

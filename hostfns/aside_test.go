@@ -145,3 +145,21 @@ func TestAHeldCallGoesOutBeforeTheGuestDoesSomethingElse(t *testing.T) {
 		c.Close()
 	}
 }
+
+func TestAnAsideThatWasLeftTakesNoMore(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	a := aside{ctx: ctx}
+	release := make(chan struct{})
+	defer close(release)
+	if !a.open() {
+		t.Fatal("the test is bound to its thread")
+	}
+	time.AfterFunc(time.Millisecond, cancel)
+	if a.do(func() { <-release }) {
+		t.Fatal("a job that hangs came back")
+	}
+	if a.open() {
+		t.Error("another job would be given to it")
+	}
+	a.close()
+}

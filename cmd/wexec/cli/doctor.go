@@ -106,7 +106,7 @@ func (x *examination) clients() {
 	found := config.FindServers(env)
 	for _, c := range config.Clients(env) {
 		at := slices.IndexFunc(found, func(f config.Found) bool { return f.Path == c.Path })
-		has := hasWexec(c.Path)
+		has := hasWexec(c)
 		detail := fmt.Sprintf("%s has wexec in %s", c.Name, c.Path)
 		switch {
 		case at < 0 && !has:
@@ -125,8 +125,8 @@ func (x *examination) clients() {
 }
 
 // hasWexec reports whether a client's file has wexec among its servers.
-func hasWexec(path string) bool {
-	data, err := readBounded(path)
+func hasWexec(c config.Client) bool {
+	data, err := c.Text()
 	return err == nil && (strings.Contains(string(data), strconv.Quote(ownName)) || strings.Contains(string(data), "[mcp_servers."+ownName+"]"))
 }
 

@@ -41,18 +41,20 @@ func (d *door) readInput(what string) ([]byte, error) {
 	return data, nil
 }
 
-// readBounded reads a file that a person named.
+// readBounded reads a file that a person named, which may be a pipe or a device
+// without an end.
 func readBounded(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, fault.New(fault.UsageFile, "%s is a folder", path).WithHint("name the file to run")
 	}
-	if err == nil && info.Size() > maxProgram {
-		return nil, fault.New(fault.UsageFile, "%s is larger than %d MiB", path, maxProgram>>20)
-	}
 	var data []byte
+	f, err := os.Open(path)
 	if err == nil {
-		data, err = os.ReadFile(path)
+		defer f.Close()
+		data, err = io.ReadAll(io.LimitReader(f, maxProgram+1))
+	}
+	if len(data) > maxProgram {
+		return nil, fault.New(fault.UsageFile, "%s is larger than %d MiB", path, maxProgram>>20)
 	}
 	if err != nil {
 		var p *os.PathError

@@ -41,7 +41,7 @@ func (d *door) importServers(ctx *cli.Context) error {
 	if !fileExists(c.Path) {
 		return fault.New(fault.UsageFile, "%s has no servers: there is no %s", c.Name, c.Path).WithHint("wexec doctor lists the clients that have some")
 	}
-	before, err := readBounded(c.Path)
+	before, err := c.Text()
 	if err != nil {
 		return err
 	}

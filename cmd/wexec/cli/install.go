@@ -109,9 +109,9 @@ func entryValue(c config.Client, e entry) any {
 
 // change edits a client's file, and shows how.
 func (d *door) change(c config.Client, e entry, dry bool) error {
-	before, err := os.ReadFile(c.Path)
+	before, err := c.Text()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fault.New(fault.UsageFile, "read the file of %s: %w", c.Name, err)
+		return err
 	}
 	after, err := edited(string(before), e, filepath.Ext(c.Path) == ".toml")
 	if err != nil {
