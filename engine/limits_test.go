@@ -90,14 +90,18 @@ func TestOutputIsCutAtAWholeCharacter(t *testing.T) {
 func TestTheDeadlineEndsALoopAndASleep(t *testing.T) {
 	e := newTiny(t, Config{})
 	for _, code := range []string{"l 0", "s 60000"} {
-		begun := time.Now()
-		res, err := tiny(t, e, "o x\n"+code, limited(Limits{Time: 50 * time.Millisecond}))
-		wantCode(t, err, fault.LimitTime)
-		if took := time.Since(begun); took > 30*time.Second {
-			t.Errorf("%s took %s", code, took)
+		best := time.Hour
+		for try := 0; try < tries && best > time.Second; try++ {
+			begun := time.Now()
+			res, err := tiny(t, e, "o x\n"+code, limited(Limits{Time: 50 * time.Millisecond}))
+			wantCode(t, err, fault.LimitTime)
+			best = min(best, time.Since(begun))
+			if res.Stdout != "x\n" || !strings.Contains(res.Error.Hint, "--time") {
+				t.Errorf("%q %q", res.Stdout, res.Error.Hint)
+			}
 		}
-		if res.Stdout != "x\n" || !strings.Contains(res.Error.Hint, "--time") {
-			t.Errorf("%q %q", res.Stdout, res.Error.Hint)
+		if best > time.Second {
+			t.Errorf("%s took %s", code, best)
 		}
 	}
 }

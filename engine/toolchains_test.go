@@ -119,11 +119,15 @@ func TestPluginsInOtherLanguagesAreMeteredAndCapped(t *testing.T) {
 			if language == "c" {
 				spin = "loop"
 			}
-			begun := time.Now()
-			_, err = call(spin, "", Limits{Time: 200 * time.Millisecond})
-			wantCode(t, err, fault.LimitTime)
-			if took := time.Since(begun); !onInterpreter() && took > 30*time.Second {
-				t.Errorf("it was stopped after %s", took)
+			best := time.Hour
+			for try := 0; try < tries && best > 5*time.Second; try++ {
+				begun := time.Now()
+				_, err = call(spin, "", Limits{Time: 200 * time.Millisecond})
+				wantCode(t, err, fault.LimitTime)
+				best = min(best, time.Since(begun))
+			}
+			if !onInterpreter() && best > 5*time.Second {
+				t.Errorf("it was stopped after %s", best)
 			}
 			_, err = call("hoard", "", Limits{Memory: 32 << 20})
 			wantCode(t, err, fault.LimitMemory)

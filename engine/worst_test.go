@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -42,6 +43,10 @@ var worst = []struct {
 	{Python, "int from digits", "import sys\nsys.set_int_max_str_digits(0)\nint('9'*10**7)", nil},
 }
 
+// tries is how often something may be late: a busy machine makes it late now and
+// then, a fault each time.
+const tries = 5
+
 func TestTheWorstProgramsAreStopped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a while")
@@ -55,20 +60,24 @@ func TestTheWorstProgramsAreStopped(t *testing.T) {
 			} else if !slices.Contains(want, fault.LimitTime) {
 				limit = time.Minute // it reaches another limit first, on a busy machine too
 			}
-			begun := time.Now()
-			res, err := e.Run(context.Background(), Request{Language: w.language, Code: w.code,
-				Limits: Limits{Time: limit, Memory: 128 << 20}})
-			took := time.Since(begun)
-			code := fault.CodeOf(err)
-			t.Logf("%s after %s (%s)", code, took.Round(time.Millisecond), err)
-			if !slices.Contains(want, code) {
-				t.Errorf("ended with %s, value %s: %v", code, res.Value, err)
+			least := time.Duration(math.MaxInt64)
+			for try := 0; try < tries && least > time.Second; try++ {
+				begun := time.Now()
+				res, err := e.Run(context.Background(), Request{Language: w.language, Code: w.code,
+					Limits: Limits{Time: limit, Memory: 128 << 20}})
+				took := time.Since(begun)
+				code := fault.CodeOf(err)
+				t.Logf("%s after %s (%s)", code, took.Round(time.Millisecond), err)
+				if !slices.Contains(want, code) {
+					t.Errorf("ended with %s, value %s: %v", code, res.Value, err)
+				}
+				if res.Usage.Fuel == 0 {
+					t.Error("no fuel was counted")
+				}
+				least = min(least, took-limit)
 			}
-			if over := took - limit; over > 30*time.Second {
-				t.Errorf("ended %s after its deadline", over)
-			}
-			if res.Usage.Fuel == 0 {
-				t.Error("no fuel was counted")
+			if least > time.Second {
+				t.Errorf("ended %s after its deadline, at the best of %d tries", least, tries)
 			}
 		})
 	}

@@ -140,21 +140,25 @@ func TestHostileProgramsEndInAnError(t *testing.T) {
 		t.Fatalf("%d programs, want at least 100", len(programs))
 	}
 	for name, code := range programs {
-		h := &host{input: map[string]any{"code": code, "file": "main.js", "root": "/app"}, memory: 512, limit: 700 * time.Millisecond}
-		g := newGuest(t, h)
-		begun := time.Now()
-		if err := g.run(t); err != nil && !limited(err) {
-			t.Errorf("%s: the guest trapped: %v", name, firstLine(err.Error()))
-		}
-		if h.outcome == outcomeError {
-			if e := h.fault(t); e.Code == "internal" || e.Code == "" {
-				t.Errorf("%s: %s", name, h.document)
+		best := time.Hour
+		for try := 0; try < 5 && best > 5*time.Second; try++ { // a busy machine is slow now and then
+			h := &host{input: map[string]any{"code": code, "file": "main.js", "root": "/app"}, memory: 512, limit: 700 * time.Millisecond}
+			g := newGuest(t, h)
+			begun := time.Now()
+			if err := g.run(t); err != nil && !limited(err) {
+				t.Errorf("%s: the guest trapped: %v", name, firstLine(err.Error()))
 			}
+			best = min(best, time.Since(begun))
+			if h.outcome == outcomeError {
+				if e := h.fault(t); e.Code == "internal" || e.Code == "" {
+					t.Errorf("%s: %s", name, h.document)
+				}
+			}
+			g.module.Close(withHost(h))
 		}
-		if took := time.Since(begun); took > time.Minute {
-			t.Errorf("%s could not be stopped: it took %v", name, took)
+		if best > 5*time.Second {
+			t.Errorf("%s could not be stopped: it took %v", name, best)
 		}
-		g.module.Close(withHost(h))
 	}
 }
 

@@ -105,12 +105,16 @@ func TestAHostileSchemaCostsItsCheckOnly(t *testing.T) {
 		for range 90 {
 			deep = map[string]any{"a": deep}
 		}
-		start := time.Now()
-		if f, complete := s.Check("args", deep); complete && f == nil && name != "by if" {
-			t.Errorf("%s: the check says it is complete", name)
+		best := time.Hour
+		for try := 0; try < 5 && best > 2*time.Second; try++ { // a busy machine is slow now and then
+			start := time.Now()
+			if f, complete := s.Check("args", deep); complete && f == nil && name != "by if" {
+				t.Errorf("%s: the check says it is complete", name)
+			}
+			best = min(best, time.Since(start))
 		}
-		if took := time.Since(start); took > 30*time.Second {
-			t.Errorf("%s took %s", name, took)
+		if best > 2*time.Second {
+			t.Errorf("%s took %s", name, best)
 		}
 	}
 }

@@ -51,12 +51,16 @@ func TestWhatAProgramNamesItselfIsNoTool(t *testing.T) {
 
 func TestBlankingKeepsEveryPlace(t *testing.T) {
 	for _, code := range []string{"", "`", "`${", "`${`${`${", "'", "/*", "//", "/", "/[/", "a=/\\", "\"\\", "`\\", "}}}{{{`}`${}}`", strings.Repeat("`${", 50000), strings.Repeat("= /", 50000)} {
-		begun := time.Now()
-		if got := withoutText(code); len(got) != len(code) || strings.Count(got, "\n") != strings.Count(code, "\n") {
-			t.Errorf("%.20q became %.20q", code, got)
+		best := time.Hour
+		for try := 0; try < 5 && best > 2*time.Second; try++ { // a busy machine is slow now and then
+			begun := time.Now()
+			if got := withoutText(code); len(got) != len(code) || strings.Count(got, "\n") != strings.Count(code, "\n") {
+				t.Errorf("%.20q became %.20q", code, got)
+			}
+			best = min(best, time.Since(begun))
 		}
-		if took := time.Since(begun); took > 30*time.Second {
-			t.Errorf("%.20q took %v", code, took)
+		if best > 2*time.Second {
+			t.Errorf("%.20q took %v", code, best)
 		}
 	}
 }
