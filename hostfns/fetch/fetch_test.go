@@ -400,6 +400,8 @@ func TestErrorsSayNothingOfTheInside(t *testing.T) {
 func FuzzTargets(f *testing.F) {
 	f.Add("http://a/", "GET", "X-A", "b")
 	f.Add("http://[::1]:80/", "post", "Host", "x")
+	f.Add("http://[::1]:", "GET", "X-A", "b")
+	f.Add("http://a:?q", "GET", "X-A", "b")
 	f.Fuzz(func(t *testing.T, u, method, name, value string) {
 		tg, err := newTarget(request{URL: u, Method: method, Headers: [][2]string{{name, value}}})
 		if err != nil {

@@ -95,6 +95,9 @@ func ownHeader(name string) bool {
 
 // aim sets where the request goes.
 func (t *target) aim(u *url.URL) error {
+	if u.Port() == "" {
+		u.Host = strings.TrimSuffix(u.Host, ":") // as browsers and net/http read it
+	}
 	t.url = u
 	t.host = strings.ToLower(u.Hostname())
 	t.port = map[string]int{"http": 80, "https": 443}[u.Scheme]
