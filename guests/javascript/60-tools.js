@@ -2,28 +2,12 @@
 // around calls. Names are resolved by the host, so reading one never fails.
 ($) => {
   const { call, define } = $;
-
-  // kinds of objects that are values, not sets of named arguments
-  const values = new Set(['Array', 'Date', 'Set', 'RegExp', 'Error', 'ArrayBuffer', 'DataView', 'Promise',
-    'Number', 'String', 'Boolean', 'Uint8Array', 'Uint8ClampedArray', 'Int8Array', 'Int16Array', 'Uint16Array',
-    'Int32Array', 'Uint32Array', 'Float32Array', 'Float64Array', 'BigInt64Array', 'BigUint64Array']);
-
-  const { getPrototypeOf } = Object;
-  const plain = Object.prototype;
-  const named = (value) => typeof value === 'object' && value !== null &&
-    (getPrototypeOf(value) === plain || !values.has($.kind(value)));
-
-  // what a call sends: an object by keyword, an array by position
-  const pack = (list) => {
-    let count = list.length;
-    while (count > 0 && list[count - 1] === undefined) count = list.length = count - 1;
-    if (count === 0) return {};
-    return count === 1 && named(list[0]) ? list[0] : list;
-  };
+  const { Proxy } = globalThis; // a program may put something else in their place
+  const { create, hasOwn } = Object;
 
   // The prelude's own calls are no tools, whatever a program makes a name of.
   const own = (name) => Promise.reject(new ToolError(`there is no tool ${name}`, { code: 'tool.unknown', tool: name }));
-  const caller = (name) => (name.startsWith('wexec:') ? () => own(name) : (...list) => call(name, pack(list)));
+  const caller = (name) => (name.startsWith('wexec:') ? () => own(name) : $.tool(name));
 
   const newTool = (name, owner) => {
     const tool = caller(name);
@@ -43,8 +27,9 @@
 
   // Names that ask what an object is, and not for a tool, unless there is one of
   // that name.
-  const reserved = new Set(['then', 'toJSON', 'constructor', 'prototype', 'toString', 'valueOf', 'hasOwnProperty',
-    'inspect', '$$typeof', 'asymmetricMatch', '__proto__']);
+  const reserved = create(null);
+  for (const name of ['then', 'toJSON', 'constructor', 'prototype', 'toString', 'valueOf', 'hasOwnProperty',
+    'inspect', '$$typeof', 'asymmetricMatch', '__proto__']) reserved[name] = true;
   const ordinary = (title, name) => (name === 'toString' ? () => `[${title}]` : name === 'hasOwnProperty' ? Object.prototype.hasOwnProperty : undefined);
 
   // A tool by the name of `then` makes an object look like a promise. Where it is
@@ -63,7 +48,8 @@
   // What is behind `tools` and every server: a proxy whose every property is
   // what make(name) gives, and whose keys are what list() knows. It can be
   // called, which is an error that says so. There is one for each server in each
-  // run, so it has no functions of its own.
+  // run, so it has no functions of its own. What was made once is known to the
+  // proxy itself, which does not come here for it again.
   const target = () => {};
   const begun = (handler, title) => {
     handler.title = title;
@@ -71,12 +57,10 @@
   };
   class Namespace {
     get(_, name) {
-      const known = this.known?.[name];
-      if (known !== undefined) return known;
       if (typeof name === 'symbol') return name === Symbol.toStringTag ? this.title : undefined;
-      this.known ??= Object.create(null); // only where something is asked for
-      if (reserved.has(name) && !(this.isTool(name) && !(name === 'then' && this.awaited))) return ordinary(this.title, name);
+      if (reserved[name] && !(this.isTool(name) && !(name === 'then' && this.awaited))) return ordinary(this.title, name);
       const made = name === 'then' ? thenTool(this.make(name), () => this.again()) : this.make(name);
+      this.known ??= $.know(this.proxy, create(null)); // only where something is asked for
       return (this.known[name] = made);
     }
     isTool(name) {
@@ -113,7 +97,7 @@
 
   class Tools extends Namespace {
     make(name) {
-      if (Object.hasOwn(helpers, name)) return helpers[name];
+      if (hasOwn(helpers, name)) return helpers[name];
       const flat = /^mcp__(.+?)__(.+)$/.exec(name);
       if (flat) return newTool(`${flat[1]}.${flat[2]}`);
       return name.includes('.') ? newTool(name) : $.server(name);
@@ -128,11 +112,9 @@
     return handler instanceof Namespace ? handler.label : undefined;
   };
 
-  const servers = new Map();
+  const servers = create(null);
   $.server = (name) => {
-    let known = servers.get(name);
-    if (known === undefined) servers.set(name, known = begun(new Server(), name));
-    return known;
+    return (servers[name] ??= begun(new Server(), name));
   };
   $.hook('server', $.server);
   const helpers = {};

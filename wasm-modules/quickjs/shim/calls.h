@@ -97,33 +97,71 @@ static void put_site(JSContext *ctx, JSValueConst error, CallSite site) {
 
 /* A rejected promise with the pending exception. */
 static JSValue rejected_promise(JSContext *ctx) {
-    JSValue functions[2], reason = JS_GetException(ctx);
+    JSValue reason = JS_GetException(ctx);
     CallSite site = call_site(ctx);
     put_site(ctx, reason, site);
     JS_FreeValue(ctx, site.function);
-    JSValue promise = JS_NewPromiseCapability(ctx, functions);
-    if (!JS_IsException(promise)) {
-        JS_FreeValue(ctx, JS_Call(ctx, functions[1], JS_UNDEFINED, 1, (JSValueConst *)&reason));
-        JS_FreeValue(ctx, functions[0]);
-        JS_FreeValue(ctx, functions[1]);
-    }
+    JSValue promise = js_promise_new(ctx, JS_UNDEFINED);
+    if (!JS_IsException(promise))
+        js_promise_settle(ctx, promise, reason, TRUE);
     JS_FreeValue(ctx, reason);
+    return promise;
+}
+
+/* A promise of the answer. */
+static JSValue make_call(JSContext *ctx, JSValueConst name, JSValueConst args) {
+    int64_t id = start_call(ctx, name, args);
+    if (!id)
+        return rejected_promise(ctx);
+    if (grow_array(ctx, (void **)&guest.calls, &guest.call_capacity, guest.call_count, sizeof(PendingCall)))
+        return JS_EXCEPTION;
+    JSValue promise = js_promise_new(ctx, JS_UNDEFINED);
+    if (JS_IsException(promise))
+        return promise;
+    guest.calls[guest.call_count++] = (PendingCall){id, JS_DupValue(ctx, promise), call_site(ctx)};
     return promise;
 }
 
 /* $.call(name, arguments): a promise of the answer */
 static JSValue native_call(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
-    JSValue functions[2];
-    int64_t id = start_call(ctx, argv[0], argv[1]);
-    if (!id)
-        return rejected_promise(ctx);
-    if (grow_array(ctx, (void **)&guest.calls, &guest.call_capacity, guest.call_count, sizeof(PendingCall)))
-        return JS_EXCEPTION;
-    JSValue promise = JS_NewPromiseCapability(ctx, functions);
-    if (JS_IsException(promise))
-        return promise;
-    guest.calls[guest.call_count++] = (PendingCall){id, functions[0], functions[1], call_site(ctx)};
+    return make_call(ctx, argv[0], argv[1]);
+}
+
+/* Whether an object is a set of named arguments, and no value of its own. */
+static BOOL has_named_arguments(JSContext *ctx, JSValueConst value) {
+    if (JS_VALUE_GET_TAG(value) != JS_TAG_OBJECT || JS_IsFunction(ctx, value))
+        return FALSE;
+    JSObject *o = JS_VALUE_GET_OBJ(value);
+    if (o->shape->proto == JS_VALUE_GET_OBJ(ctx->class_proto[JS_CLASS_OBJECT]))
+        return TRUE;
+    switch (o->class_id) {
+    case JS_CLASS_ARRAY: case JS_CLASS_DATE: case JS_CLASS_SET: case JS_CLASS_REGEXP: case JS_CLASS_ERROR:
+    case JS_CLASS_ARRAY_BUFFER: case JS_CLASS_DATAVIEW: case JS_CLASS_PROMISE:
+    case JS_CLASS_NUMBER: case JS_CLASS_STRING: case JS_CLASS_BOOLEAN:
+        return FALSE;
+    }
+    return o->class_id < JS_CLASS_UINT8C_ARRAY || o->class_id > JS_CLASS_FLOAT64_ARRAY;
+}
+
+/* A tool as a function: an object sends arguments by keyword, whatever else is
+   given sends them by position. */
+static JSValue native_tool_call(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv,
+                                int magic, JSValue *name) {
+    while (argc > 0 && JS_IsUndefined(argv[argc - 1]))
+        argc--;
+    if (argc == 1 && has_named_arguments(ctx, argv[0]))
+        return make_call(ctx, name[0], argv[0]);
+    JSValue args = argc > 0 ? js_create_array(ctx, argc, argv) : JS_NewObject(ctx);
+    if (JS_IsException(args))
+        return args;
+    JSValue promise = make_call(ctx, name[0], args);
+    JS_FreeValue(ctx, args);
     return promise;
+}
+
+/* $.tool(name): the function that calls the tool of that name */
+static JSValue native_tool(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    return JS_NewCFunctionData(ctx, native_tool_call, 0, 0, 1, argv);
 }
 
 /* The answer of a call as a value; an error answer is thrown. */
@@ -182,11 +220,9 @@ static void settle_call(JSContext *ctx, int64_t id) {
             value = JS_GetException(ctx);
             put_site(ctx, value, call.site);
         }
-        JS_FreeValue(ctx, JS_Call(ctx, failed ? call.reject : call.resolve, JS_UNDEFINED, 1,
-                                  (JSValueConst *)&value));
+        js_promise_settle(ctx, call.promise, value, failed);
         JS_FreeValue(ctx, value);
-        JS_FreeValue(ctx, call.resolve);
-        JS_FreeValue(ctx, call.reject);
+        JS_FreeValue(ctx, call.promise);
         JS_FreeValue(ctx, call.site.function);
         return;
     }
@@ -206,8 +242,7 @@ static JSValue native_call_now(JSContext *ctx, JSValueConst this_val, int argc, 
 static void cancel_calls(JSContext *ctx) {
     for (uint32_t i = 0; i < guest.call_count; i++) {
         host_call_cancel(guest.calls[i].id);
-        JS_FreeValue(ctx, guest.calls[i].resolve);
-        JS_FreeValue(ctx, guest.calls[i].reject);
+        JS_FreeValue(ctx, guest.calls[i].promise);
         JS_FreeValue(ctx, guest.calls[i].site.function);
     }
     guest.call_count = 0;

@@ -22,7 +22,7 @@ typedef struct {
 
 typedef struct {
     int64_t id;
-    JSValue resolve, reject;
+    JSValue promise;
     CallSite site;
 } PendingCall;
 

@@ -220,6 +220,16 @@ static JSValue native_proxy(JSContext *ctx, JSValueConst this_val, int argc, JSV
     return pair;
 }
 
+/* $.know(proxy, table): the own properties of the table are the proxy's, and
+   its handler is asked for others alone */
+static JSValue native_know(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    JSProxyData *data = JS_GetOpaque(argv[0], JS_CLASS_PROXY);
+    if (!data)
+        return JS_ThrowTypeError(ctx, "expected a proxy");
+    set_value(ctx, &data->known, JS_DupValue(ctx, argv[1]));
+    return JS_DupValue(ctx, argv[1]);
+}
+
 /* $.stack(error): gives it a stack of here, for Error.captureStackTrace */
 static JSValue native_stack(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
     if (JS_VALUE_GET_TAG(argv[0]) != JS_TAG_OBJECT)
@@ -244,6 +254,8 @@ static const JSCFunctionListEntry native_functions[] = {
     JS_PROP_STRING_DEF("version", QUICKJS_VERSION, JS_PROP_CONFIGURABLE),
     JS_CFUNC_DEF("write", 2, native_write),
     JS_CFUNC_DEF("call", 2, native_call),
+    JS_CFUNC_DEF("tool", 1, native_tool),
+    JS_CFUNC_DEF("know", 2, native_know),
     JS_CFUNC_DEF("callNow", 2, native_call_now),
     JS_CFUNC_DEF("startTimer", 5, native_start_timer),
     JS_CFUNC_DEF("stopTimer", 1, native_stop_timer),
