@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"sync"
@@ -95,7 +96,7 @@ func (c *compiled) instantiate(ctx context.Context, mem *snapshot.Allocator, lim
 		return nil, fault.New(fault.UsageConfig, "%s is set, and would let programs write past their limits", wasiOutput).
 			WithHint("unset it")
 	}
-	i := &instance{mems: memories{from: mem, ledger: l, limit: limit}}
+	i := &instance{mems: memories{from: mem, ledger: l, limit: limit, whole: c.entry == ""}}
 	config := wazero.NewModuleConfig().
 		WithStdin(&i.stdin).WithStdout(&i.stdout).WithStderr(&i.stderr).
 		WithWalltime(i.walltime, 1).WithNanotime(i.nanotime, 1).
@@ -173,10 +174,30 @@ func (i *instance) call(r *run) error {
 	return nil
 }
 
+// startExport is the name under which a foreign plugin's start function is
+// called: not while it is loaded, but at the beginning of the run, which pays
+// for it and ends it where it goes on for too long.
+const startExport = "wexec_start"
+
 // callFunction calls a function of a foreign plugin through Extism's own
 // protocol: input and output pass through its kernel.
 func (i *instance) callFunction(r *run, name string, input []byte) (status uint32, output []byte, err error) {
-	return i.plugin.CallWithContext(context.WithValue(r.ctx, runKey{}, r), name, input)
+	ctx := context.WithValue(r.ctx, runKey{}, r)
+	if start := i.main.ExportedFunction(startExport); start != nil {
+		kernel, ok := snapshot.Field[api.Module](i.plugin, "extism")
+		if !ok {
+			return 0, nil, fault.New(fault.Internal, "the Extism SDK keeps its kernel elsewhere than in 1.7.1")
+		}
+		within := context.WithValue(context.WithValue(ctx, extism.PluginCtxKey("plugin"), i.plugin), extism.PluginCtxKey("extism"), kernel)
+		if _, err := start.Call(within); err != nil {
+			return 0, nil, err
+		}
+	}
+	status, output, err = i.plugin.CallWithContext(ctx, name, input)
+	if f := cmp.Or(r.stopped, i.mems.stopped); err != nil && f != nil {
+		err = &stop{f} // Extism makes text of what ends an initialiser
+	}
+	return status, output, err
 }
 
 // Close ends the instance. Nothing may run in it.

@@ -20,8 +20,12 @@ type memories struct {
 
 	// limit is what the guest's memory may be in bytes. While armed, going
 	// over it ends the run; before, instantiation fails.
-	limit int64
-	armed bool
+	limit   int64
+	armed   bool
+	stopped *fault.Error // why it ended the run
+	// whole says that all of the guest's memory counts, from its beginning: it
+	// shares no image with others.
+	whole bool
 	room  func(n int64) // called before the guest grows by n bytes; it may wait, or end the run
 }
 
@@ -49,7 +53,7 @@ type linear struct {
 // a guest must not be able to go on half grown.
 func (l *linear) Reallocate(size uint64) []byte {
 	if l.guest && int64(size) > l.of.limit && l.of.armed {
-		panic(&stop{memoryOver(l.of.limit)})
+		l.of.over()
 	}
 	if l.guest && l.of.armed && l.of.room != nil {
 		l.of.room(int64(size) - l.size)
@@ -57,16 +61,22 @@ func (l *linear) Reallocate(size uint64) []byte {
 	buf := l.LinearMemory.Reallocate(size)
 	if buf == nil {
 		if l.of.armed {
-			panic(&stop{memoryOver(l.of.limit)})
+			l.of.over()
 		}
 		return nil
 	}
-	if l.size == 0 {
+	if l.size == 0 && !(l.guest && l.of.whole) {
 		l.first = int64(size)
 	}
 	l.of.ledger.add(int64(size) - max(l.size, l.first))
 	l.size = int64(size)
 	return buf
+}
+
+// over ends the run that is over its limit.
+func (m *memories) over() {
+	m.stopped = memoryOver(m.limit)
+	panic(&stop{m.stopped})
 }
 
 // Free gives the memory back.

@@ -4,14 +4,18 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/meter"
@@ -21,17 +25,34 @@ import (
 // maxPlugin bounds the module of a foreign plugin, in bytes.
 const maxPlugin = 64 << 20
 
+// extismModule is where a foreign plugin imports from.
+const extismModule = "extism:host/env"
+
 // kernelCalls are what a foreign plugin may import from Extism: its way to
 // input, output, memory, variables and log. The network is not among them.
-func kernelCall(name string) bool {
-	switch name {
-	case "alloc", "free", "load_u8", "load_u64", "store_u8", "store_u64", "input_load_u8", "input_load_u64",
+func kernelCalls() []string {
+	return []string{
+		"alloc", "free", "load_u8", "load_u64", "store_u8", "store_u64", "input_load_u8", "input_load_u64",
 		"input_set", "output_set", "input_length", "input_offset", "output_length", "output_offset",
 		"length", "length_unsafe", "reset", "error_set", "error_get", "memory_bytes",
-		"config_get", "var_get", "var_set", "get_log_level", "log_trace", "log_debug", "log_info", "log_warn", "log_error":
-		return true
+		"config_get", "var_get", "var_set", "get_log_level", "log_trace", "log_debug", "log_info", "log_warn", "log_error",
 	}
-	return false
+}
+
+// kernelPrice is what a call of Extism's kernel costs in fuel, as long as it
+// takes: its SDK goes through the kernel's exports by name, 20 µs each time.
+const kernelPrice = 2000
+
+// kernelPrices are the prices of those calls that take so long. Words of eight
+// bytes are loaded and stored without the kernel.
+func kernelPrices() map[string]int64 {
+	prices := map[string]int64{}
+	for _, name := range kernelCalls() {
+		if !strings.HasSuffix(name, "_u64") {
+			prices[extismModule+"."+name] = kernelPrice
+		}
+	}
+	return prices
 }
 
 // runPlugin calls the request's function of a foreign plugin. It is metered and
@@ -44,11 +65,19 @@ func (j *job) runPlugin(r *run) {
 	}
 	j.res.Provenance.Guest = g.digest
 	if !functions[j.req.Function] {
-		j.fail(fault.New(fault.UsageFlag, "the plugin has no function %q that takes nothing and returns a status", clip(j.req.Function, 100)).
-			WithHint("it has %s", words(names(functions, 20))))
+		j.fail(noFunction(j.req.Function, functions))
 		return
 	}
-	i, err := g.fresh(r.ctx, j.limits.Memory, false)
+	if g.minimum > j.limits.Memory {
+		j.fail(memoryOver(j.limits.Memory).WithHint("the plugin begins with that: it needs at least --memory %s", size(g.minimum)))
+		return
+	}
+	err = r.waitForRoom(g.minimum)
+	r.parked = 0 // it has not begun
+	var i *instance
+	if err == nil {
+		i, err = g.fresh(r.ctx, j.limits.Memory, false)
+	}
 	if err != nil {
 		j.failIn(r.ctx, err)
 		return
@@ -77,6 +106,19 @@ func (j *job) runPlugin(r *run) {
 		return
 	}
 	j.value(output)
+}
+
+// noFunction is the fault of a call of a function that is not there.
+func noFunction(name string, functions map[string]bool) *fault.Error {
+	f := fault.New(fault.UsageFlag, "the plugin has no function %q that takes nothing and returns a status", clip(name, 100))
+	if len(functions) == 0 {
+		return f.WithHint("it has none at all: it is no Extism plugin")
+	}
+	hint := "it has " + words(names(functions, 20))
+	if near := catalogue.NearestOf(name, first(functions, 1000)); near != "" {
+		hint = "did you mean " + shown(near) + "? " + hint
+	}
+	return f.WithHint("%s", hint)
 }
 
 // pluginError says why a plugin failed. What its author would call an
@@ -170,7 +212,7 @@ func (s *guestSet) loadPlugin(wasm []byte, sum string) (*guest, map[string]bool,
 	// The meter believes no count: wazero makes room for as many as a file says
 	// it has, which ends the process where a few bytes say billions. But the
 	// meter is no validator, so wazero sees the original too.
-	metered, info, err := meter.Rewrite(wasm, meter.Options{})
+	metered, info, err := meter.Rewrite(wasm, meter.Options{Start: startExport, Weights: meter.Weights{Hosts: kernelPrices()}})
 	if err != nil {
 		return bad("%w", err)
 	}
@@ -179,15 +221,12 @@ func (s *guestSet) loadPlugin(wasm []byte, sum string) (*guest, map[string]bool,
 	if _, err := rt.CompileModule(ctx, wasm); err != nil {
 		return bad("%w", err)
 	}
-	if info.Start {
-		return bad("it runs code while it is loaded (a start function)")
-	}
 	for _, i := range info.Imports {
 		switch {
 		case i.Module == "wasi_snapshot_preview1":
-		case i.Module == "extism:host/env" && kernelCall(i.Name):
+		case i.Module == extismModule && slices.Contains(kernelCalls(), i.Name):
 		default:
-			return bad("it imports %s.%s, which no plugin may have", clip(i.Module, 60), clip(i.Name, 60))
+			return bad("it imports %s.%s, which no plugin may have", shown(i.Module), shown(i.Name))
 		}
 	}
 	functions := map[string]bool{}
@@ -201,21 +240,39 @@ func (s *guestSet) loadPlugin(wasm []byte, sum string) (*guest, map[string]bool,
 		}
 	}
 	blank := snapshot.Blank(s.e.cache.memories)
+	minimum := int64(0)
+	if info.Memory != nil {
+		minimum = int64(info.Memory.Min) << 16
+	}
 	return &guest{
-		name: "the plugin", digest: sum, compiled: compiled, ledger: &s.e.ledger,
+		name: "the plugin", minimum: minimum, digest: sum, compiled: compiled, ledger: &s.e.ledger,
 		image: blank, pool: pool{trim: blank.Trim},
 	}, functions, nil
 }
 
-// names are the first few names of a set, sorted.
+// names are the first few names of a set, sorted, as they can be shown.
 func names(set map[string]bool, most int) []string {
-	var out []string
-	for n := range set {
-		out = append(out, n)
+	out := first(set, most)
+	for i := range out {
+		out[i] = shown(out[i])
 	}
-	slices.Sort(out)
-	if len(out) > most {
-		out = append(out[:most], "more")
+	if len(set) > most {
+		out = append(out, "more")
 	}
 	return out
+}
+
+// first are the first few of a set, sorted.
+func first(set map[string]bool, most int) []string {
+	all := slices.Sorted(maps.Keys(set))
+	return all[:min(len(all), most)]
+}
+
+// shown is a name that a foreign module gives, short and on one line.
+func shown(name string) string {
+	name = clip(name, 60)
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
 }

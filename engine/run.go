@@ -51,6 +51,7 @@ type run struct {
 	yielded    time.Time     // when others could last have its processor
 
 	outcome outcome
+	stopped *fault.Error       // why a host function ended it
 	asked   bool               // the guest has asked for fuel, as its first act
 	drawn   int64              // random bytes taken
 	heard   bool               // it asked for standard input
@@ -79,7 +80,10 @@ const maxErrorSize = 256 << 10
 var ownCalls = []byte("wexec:")
 
 // fail ends the run from inside a host function.
-func (r *run) fail(f *fault.Error) { panic(&stop{f}) }
+func (r *run) fail(f *fault.Error) {
+	r.stopped = f
+	panic(&stop{f})
+}
 
 // failOn ends the run where err is not nil.
 func (r *run) failOn(err error) {
@@ -285,22 +289,24 @@ func (r *run) park() {
 
 // room waits until the run may grow by n bytes. Other runs hold the memory
 // until then; idle sessions give theirs up.
-func (r *run) room(n int64) {
+func (r *run) room(n int64) { r.failOn(r.waitForRoom(n)) }
+
+func (r *run) waitForRoom(n int64) error {
 	if r.ledger.fits(n) {
-		return
+		return nil
 	}
 	if r.relieve != nil {
 		r.relieve()
 	}
 	if r.ledger.fits(n) {
-		return
+		return nil
 	}
 	r.calls.Launch()
 	r.park()
 	err := r.cores.toGrow(r.ctx, func() bool { return r.ledger.fits(n) })
 	r.core = err == nil
 	r.parked += time.Since(r.since)
-	r.failOn(err)
+	return err
 }
 
 // unpark waits for a core. Without one the run has ended; what called it looks.

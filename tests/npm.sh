@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs the real MCP servers and type checkers that the tests use into
-# work/npm. Without npm it says so, and those tests are left out.
+# Installs the real MCP servers, type checkers and compilers that the tests use
+# into work/npm. Without npm it says so, and those tests are left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 command -v npm >/dev/null || { echo "npm is missing: the tests against real servers are left out" >&2; exit 0; }
 mkdir -p work/npm
 if ! cmp -s tests/npm/package.json work/npm/package.json; then
   cp tests/npm/package.json work/npm/package.json
-  PUPPETEER_SKIP_DOWNLOAD=1 npm install --prefix work/npm --ignore-scripts --no-audit --no-fund --no-package-lock --fetch-retries=5 --loglevel=error \
+  PUPPETEER_SKIP_DOWNLOAD=1 npm install --prefix work/npm --ignore-scripts --no-audit --no-fund --no-package-lock --fetch-retries=5 --fetch-timeout=120000 --loglevel=error \
     || { rm -f work/npm/package.json; exit 1; }
 fi

@@ -73,6 +73,11 @@ type Options struct {
 	// Zero is DefaultMaxTable; below zero leaves the module's limits as they
 	// are.
 	MaxTable int64
+	// Start is a name under which the module's start function is exported, so
+	// that the host calls it when there is somebody to pay: it does not run by
+	// itself while the module is instantiated then. Empty leaves it as it is.
+	// Info.Start says whether there is one.
+	Start string
 }
 
 // DefaultMaxTable is the largest table of a module unless Options say

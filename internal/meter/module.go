@@ -82,6 +82,7 @@ type module struct {
 	memories  uint32
 	elements  uint32   // segments
 	data      uint32   // segments
+	start     uint32   // the start function, where there is one
 	thunks    []uint32 // imports that are reached by reference
 	declare   bool     // code makes references to functions
 	code      []byte   // the metered bodies

@@ -40,7 +40,7 @@ func (m *module) section(id byte, r *reader) {
 		m.readExports(r)
 	case secStart:
 		f := r.index("function", m.funcs())
-		m.info.Start = true
+		m.info.Start, m.start = true, f
 		m.keep(f)
 	case secElement:
 		m.elementSegments(r, nil)
@@ -239,7 +239,7 @@ func (m *module) readExports(r *reader) {
 		default:
 			r.fail(ErrMalformed, "unknown kind of export %#x", kind)
 		}
-		if name == FuelExport {
+		if name == FuelExport || m.o.Start != "" && name == m.o.Start {
 			r.p = at
 			r.fail(ErrReserved, "the module exports %s, which is the meter's", name)
 		}

@@ -21,6 +21,9 @@ func (m *module) write() ([]byte, error) {
 		case secExport:
 			body = m.exportSection(r)
 		case secStart:
+			if m.o.Start != "" {
+				continue // it stands among the exports
+			}
 			body = appendU32(nil, m.moved(r.u32()))
 		case secType:
 			r.u32()
@@ -62,7 +65,9 @@ func (m *module) write() ([]byte, error) {
 func (m *module) assemble(made map[byte][]byte) []byte {
 	original := map[byte][]byte{}
 	for _, s := range m.sections {
-		original[s.id] = s.body
+		if s.id != secStart {
+			original[s.id] = s.body
+		}
 	}
 	out := make([]byte, 0, len(m.src)+len(m.src)/2)
 	out = append(out, m.src[:8]...)
@@ -126,8 +131,12 @@ func (m *module) globalSection(r *reader) []byte {
 }
 
 func (m *module) exportSection(r *reader) []byte {
-	n := r.u32()
-	out := appendU32(nil, n+1)
+	n, added := r.u32(), uint32(1)
+	later := m.info.Start && m.o.Start != ""
+	if later {
+		added++
+	}
+	out := appendU32(nil, n+added)
 	for range n {
 		from := r.p
 		r.name()
@@ -138,6 +147,9 @@ func (m *module) exportSection(r *reader) []byte {
 			i = m.moved(i)
 		}
 		out = appendU32(out, i)
+	}
+	if later {
+		out = appendU32(append(appendName(out, m.o.Start), 0), m.moved(m.start))
 	}
 	out = append(appendName(out, FuelExport), 3)
 	return appendU32(out, m.globals)
