@@ -5,6 +5,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0 # as the command is built; only the race detector needs it
+GOFLAGS="$(go env GOFLAGS) -trimpath" && export GOFLAGS # as well, so that nothing is compiled twice
 
 # ONLY names parts by a pattern: ONLY='vet|linters' tests/check.sh
 passed=0 failed=0 broken=() times=()
@@ -57,6 +58,7 @@ plugins() {
 }
 race() { CGO_ENABLED=1 go test -short -race -timeout 25m $(go list ./... | grep -v -e /tests -e /examples -e /guests -e /wasm-modules); }
 long_race() { CGO_ENABLED=1 go test -race -timeout 25m -skip 'RepeatedBitForBit|Soak' ./engine; }
+soak() { WEXEC_SOAK=2m go test -count=1 -run 'TestSoak$' -v ./engine; } # make soak writes it down
 fuzz() { ./tests/fuzz.sh 10s; }
 benchmarks() { go test -short -run '^$' -bench . -benchtime 1x ./...; }
 
@@ -78,7 +80,7 @@ part "real servers and type checkers" go test -count=1 ./tests/servers
 part "long attacks, faults and cases" long
 part "race" race
 part "race, the engine's long tests" long_race
-part "soak, two minutes" make soak SPAN=2m
+part "soak, two minutes" soak
 part "platforms" platforms
 part "fuzz" fuzz
 part "benchmarks once" benchmarks

@@ -12,7 +12,7 @@ if [ ! -d work/cpython/testsuite ] && command -v apt-get >/dev/null; then
   ./wasm-modules/cpython/build.sh fetch unpack testsuite || echo "the test suite cannot be had here" >&2
 fi
 if [ -d work/cpython/testsuite ]; then
-  WEXEC_CONFORMANCE=1 go test -count=1 -timeout 60m -run TestPythonsOwnTestsPass ./guests/python
+  WEXEC_CONFORMANCE=1 go test -count=1 -timeout 60m -run TestPythonsOwnTestsPass -v ./guests/python | grep -v -e '^=== ' -e '--- PASS'
 else
   echo "work/cpython/testsuite is missing: CPython's own tests are not looked at" >&2
 fi

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/wexec/wexec/tests/machine"
 )
 
 // report is a run of the bench, as it is written down.
@@ -28,8 +30,8 @@ type report struct {
 }
 
 func newReport(figures []figure) report {
-	r := report{When: time.Now().UTC().Format("2006-01-02"), Machine: processor(), CPUs: runtime.NumCPU(), OS: runtime.GOOS,
-		Arch: runtime.GOARCH, Go: runtime.Version(), Figures: figures}
+	r := report{When: time.Now().UTC().Format("2006-01-02"), Machine: machine.Processor(), CPUs: runtime.NumCPU(), OS: runtime.GOOS,
+		Arch: runtime.GOARCH, Go: runtime.Version(), Load: machine.Load(), Figures: figures}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {
 			switch d.Path {
@@ -40,26 +42,7 @@ func newReport(figures []figure) report {
 			}
 		}
 	}
-	if data, err := os.ReadFile("/proc/loadavg"); err == nil {
-		if f := strings.Fields(string(data)); len(f) > 2 {
-			r.Load = strings.Join(f[:3], " ")
-		}
-	}
 	return r
-}
-
-// processor is what the machine says its processor is.
-func processor() string {
-	data, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(data)) {
-		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
-			return strings.TrimSpace(v)
-		}
-	}
-	return ""
 }
 
 // read reads a report that was written.

@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/wexec/wexec/tests/machine"
 )
 
 // grouped writes a number with commas.
@@ -65,7 +65,7 @@ func (c *compare) document(all []outcome, corpora []corpus) string {
 
 | job | tokens, plain | tokens, program | saved | goal | turns, plain | turns, program | time, plain | time, program | saved |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
-`, time.Now().UTC().Format("2 January 2006"), machine())
+`, time.Now().UTC().Format("2 January 2006"), built())
 	for _, o := range all {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.0f %% | %d | %d | %s | %s | %s |\n", o.job.name, grouped(o.plain.tokens()), grouped(o.program.tokens()),
 			o.savedText(), 100*o.job.goal, o.plain.turns, o.program.turns, seconds(o.plain.wall), seconds(o.program.wall), o.fasterText())
@@ -109,20 +109,11 @@ The goal for the time is %.0f %% less.
 	return b.String()
 }
 
-// machine names what the figures were taken on.
-func machine() string {
-	parts := []string{fmt.Sprintf("%s/%s with %d processors", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())}
-	if data, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(data)) {
-			if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
-				parts = append(parts, strings.TrimSpace(value))
-				break
-			}
-		}
+// built is this machine and the commit.
+func built() string {
+	out, err := exec.Command("git", "describe", "--tags", "--always").Output()
+	if err != nil {
+		return machine.Words()
 	}
-	parts = append(parts, runtime.Version())
-	if out, err := exec.Command("git", "describe", "--tags", "--always").Output(); err == nil {
-		parts = append(parts, "wexec "+strings.TrimSpace(string(out)))
-	}
-	return strings.Join(parts, ", ")
+	return machine.Words() + ", wexec " + strings.TrimSpace(string(out))
 }

@@ -25,6 +25,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wexec/wexec/tests/machine"
 	"github.com/wexec/wexec/tests/peers/drive"
 )
 
@@ -99,7 +100,7 @@ func measure(rounds, from int, only, keep string) error {
 				return err
 			}
 			spec := drive.Spec{Peer: p.spoken(), Answers: files, Port: 18700 + i, Steps: steps}
-			r := record{Peer: p.key(), Round: from + round, When: begun.UTC(), Spin: spin(), Machine: machine(), Versions: p.version(work)}
+			r := record{Peer: p.key(), Round: from + round, When: begun.UTC(), Spin: spin(), Machine: machine.Words(), Versions: p.version(work)}
 			taken, err := p.drive(work, spec)
 			if err != nil {
 				taken = append(taken, drive.Taken{Name: "driver", Error: err.Error()})

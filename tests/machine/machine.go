@@ -1,0 +1,44 @@
+// Package machine says in a few words what figures were taken on, without the
+// machine's name.
+package machine
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+)
+
+// Processor is what the machine says its processor is, or "".
+func Processor() string {
+	data, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(data)) {
+		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
+			return strings.TrimSpace(v)
+		}
+	}
+	return ""
+}
+
+// Load is how many programs wanted a processor, over one, five and fifteen
+// minutes, or "".
+func Load() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	f := strings.Fields(string(data))
+	return strings.Join(f[:min(3, len(f))], " ")
+}
+
+// Words is the machine and the Go that everything is built with.
+func Words() string {
+	model := Processor()
+	if model != "" {
+		model = " (" + model + ")"
+	}
+	return fmt.Sprintf("%s/%s, %d processors%s, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), model, runtime.Version())
+}

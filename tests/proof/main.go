@@ -1,0 +1,111 @@
+// Command proof runs one of the long proofs and, where it holds, writes what it
+// said of itself into docs/proof.md, with the date, the machine and the versions:
+//
+//	go run ./tests/proof -of soak -keep 'runs|after' -- go test -run TestSoak ./engine
+//
+// Of the lines that the command prints, the page keeps those that match.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wexec/wexec/tests/machine"
+)
+
+func main() {
+	of := flag.String("of", "", "whose part of the page is written")
+	keep := flag.String("keep", ".", "which lines of the command the page keeps")
+	page := flag.String("page", "docs/proof.md", "the page")
+	flag.Parse()
+	if err := record(*of, *keep, *page, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "proof:", err)
+		os.Exit(1)
+	}
+}
+
+func record(of, keep, page string, command []string) error {
+	pattern, err := regexp.Compile(keep)
+	if err != nil {
+		return err
+	}
+	before, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	if _, err := section(before, of, ""); err != nil {
+		return err // before hours of work, and not after
+	}
+	if len(command) == 0 {
+		return fmt.Errorf("name the command after --")
+	}
+	var said bytes.Buffer
+	begun := time.Now()
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(os.Stdout, &said), os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s does not hold, so %s stays as it is: %w", of, page, err)
+	}
+	lines, err := kept(&said, pattern)
+	if err != nil {
+		return err
+	}
+	after, err := section(before, of, text(begun, time.Since(begun), lines))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(page, after, 0o644)
+}
+
+// colours are what a terminal would not show.
+var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// kept are the lines that match, without colours and trailing blanks.
+func kept(said io.Reader, pattern *regexp.Regexp) ([]string, error) {
+	var out []string
+	lines := bufio.NewScanner(said)
+	for lines.Scan() {
+		line := strings.TrimRight(colours.ReplaceAllString(lines.Text(), ""), " \t")
+		if pattern.MatchString(line) {
+			out = append(out, line)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("the command said nothing that matches %s", pattern)
+	}
+	return out, nil
+}
+
+// text is what stands between the two marks of a section.
+func text(begun time.Time, took time.Duration, lines []string) string {
+	version := "unknown"
+	if out, err := exec.Command("git", "describe", "--tags", "--always").Output(); err == nil {
+		version = strings.TrimSpace(string(out))
+	}
+	return fmt.Sprintf("%s, after %s, wexec %s: %s; load of the machine %s.\n\n```text\n%s\n```\n", begun.UTC().Format("2006-01-02"),
+		took.Round(time.Second), version, machine.Words(), machine.Load(), strings.Join(lines, "\n"))
+}
+
+// section gives the page with another text in one of its sections.
+func section(page []byte, of, text string) ([]byte, error) {
+	begins := []byte("<!-- what follows is written by: make " + of + " -->\n")
+	ends := []byte("<!-- what make " + of + " wrote ends here -->")
+	before, rest, found := bytes.Cut(page, begins)
+	_, after, closed := bytes.Cut(rest, ends)
+	if !found || !closed {
+		return nil, fmt.Errorf("the page has no place for %q: %s…%s", of, begins, ends)
+	}
+	return slices.Concat(before, begins, []byte(text), ends, after), nil
+}
