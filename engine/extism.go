@@ -74,6 +74,10 @@ func runtimeConfig(interpreter bool) wazero.RuntimeConfig {
 // Close gives the compiled code back. No instance may be left.
 func (c *compiled) Close(ctx context.Context) error { return c.plugin.Close(ctx) }
 
+// spareSpace is the address space that is left to Go where the process may have
+// only so much: to have none is its end.
+const spareSpace = 128 << 20
+
 // instance is one live sandbox. It serves one run at a time.
 type instance struct {
 	binding
@@ -105,6 +109,14 @@ func (c *compiled) instantiate(ctx context.Context, mem *snapshot.Allocator, lim
 		WithFSConfig(wazero.NewFSConfig().(sysfs.FSConfig).WithSysFSMount(&i.files, "/"))
 	i.stdin.of, i.stdout.of, i.stderr.of, i.random.of, i.files.of = &i.binding, &i.binding, &i.binding, &i.binding, &i.binding
 	i.stderr.err = true
+	if _, limited := snapshot.Left(); limited {
+		l.narrow.Lock()
+		defer l.narrow.Unlock()
+		if left, _ := snapshot.Left(); left < 2*uint64(limit)+spareSpace {
+			return nil, fault.New(fault.LimitBusy, "the %s of address space that this process may still have are too few for one more instance", size(int64(left))).
+				WithHint("try again when other runs have ended, allow more with ulimit -v, or set Running to less")
+		}
+	}
 	c.making.RLock()
 	i.tables = c.tables
 	plugin, err := c.plugin.Instance(experimental.WithMemoryAllocator(ctx, &i.mems), extism.PluginInstanceConfig{ModuleConfig: config})

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/tetratelabs/wazero/experimental"
@@ -101,6 +102,8 @@ type ledger struct {
 	bytes atomic.Int64
 	most  int64  // bound on bytes
 	less  func() // told when bytes were given back
+
+	narrow sync.Mutex // held while an instance is made where address space is bounded
 }
 
 // fits reports whether the instances may grow by n bytes more.

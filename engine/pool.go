@@ -7,7 +7,6 @@ import (
 
 	experimentalsys "github.com/tetratelabs/wazero/experimental/sys"
 
-	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/internal/snapshot"
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
@@ -187,18 +186,19 @@ func (g *guest) take(ctx context.Context, limit int64) (*instance, error) {
 		return nil, memoryOver(limit).WithHint("%s needs at least --memory %s", g.name, size(g.minimum))
 	}
 	i := g.pool.take(limit <= readyMemory)
-	if i == nil {
-		var err error
-		if i, err = g.fresh(ctx, max(limit, readyMemory), false); err != nil {
-			g.pool.gave()
+	if i != nil {
+		if i.mems.from.Bind(i.main) == nil {
+			return i, nil
 		}
-		return i, err
+		// The machine has no mapping for its memory. What is made anew can do
+		// with a copy.
+		_ = i.Close(ctx)
 	}
-	if err := i.mems.from.Bind(i.main); err != nil {
-		g.discard(i)
-		return nil, fault.New(fault.Internal, "give an instance its memory: %w", err)
+	i, err := g.fresh(ctx, max(limit, readyMemory), false)
+	if err != nil {
+		g.pool.gave()
 	}
-	return i, nil
+	return i, err
 }
 
 // readyMemory is what the memory of a pooled instance can grow to.

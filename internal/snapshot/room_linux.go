@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,22 +34,30 @@ func Room(limit uint64) (instances int, bound string) {
 			}
 		}
 	}
-	var space unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_AS, &space) == nil && space.Cur != unix.RLIM_INFINITY {
-		used := uint64(0)
-		if data, err := os.ReadFile("/proc/self/statm"); err == nil {
-			first, _, _ := bytes.Cut(data, []byte{' '})
-			pages, _ := strconv.ParseUint(string(first), 10, 64)
-			used = pages * uint64(os.Getpagesize())
-		}
-		free := uint64(0)
-		if space.Cur > used {
-			free = space.Cur - used
-		}
+	if free, limited := Left(); limited {
 		// Extism's kernel reserves as much as the guest.
 		if n := int(min(free/max(2*limit, 1), math.MaxInt32)); n < instances {
-			instances, bound = n, fmt.Sprintf("the process may have %d bytes of address space (ulimit -v)", space.Cur)
+			instances, bound = n, fmt.Sprintf("the process may have %d bytes more of address space (ulimit -v)", free)
 		}
 	}
 	return instances, bound
+}
+
+// Left says how many bytes of address space this process may have beside what
+// it has, and whether anything bounds them but the processor.
+func Left() (bytes uint64, limited bool) {
+	var space unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_AS, &space) != nil || space.Cur == unix.RLIM_INFINITY {
+		return math.MaxUint64, false
+	}
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return space.Cur, true
+	}
+	first, _, _ := strings.Cut(string(data), " ")
+	pages, _ := strconv.ParseUint(first, 10, 64)
+	if used := pages * uint64(os.Getpagesize()); used < space.Cur {
+		return space.Cur - used, true
+	}
+	return 0, true
 }
