@@ -33,7 +33,7 @@ func encodeBody(dst []byte, e *Event) (body []byte, err error) {
 	}
 	switch e.Type {
 	case TypeStart:
-		body, err = json.Marshal(e.Start)
+		body, err = appendStart(dst, e.Start)
 	case TypeDecision:
 		body, err = appendDecision(dst, e.Decision)
 	case TypeCall:

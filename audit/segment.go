@@ -38,7 +38,7 @@ const (
 	suffix     = ".jsonl"
 	headSuffix = ".head"
 	counter    = "counter"
-	firstRead  = 64 << 10
+	firstRead  = 8 << 10
 )
 
 func segmentName(n int) string { return fmt.Sprintf("%08d%s", n, suffix) }
