@@ -33,7 +33,7 @@ func (c *Catalogue) Nearest(name string, n int) []string {
 			}
 			d += Distance(fold(server), fold(t.Server))
 		}
-		if d <= max(2, len(name)/4) {
+		if d <= min(max(2, len(name)/4), max(2, len(call)/3)) {
 			found = append(found, near{call, d})
 		}
 	}
@@ -49,12 +49,15 @@ func (c *Catalogue) Nearest(name string, n int) []string {
 }
 
 // NearestOf gives the word of a list that is nearest to a misspelt one, or ""
-// where none is near.
+// where none is near: a third of the shorter one may be wrong.
 func NearestOf(word string, list []string) string {
 	word = start(word, maxSpelling)
+	if len(word) < 2 && len(list) > 1 { // of which each is as near
+		return ""
+	}
 	best, at := max(1, len(word)/3)+1, ""
 	for _, w := range list {
-		if d := Distance(fold(word), fold(w)); d < best {
+		if d := Distance(fold(word), fold(w)); d < best && d <= max(1, (len(w)+2)/3) {
 			best, at = d, w
 		}
 	}

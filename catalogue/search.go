@@ -241,7 +241,7 @@ func (x *index) expand(text string) []question {
 			}
 		}
 		if len(x.postings[s]) == 0 && len(q.terms) == 1 {
-			q.terms = append(q.terms, x.misspelt(s)...)
+			q.terms = append(q.terms, x.misspelt(w, s)...)
 		}
 		asked = append(asked, q)
 	}
@@ -265,9 +265,10 @@ func namesSeveral(words []string) bool {
 	return false
 }
 
-// misspelt finds the indexed words one or two edits from a word nobody uses.
-func (x *index) misspelt(w string) []term {
-	if len(w) < 4 {
+// misspelt finds the indexed words one or two edits from the stem of a word
+// nobody uses. Of a word of three letters any other is near.
+func (x *index) misspelt(word, w string) []term {
+	if len(word) < 4 || w == "" {
 		return nil
 	}
 	allowed := 1 + len(w)/8

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"reflect"
 	"strings"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/policy"
 )
@@ -27,6 +30,8 @@ type file struct {
 	Embeddings *Embeddings                `json:"embeddings"`
 	LearnTypes *bool                      `json:"learn_types"`
 	Log        string                     `json:"log"`
+
+	text []byte // as it was read
 }
 
 type fileAudit struct {
@@ -81,6 +86,7 @@ func readFile(path string, read reading) (*file, bool, error) {
 
 // parseFile reads the text of a wexec.yaml, strictly. It may be a stranger's.
 func parseFile(name string, data []byte) (_ *file, err error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if line, what := policy.Burden(data); what != "" {
 		return nil, fault.New(fault.UsageConfig, "%s:%d: %s", name, max(line, 1), what)
 	}
@@ -100,6 +106,7 @@ func parseFile(name string, data []byte) (_ *file, err error) {
 	if err != nil {
 		return nil, yamlFault(name, data, err)
 	}
+	f.text = data
 	return &f, nil
 }
 
@@ -119,10 +126,44 @@ func yamlFault(name string, data []byte, err error) error {
 	at := e.GetToken().Position
 	wrong := fault.New(fault.UsageConfig, "%s:%d:%d: %s", name, at.Line, at.Column, e.GetMessage())
 	var unknown *yaml.UnknownFieldError
-	if errors.As(err, &unknown) {
-		return wrong.WithHint("the keys are servers, mcp, policy, limits, cache, audit, embeddings, learn_types and log")
+	if !errors.As(err, &unknown) {
+		return wrong
 	}
-	return wrong
+	keys := keysBeside(reflect.TypeFor[file](), e.GetToken())
+	if near := catalogue.NearestOf(strings.Trim(e.GetToken().Value, `"'`), keys); near != "" {
+		return wrong.WithHint("did you mean %s?", near)
+	}
+	return wrong.WithHint("the keys here are %s", strings.Join(keys, ", "))
+}
+
+// keysBeside are the keys that may stand where an unknown one does: those of
+// the block it is in, which is one of the file's own or the file itself.
+func keysBeside(t reflect.Type, unknown *token.Token) []string {
+	block := ""
+	if unknown.Position.Column > 1 {
+		for at := unknown.Prev; at != nil; at = at.Prev {
+			if at.Position.Column == 1 && at.Type == token.StringType {
+				block = at.Value
+				break
+			}
+		}
+	}
+	var keys []string
+	for i := range t.NumField() {
+		name := t.Field(i).Tag.Get("json")
+		if name == "" {
+			continue
+		}
+		of := t.Field(i).Type
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		if name == block && of.Kind() == reflect.Struct {
+			return keysBeside(of, &token.Token{Position: &token.Position{Column: 1}})
+		}
+		keys = append(keys, name)
+	}
+	return keys
 }
 
 // servers are the servers a wexec.yaml names itself.
@@ -134,7 +175,7 @@ func (f *file) servers(name string, x expander) (Servers, error) {
 	if err != nil {
 		return Servers{}, fault.New(fault.UsageConfig, "%s: servers: %v", name, err)
 	}
-	return parseServers(name, doc, x)
+	return parseServersIn(name, doc, f.text, x)
 }
 
 func (l fileLimits) limits() policy.Limits {

@@ -6,14 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/upstream"
 )
@@ -44,6 +47,12 @@ func readServers(path string, x expander, read reading) (Servers, error) {
 }
 
 func parseServers(name string, data []byte, x expander) (Servers, error) {
+	return parseServersIn(name, data, data, x)
+}
+
+// parseServersIn reads the document of an MCP file. Places are looked for in the
+// text it came from, which may be of another kind.
+func parseServersIn(name string, data, text []byte, x expander) (Servers, error) {
 	clean, err := withoutComments(data)
 	if err != nil {
 		return Servers{}, fault.New(fault.UsageConfig, "%s: %v", name, err)
@@ -55,8 +64,12 @@ func parseServers(name string, data []byte, x expander) (Servers, error) {
 			Servers map[string]json.RawMessage `json:"servers"`
 		} `json:"mcp"`
 	}
+	shape := `write {"mcpServers": {"name": {"command": "…"}}}`
+	if len(bytes.TrimSpace(clean)) == 0 {
+		return Servers{}, fault.New(fault.UsageConfig, "%s is empty", name).WithHint("%s", shape)
+	}
 	if err := json.Unmarshal(clean, &file); err != nil {
-		return Servers{}, fault.New(fault.UsageConfig, "%s:%s: %v", name, position(clean, err), err)
+		return Servers{}, fault.New(fault.UsageConfig, "%s:%s: %s", name, Position(clean, err), unfit(err)).WithHint("%s", shape)
 	}
 	all := file.MCPServers
 	for _, more := range []map[string]json.RawMessage{file.Servers, file.MCP.Servers} {
@@ -71,7 +84,7 @@ func parseServers(name string, data []byte, x expander) (Servers, error) {
 	}
 	if all == nil {
 		return Servers{}, fault.New(fault.UsageConfig, "%s has no mcpServers and no servers", name).
-			WithHint(`write {"mcpServers": {"name": {"command": "…"}}}`)
+			WithHint("%s", shape)
 	}
 	names := make([]string, 0, len(all))
 	for n := range all {
@@ -80,13 +93,13 @@ func parseServers(name string, data []byte, x expander) (Servers, error) {
 	slices.Sort(names)
 	var out Servers
 	for _, n := range names {
-		s, warnings, err := serverOf(name, n, all[n], x)
+		s, warnings, err := serverOf(fmt.Sprintf("%s:%d", name, lineOf(text, n)), name, n, all[n], x)
 		if err != nil {
 			return Servers{}, err
 		}
 		out.Warnings = append(out.Warnings, warnings...)
 		if s != nil {
-			s.Origin = fmt.Sprintf("%s:%d", name, lineOf(data, n))
+			s.Origin = fmt.Sprintf("%s:%d", name, lineOf(text, n))
 			out.Servers = append(out.Servers, *s)
 		}
 	}
@@ -120,10 +133,10 @@ func (e serverEntry) isWexec() bool {
 	return name == "wexec" && len(e.Args) > 0 && e.Args[0] == "mcp"
 }
 
-func serverOf(file, name string, raw json.RawMessage, x expander) (*upstream.Server, []string, error) {
+func serverOf(place, file, name string, raw json.RawMessage, x expander) (*upstream.Server, []string, error) {
 	var e serverEntry
 	if err := json.Unmarshal(raw, &e); err != nil {
-		return nil, nil, fault.New(fault.UsageConfig, "%s: server %q: %v", file, name, err)
+		return nil, nil, fault.New(fault.UsageConfig, "%s: server %q: %s", place, name, unfit(err))
 	}
 	if e.Disabled || (e.Enabled != nil && !*e.Enabled) || e.isWexec() {
 		return nil, nil, nil
@@ -143,7 +156,7 @@ func serverOf(file, name string, raw json.RawMessage, x expander) (*upstream.Ser
 		_, of, _ := strings.Cut(key, ".")
 		all = append(all, given{of, out, used})
 		if err != nil && failed == nil {
-			failed = fault.New(fault.UsageConfig, "%s: server %q: %s: %v", file, name, key, err).
+			failed = fault.New(fault.UsageConfig, "%s: server %q: %s: %v", place, name, key, err).
 				WithHint("set the variable, or write ${NAME:-fallback}")
 		}
 		return out
@@ -170,7 +183,7 @@ func serverOf(file, name string, raw json.RawMessage, x expander) (*upstream.Ser
 	}
 	transport, err := transportOf(e, s)
 	if err != nil {
-		return nil, nil, fault.New(fault.UsageConfig, "%s: server %q: %v", file, name, err)
+		return nil, nil, fault.New(fault.UsageConfig, "%s: server %q: %v", place, name, err).WithHint("%s", misspeltKey(raw))
 	}
 	s.Transport, s.Secrets = transport, secretsIn(all)
 	return s, warnings, nil
@@ -298,8 +311,43 @@ func withoutComments(data []byte) ([]byte, error) {
 	return out, nil
 }
 
-// position is line:column of a JSON error.
-func position(data []byte, err error) string {
+// unfit says what is wrong with a JSON text in words of the file, not of Go.
+func unfit(err error) string {
+	var e *json.UnmarshalTypeError
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	wanted := map[reflect.Kind]string{reflect.String: "a text", reflect.Bool: "true or false", reflect.Slice: "a list"}[e.Type.Kind()]
+	if wanted == "" {
+		wanted = "an object"
+	}
+	value := e.Value
+	if value == "array" {
+		value = "list"
+	}
+	if e.Field == "" {
+		return fmt.Sprintf("%s is expected, not a %s", wanted, value)
+	}
+	return fmt.Sprintf("%s has to be %s, not a %s", e.Field, wanted, value)
+}
+
+// misspeltKey is a hint where a key of a server's entry looks like command or
+// url and is not.
+func misspeltKey(raw json.RawMessage) string {
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(raw, &keys) != nil {
+		return ""
+	}
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		if near := catalogue.NearestOf(k, []string{"command", "url", "type", "transport"}); near != "" && near != k {
+			return fmt.Sprintf("it has %q: did you mean %s?", k, near)
+		}
+	}
+	return ""
+}
+
+// Position is line:column of an error in a JSON text.
+func Position(data []byte, err error) string {
 	offset := int64(0)
 	switch e := err.(type) {
 	case *json.SyntaxError:
@@ -319,10 +367,15 @@ func lineOf(data []byte, key string) int {
 		return 1
 	}
 	before, _, found := bytes.Cut(data, quoted)
-	if !found {
-		return 1
+	if found {
+		return 1 + bytes.Count(before, []byte("\n"))
 	}
-	return 1 + bytes.Count(before, []byte("\n"))
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		if rest, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte(key)); ok && bytes.HasPrefix(bytes.TrimSpace(rest), []byte(":")) {
+			return i + 1
+		}
+	}
+	return 1
 }
 
 // reading is a way to read files.

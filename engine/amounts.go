@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// size writes bytes the way flags take them: 64MiB, 1500.
+// size writes bytes the way flags take them: 64MiB, 1500B.
 func size(n int64) string {
 	for _, u := range []struct {
 		name  string
@@ -16,7 +16,7 @@ func size(n int64) string {
 			return strconv.FormatInt(n>>u.shift, 10) + u.name
 		}
 	}
-	return strconv.FormatInt(n, 10)
+	return strconv.FormatInt(n, 10) + "B"
 }
 
 // count writes a number the way flags take it.

@@ -50,7 +50,7 @@ func (o *outputs) take(n int) int {
 // over is the fault of a run that wrote more than it may.
 func (o *outputs) over() *fault.Error {
 	return fault.New(fault.LimitOutput, "the run's output is more than the %s it may be", size(o.limit)).
-		WithHint("return less, or allow more with --output %s", size(roundUp(o.limit)))
+		WithHint("return less, or allow more with --output %s", size(max(roundUp(o.limit), 64<<10)))
 }
 
 // Write takes what the guest wrote. It panics with a stop where the allowance

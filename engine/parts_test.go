@@ -36,7 +36,7 @@ func TestExcerptsPointAtTheColumn(t *testing.T) {
 }
 
 func TestSizesAreWrittenAsFlagsTakeThem(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 1500: "1500", 1 << 10: "1KiB", 64 << 20: "64MiB", 3 << 30: "3GiB", 1<<20 + 1: "1048577"} {
+	for n, want := range map[int64]string{0: "0B", 1500: "1500B", 1 << 10: "1KiB", 64 << 20: "64MiB", 3 << 30: "3GiB", 1<<20 + 1: "1048577B"} {
 		if got := size(n); got != want {
 			t.Errorf("%d: %s", n, got)
 		}

@@ -3,7 +3,9 @@ package hostfns
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/wexec/wexec/audit"
@@ -57,11 +59,25 @@ func (g *gate) Network(ctx context.Context, req NetworkRequest) error {
 		message += ": " + d.Message
 	}
 	f := &Failure{Code: fault.DeniedNetwork, Tool: g.tool, Message: message, Rule: d.Rule,
-		Hint: "a policy has to allow it under network, or a person with --allow-net " + clean(req.Host, 255)}
-	if d.Rule != "" {
+		Hint: "a policy has to allow it under network, or a person with --allow-net " + flagHost(req)}
+	switch {
+	case d.Rule == "":
+	case d.Rule == "command line" && strings.HasPrefix(d.Message, "no rule allows"):
+		f.Hint = "--allow-net " + flagHost(req) + " allows it, or a policy file does"
+	default:
 		f.Hint = "decided by " + d.Rule
 	}
 	return f
+}
+
+// flagHost is the host of a request as --allow-net takes it: with its port where
+// that is none of those that go without saying.
+func flagHost(req NetworkRequest) string {
+	host := clean(req.Host, 255)
+	if req.Port == 80 || req.Port == 443 || req.Port == 0 {
+		return host
+	}
+	return net.JoinHostPort(host, strconv.Itoa(req.Port))
 }
 
 func (g *gate) File(ctx context.Context, req FileRequest) error {

@@ -30,6 +30,7 @@ type decoder struct {
 
 // decode reads a file strictly.
 func decode(r *reporter, data []byte, into any) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if line, what := Burden(data); what != "" {
 		at := position{}
 		if line > 0 {
@@ -257,7 +258,11 @@ func (d *decoder) mapping(n ast.Node, v reflect.Value, f field, depth int) {
 		}
 		i, known := byName[key]
 		if !known {
-			d.add(pos, meant(key, keys), "unknown key %s", clip(key))
+			hint := meant(key, keys)
+			if inside := blockWith(t, key); inside != "" {
+				hint = "it stands under " + inside + ":"
+			}
+			d.add(pos, hint, "unknown key %s", clip(key))
 			continue
 		}
 		if before, twice := seen[key]; twice {
@@ -447,4 +452,24 @@ func (d *decoder) any(n ast.Node, depth int) any {
 	}
 	d.add(place(n), "", "%s has no JSON form", kindOf(n))
 	return nil
+}
+
+// blockWith is the block of a mapping that has a key which the mapping itself
+// does not know; "" where none has.
+func blockWith(t reflect.Type, key string) string {
+	for i := range t.NumField() {
+		block := t.Field(i).Type
+		for block.Kind() == reflect.Pointer {
+			block = block.Elem()
+		}
+		if block.Kind() != reflect.Struct || block.PkgPath() != t.PkgPath() {
+			continue
+		}
+		for j := range block.NumField() {
+			if fieldOf(block.Field(j)).name == key {
+				return fieldOf(t.Field(i)).name
+			}
+		}
+	}
+	return ""
 }

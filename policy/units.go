@@ -65,7 +65,7 @@ func ParseDuration(text string) (time.Duration, error) {
 func ParseCount(text string) (int64, error) {
 	n, err := parseNumber(text)
 	if err != nil || n != math.Trunc(n) {
-		return 0, fault.New(fault.UsageFlag, "%q is not a whole number", clip(text)).WithHint("write it as 200 or 5_000_000_000")
+		return 0, fault.New(fault.UsageFlag, "%q is not a whole number from 0 on", clip(text)).WithHint("write it as 200 or 5_000_000_000")
 	}
 	return scaled(n, 1, text)
 }

@@ -25,7 +25,19 @@ var writing = []string{
 func destroys(name string) bool { return hasWord(name, destroying) }
 
 // changes reports whether the name of a tool sounds as if it changes anything.
-func changes(name string) bool { return hasWord(name, destroying) || hasWord(name, writing) }
+func changes(name string) bool {
+	return destroys(name) || hasWord(name, writing) && !getsOnly(name)
+}
+
+// getsOnly reports whether a name says that something is got and nothing more:
+// the commit of get_commit is no verb, the create of get_or_create_user is one.
+func getsOnly(name string) bool {
+	words := catalogue.Words(name)
+	return len(words) > 1 && slices.Contains([]string{"get", "list", "show", "describe", "count", "view"}, words[0]) &&
+		!slices.Contains(words, "and") && !slices.Contains(words, "or") && slices.IndexFunc(words, isWriting) == len(words)-1
+}
+
+func isWriting(word string) bool { return slices.Contains(writing, word) }
 
 func hasWord(name string, words []string) bool {
 	return slices.ContainsFunc(catalogue.Words(name), func(w string) bool { return slices.Contains(words, w) })

@@ -39,6 +39,7 @@ var listings = [][]string{
 	{"mcp", "login", "--status", "--json"},
 	{"config", "show", "--json"},
 	{"guests", "list", "--json"},
+	{"guests", "verify", "--json"},
 	{"doctor", "--json"},
 	{"version", "--json"},
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -65,13 +64,9 @@ func (d *door) auditShow(ctx *cli.Context) error {
 	}
 	f := audit.Filter{Run: ctx.Args().First(), Type: audit.Type(ctx.String("type")), Tool: ctx.String("tool"),
 		Effect: ctx.String("effect"), Follow: ctx.Bool("follow")}
-	for _, filter := range []struct {
-		flag  string
-		words []string
-	}{{"type", []string{"start", "decision", "call", "privacy", "end"}}, {"effect", []string{"allow", "ask", "deny"}}} {
-		if word := ctx.String(filter.flag); word != "" && !slices.Contains(filter.words, word) {
-			return fault.New(fault.UsageFlag, "--%s cannot be %q", filter.flag, word).WithHint("one of %s", strings.Join(filter.words, ", "))
-		}
+	if err := errors.Join(oneOf("type", ctx.String("type"), "start", "decision", "call", "privacy", "end"),
+		oneOf("effect", ctx.String("effect"), "allow", "ask", "deny")); err != nil {
+		return err
 	}
 	if since := ctx.String("since"); since != "" {
 		if f.Since, err = sinceTime(since); err != nil {
@@ -109,7 +104,19 @@ func (d *door) auditShow(ctx *cli.Context) error {
 		}
 		fmt.Fprintln(d.inv.Stdout, strings.TrimSpace(strings.Join([]string{at, run, eventText(&e)}, "  ")))
 	}
-	if shown == 0 && !ctx.Bool("json") {
+	if shown > 0 {
+		return nil
+	}
+	f.Follow = false
+	if f == (audit.Filter{Run: f.Run}) && f.Run != "" {
+		return fault.New(fault.UsageAudit, "there is no record of run %q in %s", cut(visibleText(f.Run), 64), dir).
+			WithHint("wexec audit show --type start lists runs")
+	}
+	switch {
+	case ctx.Bool("json"):
+	case f == audit.Filter{}:
+		d.voice.note("no record yet: %s is empty", dir)
+	default:
 		d.voice.note("no record in %s fits: take a filter away, or wexec audit show without a run", dir)
 	}
 	return nil

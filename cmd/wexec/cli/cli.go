@@ -62,10 +62,16 @@ func interrupt(cancel context.CancelCauseFunc) {
 
 // Run runs the command and gives its exit status.
 func (inv *Invocation) Run(ctx context.Context) int {
-	d := &door{inv: inv, voice: newVoice(inv)}
+	out := &outlet{w: inv.Stdout}
+	inside := *inv
+	inside.Stdout = out
+	d := &door{inv: &inside, voice: newVoice(inv)}
 	defer d.ahead()()
 	app := d.app()
 	err := app.RunContext(ctx, permuted(app, straightened(app, inv.Args)))
+	if err == nil && out.failed != nil {
+		err = fault.New(fault.Internal, "%w", out.failed)
+	}
 	if err == nil {
 		return 0
 	}
@@ -75,6 +81,21 @@ func (inv *Invocation) Run(ctx context.Context) int {
 	}
 	d.voice.fault(err)
 	return fault.CodeOf(err).Class().Exit()
+}
+
+// outlet is standard output. It keeps what first went wrong with it, for the
+// commands that write line after line and look at none.
+type outlet struct {
+	w      io.Writer
+	failed error
+}
+
+func (o *outlet) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if err != nil && o.failed == nil {
+		o.failed = err
+	}
+	return n, err
 }
 
 // said is an exit status of a command that has told already why.
@@ -215,20 +236,20 @@ func unknownCommand(ctx *cli.Context, commands []*cli.Command, before string) er
 // may have been meant. A run that was asked for JSON answers in JSON.
 func (d *door) usageError(ctx *cli.Context, err error, _ bool) error {
 	wrong := flagError(ctx, err)
-	if ctx.Command != nil && ctx.Command.Name == "run" && asksJSON(d.inv.Args) {
+	if ctx.Command != nil && ctx.Command.Name == "run" && asksFor(d.inv.Args, "json", "jsonl") {
 		return d.failedJSON(wrong)
 	}
 	return wrong
 }
 
-// asksJSON reports whether the flags of run ask for JSON. Those behind the
-// program are the program's own.
-func asksJSON(args []string) bool {
+// asksFor reports whether one of these is among the flags of run. Those behind
+// the program are the program's own.
+func asksFor(args []string, flags ...string) bool {
 	for _, a := range args[min(len(args), 2):] {
-		switch a {
-		case "--":
+		if a == "--" {
 			return false
-		case "--json", "-json", "--jsonl", "-jsonl":
+		}
+		if strings.HasPrefix(a, "-") && slices.Contains(flags, strings.TrimLeft(a, "-")) {
 			return true
 		}
 	}
@@ -239,7 +260,7 @@ func flagError(ctx *cli.Context, err error) error {
 	text := err.Error()
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
 		name = strings.TrimLeft(name, "-")
-		wrong := fault.New(fault.UsageFlag, "there is no flag --%s", name)
+		wrong := fault.New(fault.UsageFlag, "there is no flag %s", dashed(name))
 		if near := catalogue.NearestOf(name, flagNames(ctx)); near != "" {
 			return wrong.WithHint("did you mean %s?", dashed(near))
 		}

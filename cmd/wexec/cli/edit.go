@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"github.com/wexec/wexec/fault"
 )
 
 // entry is the server that a client's file is to have, or not to have.
@@ -41,9 +39,9 @@ func edited(text string, e entry, toml bool) (string, error) {
 		}
 		return top.insert(text, e.section, map[string]any{e.name: e.value}), nil
 	}
-	list, err := objectAt(text, servers.value)
+	list, err := objectOf(text, servers)
 	if err != nil {
-		return "", fmt.Errorf("%s is no object", e.section)
+		return "", err
 	}
 	own, ok := list.member(e.name)
 	switch {
@@ -170,11 +168,20 @@ func indentedJSON(value any, indent string) string {
 	return string(b)
 }
 
+// objectOf reads the members of the object that a member holds.
+func objectOf(text string, m member) (object, error) {
+	o, err := objectAt(text, m.value)
+	if err == (misplaced{m.value, "there is no object"}) {
+		err = misplaced{m.value, m.name + " is no object"}
+	}
+	return o, err
+}
+
 // objectAt reads the members of the object that starts at or behind a place.
 func objectAt(text string, at int) (object, error) {
 	i := blank(text, at)
 	if i >= len(text) || text[i] != '{' {
-		return object{}, fault.New(fault.UsageConfig, "there is no object")
+		return object{}, misplaced{i, "there is no object"}
 	}
 	o := object{open: i}
 	i = blank(text, i+1)
@@ -182,14 +189,14 @@ func objectAt(text string, at int) (object, error) {
 		m := member{start: i, comma: -1}
 		end, ok := value(text, i)
 		if !ok || json.Unmarshal([]byte(text[i:end]), &m.name) != nil {
-			return object{}, fault.New(fault.UsageConfig, "a name is expected at byte %d", i)
+			return object{}, misplaced{i, "a name is expected"}
 		}
 		if i = blank(text, end); i >= len(text) || text[i] != ':' {
-			return object{}, fault.New(fault.UsageConfig, "a colon is expected at byte %d", i)
+			return object{}, misplaced{i, "a colon is expected"}
 		}
 		m.value = blank(text, i+1)
 		if m.end, ok = value(text, m.value); !ok {
-			return object{}, fault.New(fault.UsageConfig, "a value is expected at byte %d", m.value)
+			return object{}, misplaced{m.value, "a value is expected"}
 		}
 		if i = blank(text, m.end); i < len(text) && text[i] == ',' {
 			m.comma = i
@@ -198,7 +205,7 @@ func objectAt(text string, at int) (object, error) {
 		o.members = append(o.members, m)
 	}
 	if i >= len(text) {
-		return object{}, fault.New(fault.UsageConfig, "an object is not closed")
+		return object{}, misplaced{o.open, "an object is not closed"}
 	}
 	o.close = i
 	return o, nil
@@ -309,7 +316,13 @@ func editedTOML(text string, e entry) string {
 		}
 	}
 	if e.value == nil {
-		return strings.Join(kept, "")
+		after := strings.Join(kept, "")
+		if at >= 0 && strings.TrimSpace(strings.Join(kept[at:], "")) == "" { // it was the last: what parted it goes too
+			body := strings.TrimRight(after, "\r\n")
+			end := after[len(body):]
+			after = body + end[:strings.IndexByte(end, '\n')+1]
+		}
+		return after
 	}
 	var args []string
 	for _, a := range e.args {

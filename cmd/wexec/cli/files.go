@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -45,7 +46,7 @@ func (d *door) readInput(what string) ([]byte, error) {
 // without an end.
 func readBounded(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fault.New(fault.UsageFile, "%s is a folder", path).WithHint("name the file to run")
+		return nil, fault.New(fault.UsageFile, "%s is a folder", path).WithHint("name a file in it")
 	}
 	var data []byte
 	f, err := os.Open(path)
@@ -62,7 +63,7 @@ func readBounded(path string) ([]byte, error) {
 			err = p.Err
 		}
 		wrong := fault.New(fault.UsageFile, "read %s: %w", path, err)
-		if near := besideIt(path); near != "" {
+		if near := besideIt(path); near != "" && errors.Is(err, fs.ErrNotExist) {
 			return nil, wrong.WithHint("did you mean %s?", near)
 		}
 		return nil, wrong

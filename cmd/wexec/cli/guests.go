@@ -18,7 +18,7 @@ func (d *door) guestsCommand() *cli.Command {
 		Usage: "list, verify and prepare the languages",
 		Subcommands: []*cli.Command{
 			{Name: "list", Usage: "list what is inside this program", Action: d.guestsList, Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}}},
-			{Name: "verify", Usage: "check every part against its digest", Action: d.guestsVerify},
+			{Name: "verify", Usage: "check every part against its digest", Action: d.guestsVerify, Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}}},
 			{Name: "warm", Usage: "prepare languages now, so that no first run waits", ArgsUsage: "[LANGUAGE…]", Action: d.guestsWarm},
 		},
 	}
@@ -48,18 +48,41 @@ func (d *door) guestsList(ctx *cli.Context) error {
 	return nil
 }
 
-func (d *door) guestsVerify(*cli.Context) error {
+func (d *door) guestsVerify(ctx *cli.Context) error {
+	type row struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+		SHA256  string `json:"sha256"`
+		Whole   bool   `json:"whole"`
+		Why     string `json:"why,omitempty"`
+	}
+	rows := []row{}
+	var broken error
 	for _, name := range wasmmodules.Names() {
 		m, err := wasmmodules.Open(name)
 		if err == nil {
 			err = m.Verify()
 		}
-		if err != nil {
+		switch {
+		case err != nil && !ctx.Bool("json"):
 			return err
+		case m == nil:
+			rows, broken = append(rows, row{Name: name, Why: err.Error()}), err
+		case err != nil:
+			rows, broken = append(rows, row{m.Name, m.Version, m.Digest, false, err.Error()}), err
+		case ctx.Bool("json"):
+			rows = append(rows, row{m.Name, m.Version, m.Digest, true, ""})
+		default:
+			fmt.Fprintf(d.inv.Stdout, "%s %s: whole\n", m.Name, m.Version)
 		}
-		fmt.Fprintf(d.inv.Stdout, "%s %s: whole\n", m.Name, m.Version)
 	}
-	return nil
+	if !ctx.Bool("json") {
+		return nil
+	}
+	if err := d.printJSON(map[string]any{"guests": rows}); err != nil || broken == nil {
+		return err
+	}
+	return said(fault.CodeOf(broken).Class().Exit())
 }
 
 // guestsWarm prepares languages for this machine, with a bar on a terminal.

@@ -47,7 +47,7 @@ func (d *door) importServers(ctx *cli.Context) error {
 	}
 	servers, err := serversIn(c, string(before))
 	if err != nil {
-		return fault.New(fault.UsageConfig, "%s cannot be read: %v", c.Path, err)
+		return unreadable(c, before, err).WithHint("mend it first")
 	}
 	if len(servers) == 0 {
 		d.voice.note("%s has no servers but wexec (%s)", c.Name, c.Path)
@@ -55,7 +55,7 @@ func (d *door) importServers(ctx *cli.Context) error {
 	}
 	out, err := serverFile(servers)
 	if err != nil {
-		return fault.New(fault.UsageConfig, "%s cannot be read: %v", c.Path, err)
+		return unreadable(c, before, err).WithHint("mend it first")
 	}
 	name, dry := ctx.String("out"), ctx.Bool("dry-run")
 	if dry {
@@ -88,7 +88,7 @@ func (d *door) move(ctx *cli.Context, c config.Client, before []byte, servers []
 	var err error
 	for _, s := range servers {
 		if text, err = edited(text, entry{section: c.Key, name: s.name}, toml); err != nil {
-			return fault.New(fault.UsageConfig, "%s cannot be read: %v", c.Path, err)
+			return unreadable(c, before, err).WithHint("mend it first")
 		}
 	}
 	own := entry{section: c.Key, name: ownName, command: ctx.String("command"), args: []string{"mcp", "--mcp", d.path(ctx.String("out"))}}
@@ -105,7 +105,7 @@ func (d *door) move(ctx *cli.Context, c config.Client, before []byte, servers []
 	}
 	own.value = entryValue(c, own)
 	if text, err = edited(text, own, toml); err != nil {
-		return fault.New(fault.UsageConfig, "%s cannot be read: %v", c.Path, err)
+		return unreadable(c, before, err).WithHint("mend it first")
 	}
 	return d.rewrite(c, before, text, ctx.Bool("dry-run"))
 }
@@ -130,9 +130,9 @@ func serversIn(c config.Client, text string) ([]server, error) {
 	if !ok {
 		return nil, nil
 	}
-	list, err := objectAt(text, m.value)
+	list, err := objectOf(text, m)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no object", c.Key)
+		return nil, err
 	}
 	var out []server
 	for _, s := range list.members {

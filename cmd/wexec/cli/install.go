@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -115,7 +116,7 @@ func (d *door) change(c config.Client, e entry, dry bool) error {
 	}
 	after, err := edited(string(before), e, filepath.Ext(c.Path) == ".toml")
 	if err != nil {
-		return fault.New(fault.UsageConfig, "%s cannot be read as JSON: %v", c.Path, err).WithHint("mend it, or add the server by hand")
+		return unreadable(c, before, err).WithHint("mend it, or add the server by hand")
 	}
 	if after == string(before) {
 		if e.value == nil {
@@ -132,6 +133,25 @@ func (d *door) change(c config.Client, e entry, dry bool) error {
 		d.voice.say("next: start %s anew, and look at what programs may do with  wexec tools list", c.Name)
 	}
 	return nil
+}
+
+// misplaced is what is wrong at a place of a client's file.
+type misplaced struct {
+	at   int // in bytes
+	what string
+}
+
+func (m misplaced) Error() string { return m.what }
+
+// unreadable is the error of a client's file that is not what it should be, with
+// the place where that is known.
+func unreadable(c config.Client, text []byte, err error) *fault.Error {
+	where := c.Path
+	if m := (misplaced{}); errors.As(err, &m) {
+		before := string(text[:min(m.at, len(text))])
+		where += fmt.Sprintf(":%d:%d", 1+strings.Count(before, "\n"), len(before)-strings.LastIndexByte(before, '\n'))
+	}
+	return fault.New(fault.UsageConfig, "%s cannot be read: %v", where, err)
 }
 
 // rewrite shows how a client's file changes, keeps a copy, and writes it.
@@ -155,7 +175,7 @@ func (d *door) rewrite(c config.Client, before []byte, after string, dry bool) e
 }
 
 func (d *door) coloured(line string) string {
-	if f, ok := d.inv.Stdout.(*os.File); !ok || f != os.Stdout || !d.voice.colour {
+	if o, ok := d.inv.Stdout.(*outlet); !ok || o.w != io.Writer(os.Stdout) || !d.voice.colour {
 		return line
 	}
 	switch {

@@ -174,6 +174,9 @@ func (d *door) promptCommand() *cli.Command {
 			if !ok {
 				return fault.New(fault.UsageFlag, "there is no prompt for %q", ctx.String("model")).WithHint("one of %s", strings.Join(mcpd.Families(), ", "))
 			}
+			if text == "" {
+				return fault.New(fault.UsageFlag, "--budget %d is too small for what has to be said", ctx.Int("budget")).WithHint("200 tokens say it without examples, 600 with all")
+			}
 			_, err = fmt.Fprintln(d.inv.Stdout, text)
 			return err
 		},

@@ -240,6 +240,9 @@ func (d *door) policyExplain(ctx *cli.Context) error {
 	if !ok || server == "" || tool == "" {
 		return fault.New(fault.UsageFlag, "%q names no tool", name).WithHint("write SERVER.TOOL, such as github.list_commits")
 	}
+	if err := oneOf("trigger", ctx.String("trigger"), "cli", "mcp", "api", "schedule"); err != nil {
+		return err
+	}
 	args := map[string]any{}
 	if text := ctx.String("args"); text != "" {
 		if err := json.Unmarshal([]byte(text), &args); err != nil {
@@ -282,6 +285,9 @@ func (d *door) policyExplain(ctx *cli.Context) error {
 			mark = "*"
 		}
 		fmt.Fprintf(d.inv.Stdout, "%s %-5s %s: %s\n", mark, c.Effect, c.Rule, c.Why)
+	}
+	if s.Policy() == nil {
+		d.voice.hint("wexec init writes a policy, --policy FILE names one, --allow-tool " + ex.Tool + " allows it once")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
@@ -67,6 +68,8 @@ func (d *door) readProgram(ctx *cli.Context, req *engine.Request) (bool, error) 
 			return true, err
 		}
 		req.Code, req.Argv = string(data), rest[1:]
+	case rest[0] == "":
+		return false, fault.New(fault.UsageFlag, "the name of the file to run is empty").WithHint("wexec run FILE, or wexec run -l js -e 'CODE'")
 	default:
 		path := d.path(rest[0])
 		data, err := readBounded(path)
@@ -147,6 +150,7 @@ func hashbangLanguage(code string) string {
 // readArgs puts --args and --arg together.
 func (d *door) readArgs(ctx *cli.Context, inputTaken *bool) (json.RawMessage, error) {
 	var doc []byte
+	what, hint := "--args", `quote it for the shell: --args '{"limit": 10}'`
 	switch text := ctx.String("args"); {
 	case text == "@-":
 		if *inputTaken {
@@ -157,23 +161,27 @@ func (d *door) readArgs(ctx *cli.Context, inputTaken *bool) (json.RawMessage, er
 		if err != nil {
 			return nil, err
 		}
-		doc = data
+		doc, what, hint = data, "standard input", ""
 	case strings.HasPrefix(text, "@"):
 		data, err := readBounded(d.path(text[1:]))
 		if err != nil {
 			return nil, err
 		}
-		doc = data
+		doc, what, hint = data, text[1:], ""
 	case text != "":
 		doc = []byte(text)
 	}
 	if len(doc) > maxProgram {
 		return nil, fault.New(fault.UsageFlag, "--args is larger than %d MiB", maxProgram>>20)
 	}
-	doc = bytes.TrimSpace(doc)
-	if len(doc) > 0 && !json.Valid(doc) {
-		return nil, fault.New(fault.UsageFlag, "--args is no JSON: %v", jsonError(doc)).WithHint(`quote it for the shell: --args '{"limit": 10}'`)
+	doc = bytes.TrimPrefix(doc, []byte("\ufeff"))
+	if len(bytes.TrimSpace(doc)) > 0 && !json.Valid(doc) {
+		if hint == "" {
+			what += ":" + config.Position(doc, jsonError(doc))
+		}
+		return nil, fault.New(fault.UsageFlag, "%s is no JSON: %v", what, jsonError(doc)).WithHint("%s", hint)
 	}
+	doc = bytes.TrimSpace(doc)
 	pairs := ctx.StringSlice("arg")
 	if len(pairs) == 0 {
 		return doc, nil

@@ -109,6 +109,9 @@ func (d *door) once(ctx *cli.Context, host *config.Host, req engine.Request) err
 		req.Output = engine.Output{Stdout: d.voice.beside(d.inv.Stdout), Stderr: d.voice}
 	}
 	if ctx.IsSet("timeline") {
+		if err := d.canDraw(ctx.String("timeline")); err != nil {
+			return d.failed(ctx, err)
+		}
 		picture = newTimeline()
 	}
 	req.Progress = func(e engine.Event) {
@@ -121,12 +124,12 @@ func (d *door) once(ctx *cli.Context, host *config.Host, req engine.Request) err
 	res, err := host.Engine.Run(ctx.Context, req)
 	line.end()
 	switch {
-	case ctx.Bool("json"):
-		if werr := d.printJSON(res); werr != nil {
+	case ctx.Bool("jsonl"): // whatever else is asked for, each line is a document
+		if werr := d.printLine(res); werr != nil {
 			return werr
 		}
-	case ctx.Bool("jsonl"):
-		if werr := d.printLine(res); werr != nil {
+	case ctx.Bool("json"):
+		if werr := d.printJSON(res); werr != nil {
 			return werr
 		}
 	default:
@@ -153,6 +156,23 @@ func (d *door) once(ctx *cli.Context, host *config.Host, req engine.Request) err
 		d.dryRun(res, err)
 	}
 	return exitOf(res, err)
+}
+
+// canDraw looks before the run whether a picture of it can be kept, since what
+// the program does cannot be undone then.
+func (d *door) canDraw(name string) error {
+	path := d.path(name)
+	info, err := os.Stat(filepath.Dir(path))
+	if err == nil && !info.IsDir() {
+		err = errors.New("not a directory")
+	}
+	if err != nil {
+		return fault.New(fault.UsageFile, "draw the timeline: %w", err).WithHint("make the folder first: mkdir -p %s", filepath.Dir(name))
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fault.New(fault.UsageFile, "draw the timeline: %s is a folder", path).WithHint("name a file in it: --timeline %s", filepath.Join(name, "run.svg"))
+	}
+	return nil
 }
 
 // advise says what an error of the program may come of that the program cannot
@@ -237,7 +257,11 @@ func (d *door) failedJSON(err error) error {
 	code := fault.CodeOf(err)
 	res := &engine.Result{Status: engine.StatusError, Started: time.Now().UTC(), Cache: "off", Error: &engine.Error{
 		Code: code, Class: code.Class(), Message: err.Error(), Hint: fault.HintOf(err)}}
-	if werr := d.printJSON(res); werr != nil {
+	show := d.printJSON
+	if asksFor(d.inv.Args, "jsonl") {
+		show = d.printLine
+	}
+	if werr := show(res); werr != nil {
 		return werr
 	}
 	return said(code.Class().Exit())

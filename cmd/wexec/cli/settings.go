@@ -2,9 +2,12 @@ package cli
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/policy"
@@ -79,6 +82,19 @@ func (d *door) settings(ctx *cli.Context) (*config.Settings, error) {
 		}
 	}
 	return s, nil
+}
+
+// oneOf is the error of a flag that has to be one of several words, where it is
+// another.
+func oneOf(flag, word string, words ...string) error {
+	if word == "" || slices.Contains(words, word) {
+		return nil
+	}
+	err := fault.New(fault.UsageFlag, "--%s cannot be %q", flag, word)
+	if near := catalogue.NearestOf(word, words); near != "" {
+		return err.WithHint("did you mean %s?", near)
+	}
+	return err.WithHint("one of %s", strings.Join(words, ", "))
 }
 
 // limitsOf reads the limit flags; all that are wrong are told at once.

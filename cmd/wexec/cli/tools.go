@@ -107,20 +107,20 @@ func (d *door) toolsList(ctx *cli.Context) error {
 		}
 	}
 	if ctx.Bool("categories") {
-		return d.showCategories(ctx, cat, q)
+		return d.showCategories(ctx, host, cat, q)
 	}
-	return d.showFound(ctx, cat.Search(q), noTools)
+	return d.showFound(ctx, cat.Search(q), noTools(host, cat, q.Server))
 }
 
 // showCategories lists what the tools that may be called are about.
-func (d *door) showCategories(ctx *cli.Context, cat *catalogue.Catalogue, q catalogue.Query) error {
+func (d *door) showCategories(ctx *cli.Context, host *config.Host, cat *catalogue.Catalogue, q catalogue.Query) error {
 	server, _ := cat.Server(q.Server)
 	list := cat.Keep(func(t catalogue.Tool) bool { return q.Keep(t) != "" }).Categories(server)
 	if ctx.Bool("json") {
 		return d.printJSON(map[string]any{"categories": list, "total": len(list)})
 	}
 	if len(list) == 0 {
-		d.voice.note("%s", noTools)
+		d.noteOf(noTools(host, cat, q.Server))
 		return nil
 	}
 	for _, one := range list {
@@ -129,8 +129,28 @@ func (d *door) showCategories(ctx *cli.Context, cat *catalogue.Catalogue, q cata
 	return nil
 }
 
-// noTools is said where nothing can be listed.
-const noTools = "no tool may be called: no server offers one, or the policy denies them all (wexec policy explain TOOL says why)"
+func (d *door) noteOf(text string) {
+	if text != "" {
+		d.voice.note("%s", text)
+	}
+}
+
+// noTools is said where nothing can be listed: why, and what to do about it.
+func noTools(host *config.Host, cat *catalogue.Catalogue, server string) string {
+	tools := cat.Tools()
+	if own, ok := cat.Server(server); ok && server != "" {
+		tools = cat.ServerTools(own)
+	}
+	switch {
+	case len(host.Upstream.Servers()) == 0:
+		return "" // which has been told
+	case len(tools) == 0:
+		return "there is no tool: no server that is configured offers one (wexec doctor says how each does)"
+	case host.Table.Policy() == nil:
+		return fmt.Sprintf("there is no policy, so none of %s may be called: wexec init writes one, --allow-tool '%s.*' allows some for once", counted(len(tools), "tool"), tools[0].Server)
+	}
+	return fmt.Sprintf("the policy denies all of %s: wexec policy explain %s says why", counted(len(tools), "tool"), tools[0].ID())
+}
 
 func unknownServer(cat *catalogue.Catalogue, name string) error {
 	var names []string
@@ -153,13 +173,23 @@ func (d *door) toolsSearch(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := oneOf("detail", ctx.String("detail"), "name", "summary", "full"); err != nil {
+		return err
+	}
+	if n := ctx.Int("limit"); n < 1 {
+		return fault.New(fault.UsageFlag, "--limit %d finds nothing", n).WithHint("leave it out for 10, or write a number from 1 on")
+	}
 	host, cat, err := d.look(ctx)
 	if err != nil {
 		return err
 	}
 	defer host.Close()
 	found := host.Table.Search(ctx.Context, cat, catalogue.Query{Text: words, Limit: ctx.Int("limit"), Detail: ctx.String("detail"), Lang: lang, Keep: visible(host)})
-	return d.showFound(ctx, found, "nothing was found: try other words, or wexec tools list")
+	empty := "nothing was found: try other words, or wexec tools list"
+	if !slices.ContainsFunc(cat.Tools(), func(t catalogue.Tool) bool { return visible(host)(t) != "" }) {
+		empty = noTools(host, cat, "")
+	}
+	return d.showFound(ctx, found, empty)
 }
 
 func (d *door) showFound(ctx *cli.Context, found catalogue.Found, empty string) error {
@@ -167,7 +197,7 @@ func (d *door) showFound(ctx *cli.Context, found catalogue.Found, empty string) 
 		return d.printJSON(found)
 	}
 	if len(found.Tools) == 0 {
-		d.voice.note("%s", empty)
+		d.noteOf(empty)
 		return nil
 	}
 	width := 0
@@ -254,7 +284,7 @@ type shownTool struct {
 }
 
 func unknownTool(cat *catalogue.Catalogue, name string) error {
-	err := fault.New(fault.ToolUnknown, "there is no tool %q", name)
+	err := fault.New(fault.ToolUnknown, "there is no tool %q", cut(name, 128))
 	if near := cat.Nearest(name, 3); len(near) > 0 {
 		return err.WithHint("did you mean %s?", strings.Join(near, " or "))
 	}

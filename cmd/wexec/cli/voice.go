@@ -203,7 +203,7 @@ func (v *voice) runError(e *engine.Error) {
 	switch {
 	case e.Hint != "decided by "+e.Rule:
 		v.hint(e.Hint)
-	case e.Rule == "command line" && e.Tool != "" && strings.Contains(e.Message, "no rule allows"):
+	case e.Rule == "command line" && e.Code == fault.DeniedTool && e.Tool != "" && strings.Contains(e.Message, "no rule allows"):
 		v.hint("--allow-tool " + e.Tool + " allows it, or a policy file does")
 	}
 }

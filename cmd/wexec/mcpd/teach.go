@@ -64,7 +64,8 @@ var families = map[string]string{
 func Families() []string { return []string{"claude", "gpt", "gemini"} }
 
 // Prompt is a system prompt for a family of models, at most budget tokens by
-// estimate; zero is 600. It says when to write a program and when not.
+// estimate; zero is 600. It says when to write a program and when not. It is
+// empty where the budget is too small for that.
 func Prompt(family string, servers []string, budget int) (string, bool) {
 	frame, ok := families[family]
 	if !ok {
@@ -88,8 +89,11 @@ Find tools first (search_tools), read the declarations of those you need (descri
 	if len(servers) > 0 {
 		text += "\nServers: " + serverList(servers, 20) + "."
 	}
-	for Estimate(text) > budget && strings.Contains(text, "\n") {
+	for Estimate(text) > budget {
 		text = text[:strings.LastIndexByte(strings.TrimRight(text, "\n"), '\n')+1]
+		if text == "" {
+			return "", true
+		}
 	}
 	return fmt.Sprintf(frame, strings.TrimSpace(text)), true
 }
