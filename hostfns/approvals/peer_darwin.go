@@ -1,26 +1,12 @@
 package approvals
 
-import (
-	"net"
-	"os"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-// peerIsMe reports whether the other end of a socket belongs to the same user.
-func peerIsMe(c net.Conn) bool {
-	u, ok := c.(*net.UnixConn)
-	if !ok {
-		return false
-	}
-	raw, err := u.SyscallConn()
+// peerUser is the user at the other end of a socket.
+func peerUser(fd int) (uint32, error) {
+	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {
-		return false
+		return 0, err
 	}
-	var cred *unix.Xucred
-	var failed error
-	if err := raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED) }); err != nil || failed != nil {
-		return false
-	}
-	return cred.Uid == uint32(os.Getuid())
+	return cred.Uid, nil
 }
