@@ -41,7 +41,7 @@ func encodeBody(dst []byte, e *Event) (body []byte, err error) {
 	case TypePrivacy:
 		body, err = json.Marshal(e.Privacy)
 	case TypeEnd:
-		body, err = json.Marshal(e.End)
+		body, err = appendEnd(dst, e.End)
 	}
 	if err != nil {
 		return nil, unavailable("the event has no JSON form: %w", err)
