@@ -31,24 +31,38 @@ func (d *door) commands() []*cli.Command {
 	}
 }
 
-// namedFlag is a flag that knows its names.
-type namedFlag struct {
-	cli.Flag
-	names []string
-}
+// namedFlag is a flag that knows its names, and namedSlice one that may be given
+// several times, of which the library asks more.
+type (
+	namedFlag struct {
+		cli.Flag
+		names []string
+	}
+	namedSlice struct {
+		*cli.StringSliceFlag
+		names []string
+	}
+)
 
 // Names are the names under which the flag can be given.
 func (f namedFlag) Names() []string { return f.names }
 
+// Names are the names under which the flag can be given.
+func (f namedSlice) Names() []string { return f.names }
+
 // named has flags keep their names. The library works them out anew, with a
-// regular expression, for every pair of flags of a command. Flags that may be
-// given several times are left as they are: it asks more of them.
+// regular expression, for every pair of flags of a command.
 func named(flags []cli.Flag) []cli.Flag {
 	out := make([]cli.Flag, len(flags))
 	for i, f := range flags {
-		if _, several := f.(*cli.StringSliceFlag); several {
-			out[i] = f
-		} else {
+		switch f := f.(type) {
+		case *cli.StringFlag:
+			out[i] = namedFlag{f, append([]string{f.Name}, f.Aliases...)}
+		case *cli.BoolFlag:
+			out[i] = namedFlag{f, append([]string{f.Name}, f.Aliases...)}
+		case *cli.StringSliceFlag:
+			out[i] = namedSlice{f, append([]string{f.Name}, f.Aliases...)}
+		default:
 			out[i] = namedFlag{f, f.Names()}
 		}
 	}
