@@ -35,7 +35,7 @@ bake cpython -library "$WORK/cpython/python313.zip"
 "$here/esbuild/build.sh"
 bake esbuild
 if [ -z "$compare" ]; then
-  echo "all guests were built and written: commit wasm-modules/artefacts and manifest.json together"
+  echo "all guests were built and written: commit wasm-modules/artefacts, manifest.json and contents.txt together"
 elif [ $status -eq 0 ]; then
   echo "all guests were built, and are what is committed, bit for bit"
 else

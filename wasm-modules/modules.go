@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -35,11 +34,11 @@ type Module struct {
 	Version string
 	// Digest names the guest as a whole: code, image and library.
 	Digest string
-	// CodeSHA256, ImageSHA256 and LibrarySHA256 are the digests of the parts,
-	// unpacked. The last is zero where there is no library.
-	CodeSHA256, ImageSHA256, LibrarySHA256 [32]byte
-	// ImageSize and LibrarySize are sizes in bytes, unpacked.
-	ImageSize, LibrarySize uint64
+	// CodeSHA256, ImageSHA256, LibrarySHA256 and SkeletonSHA256 are the digests
+	// of the parts, unpacked; that of the library is zero where there is none.
+	CodeSHA256, ImageSHA256, LibrarySHA256, SkeletonSHA256 [32]byte
+	// ImageSize, LibrarySize and SkeletonSize are sizes in bytes, unpacked.
+	ImageSize, LibrarySize, SkeletonSize uint64
 	// LibraryName is the name of the library's file below /lib, or empty.
 	LibraryName string
 
@@ -64,28 +63,12 @@ func Committed() (*Manifest, error) {
 	return m, nil
 }
 
-// contents are what a process has to know of a guest: the manifest without
-// what the guest is made of, which takes most of the time to read. The whole is
-// read strictly by those who bake and release guests.
-type contents struct {
-	Name      string              `json:"name"`
-	Version   string              `json:"version"`
-	Library   string              `json:"library"`
-	Artefacts map[string]Artefact `json:"artefacts"`
-}
-
 var inside = sync.OnceValues(func() ([]contents, error) {
-	data, err := embedded.ReadFile("manifest.json")
+	guests, err := parseContents(contentsText)
 	if err != nil {
 		return nil, fault.New(fault.Internal, "%w", err)
 	}
-	var m struct {
-		Guests []contents `json:"guests"`
-	}
-	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, fault.New(fault.Internal, "read the manifest of the guests: %w", err)
-	}
-	return m.Guests, nil
+	return guests, nil
 })
 
 // Names are the guests inside this program.
@@ -142,6 +125,7 @@ func open(files fs.FS, e contents) (*Module, error) {
 		{artefactCode, &mod.CodeSHA256, nil, true},
 		{artefactImage, &mod.ImageSHA256, &mod.ImageSize, true},
 		{artefactLibrary, &mod.LibrarySHA256, &mod.LibrarySize, e.Library != ""},
+		{artefactSkeleton, &mod.SkeletonSHA256, &mod.SkeletonSize, false},
 	} {
 		a, ok := e.Artefacts[part.kind]
 		if !ok {
@@ -159,7 +143,9 @@ func open(files fs.FS, e contents) (*Module, error) {
 		if part.size != nil {
 			*part.size = uint64(a.Size)
 		}
-		fmt.Fprintf(whole, "%s %s\n", part.kind, a.SHA256)
+		if part.kind != artefactSkeleton { // which follows from the code
+			fmt.Fprintf(whole, "%s %s\n", part.kind, a.SHA256)
+		}
 	}
 	mod.Digest = hex.EncodeToString(whole.Sum(nil))
 	return mod, nil

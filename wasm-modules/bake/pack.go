@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,7 +47,7 @@ func (o *output) packed(parts []part) (map[string]wasmmodules.Artefact, map[stri
 	return described, files, nil
 }
 
-// write puts the artefacts and the manifest in place.
+// write puts the artefacts, the manifest and its contents in place.
 func (o *output) write(parts []part) error {
 	described, files, err := o.packed(parts)
 	if err != nil {
@@ -65,7 +66,8 @@ func (o *output) write(parts []part) error {
 			return err
 		}
 	}
-	return replace(filepath.Join(o.home, "manifest.json"), text)
+	return errors.Join(replace(filepath.Join(o.home, "manifest.json"), text),
+		replace(filepath.Join(o.home, "contents.txt"), o.manifest.Contents()))
 }
 
 // replace writes a file whole.
@@ -97,6 +99,7 @@ func (o *output) compare(parts []part) error {
 		look(filepath.Join("artefacts", name), data)
 	}
 	look("manifest.json", text)
+	look("contents.txt", o.manifest.Contents())
 	if len(differ) > 0 {
 		return fmt.Errorf("what was built is not what is committed: %q", differ)
 	}

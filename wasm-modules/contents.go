@@ -1,0 +1,66 @@
+package wasmmodules
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	_ "embed" // for the text
+)
+
+// contents are what a process has to know of a guest: the manifest without what
+// the guest is made of. They stand in a text of their own, which is read at
+// each start of a process: to make encoding/json ready for the manifest would
+// take twenty times as long.
+type contents struct {
+	Name      string
+	Version   string
+	Library   string
+	Artefacts map[string]Artefact
+}
+
+//go:embed contents.txt
+var contentsText string
+
+// Contents is the part of the manifest that processes read, as it is committed:
+// a line for each guest with its name, version and library, followed by one for
+// each artefact with its kind, its size and digest unpacked, and its file.
+func (m *Manifest) Contents() []byte {
+	var b bytes.Buffer
+	for _, e := range m.Guests {
+		fmt.Fprintln(&b, strings.TrimRight(fmt.Sprintf("guest %s %s %s", e.Name, e.Version, e.Library), " "))
+		for _, kind := range slices.Sorted(maps.Keys(e.Artefacts)) {
+			a := e.Artefacts[kind]
+			fmt.Fprintln(&b, kind, a.Size, a.SHA256, a.File)
+		}
+	}
+	return b.Bytes()
+}
+
+// parseContents reads what [Manifest.Contents] wrote.
+func parseContents(text string) ([]contents, error) {
+	var all []contents
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) >= 3 && len(words) <= 4 && words[0] == "guest":
+			c := contents{Name: words[1], Version: words[2], Artefacts: map[string]Artefact{}}
+			if len(words) == 4 {
+				c.Library = words[3]
+			}
+			all = append(all, c)
+		case len(words) == 4 && len(all) > 0:
+			size, err := strconv.ParseInt(words[1], 10, 64)
+			if err != nil || size < 0 || size > maxArtefact {
+				return nil, fmt.Errorf("read the contents of the guests: the size of %s is out of range", words[3])
+			}
+			all[len(all)-1].Artefacts[words[0]] = Artefact{Digested: Digested{Size: size, SHA256: words[2]}, File: words[3]}
+		default:
+			return nil, fmt.Errorf("read the contents of the guests: the line %q is none of them", strings.TrimSpace(line))
+		}
+	}
+	return all, nil
+}
