@@ -185,6 +185,9 @@ func TestImagesAreContent(t *testing.T) {
 	for _, code := range []string{
 		fmt.Sprintf("return {type: 'image', mimeType: 'image/png', data: '%s'}", pixel),
 		fmt.Sprintf("return 'data:image/png;base64,%s'", pixel),
+		fmt.Sprintf("return Uint8Array.from(atob('%s'), c => c.charCodeAt(0))", pixel), // a picture that was drawn
+		// what a tool answers, as the program has it
+		fmt.Sprintf("return [{type: 'image', mimeType: 'image/png', data: Uint8Array.from(atob('%s'), c => c.charCodeAt(0))}]", pixel),
 		fmt.Sprintf("return [{type: 'text', text: 'a pixel'}, {type: 'image', mimeType: 'image/png', data: '%s'}]", pixel),
 	} {
 		res := execute(t, c, map[string]any{"code": code})

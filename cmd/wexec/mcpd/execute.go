@@ -37,11 +37,14 @@ func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	if state := r.Params.RequestState; state != "" {
 		return s.resume(ctx, r, owner, state)
 	}
+	if strings.TrimSpace(p.Code) == "" {
+		return nil, invalid("no code is given: write the program into code")
+	}
 	if err := p.Limits.Check(); err != nil {
 		return nil, invalid(withHint(err))
 	}
 	req := engine.Request{
-		Language: p.Language, Code: p.Code, Args: p.Args, Intent: p.Intent, Trigger: "mcp",
+		Language: p.Language, Code: p.Code, Args: unwrapped(p.Args), Intent: p.Intent, Trigger: "mcp",
 		Limits: s.o.Table.Policy().Limits().Tighten(s.o.Limits).OrDefaults().Tighten(p.Limits), Actor: actorOf(r.Session, r.Extra), Env: s.o.Env, Dir: s.o.Dir,
 	}
 	if p.Session != "" {
@@ -55,6 +58,20 @@ func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 		run.end(res, err)
 	}()
 	return s.await(ctx, r, run)
+}
+
+// unwrapped is what a model gave for args. Some write the object as a text: what
+// is an object or a list in it is taken as such.
+func unwrapped(args json.RawMessage) json.RawMessage {
+	var text string
+	if len(args) == 0 || args[0] != '"' || json.Unmarshal(args, &text) != nil {
+		return args
+	}
+	inside := strings.TrimSpace(text)
+	if inside == "" || inside[0] != '{' && inside[0] != '[' || !json.Valid([]byte(inside)) {
+		return args
+	}
+	return json.RawMessage(inside)
 }
 
 func (s *Server) waitRun(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -39,6 +40,9 @@ func (s *Server) searchTools(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	if err := strictly(r.Params.Arguments, &p); err != nil {
 		return nil, err
 	}
+	if p.Detail != "" && !slices.Contains([]string{"name", "summary", "full"}, p.Detail) {
+		return nil, invalid(fmt.Sprintf("detail cannot be %q: one of name, summary, full", shortened(p.Detail, 64)))
+	}
 	cat, failed := s.o.Table.Catalogue(ctx)
 	found := s.o.Table.Search(ctx, cat, catalogue.Query{Text: p.Query, Limit: min(p.Limit, 100), Detail: p.Detail, Keep: s.visible})
 	return foundTools(found, failed)
@@ -56,8 +60,12 @@ func (s *Server) describeTools(ctx context.Context, r *mcp.CallToolRequest) (*mc
 		return nil, invalid("names holds 1 to 20 names")
 	}
 	lang := "javascript"
-	if p.Language == "python" {
+	switch p.Language {
+	case "", "javascript", "js", "typescript", "ts":
+	case "python", "py":
 		lang = "python"
+	default:
+		return nil, invalid(fmt.Sprintf("there are no declarations in %q: one of typescript, python", shortened(p.Language, 64)))
 	}
 	cat, failed := s.o.Table.Catalogue(ctx)
 	view := cat.Keep(func(t catalogue.Tool) bool { return s.visible(t) != "" })

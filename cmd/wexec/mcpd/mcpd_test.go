@@ -217,6 +217,7 @@ func TestFaultsAreSortedIntoErrorsOfTheProtocolAndOfTheProgram(t *testing.T) {
 		"an unknown language":    {"language": "perl", "code": "1"},
 		"a limit below zero":     {"language": "javascript", "code": "1", "limits": map[string]any{"fuel": -1}},
 		"a parameter of no type": {"language": "javascript", "code": 5},
+		"no code":                {"language": "javascript"},
 	} {
 		_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_code", Arguments: args})
 		var wire *jsonrpc.Error
@@ -238,6 +239,43 @@ func TestFaultsAreSortedIntoErrorsOfTheProtocolAndOfTheProgram(t *testing.T) {
 		}
 		if r := resultOf(t, res); r.Error == nil || string(r.Error.Code) != want || r.Usage.Fuel == 0 && want != "guest.syntax" {
 			t.Errorf("%s: %+v", code, r.Error)
+		}
+	}
+}
+
+func TestWrongWordsForTheOtherToolsAreInvalidParamsToo(t *testing.T) {
+	s := newServer(t, openPolicy, nil, (&shop{}).providers()...)
+	c := connect(t, s, "", nil)
+	for want, call := range map[string]*mcp.CallToolParams{
+		"one of name, summary, full": {Name: "search_tools", Arguments: map[string]any{"query": "items", "detail": "ful"}},
+		"one of typescript, python":  {Name: "describe_tools", Arguments: map[string]any{"names": []string{"shop.list_items"}, "language": "perl"}},
+		"names holds 1 to 20 names":  {Name: "describe_tools", Arguments: map[string]any{"names": []string{}}},
+		"there is no waiting run":    {Name: "wait_run", Arguments: map[string]any{"run_id": "nobody"}},
+	} {
+		_, err := c.CallTool(t.Context(), call)
+		var wire *jsonrpc.Error
+		if !errors.As(err, &wire) || wire.Code != jsonrpc.CodeInvalidParams || !strings.Contains(wire.Message, want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+func TestArgumentsWrittenAsATextAreTakenAsWhatTheySay(t *testing.T) {
+	s := newServer(t, openPolicy, nil, (&shop{}).providers()...)
+	c := connect(t, s, "", nil)
+	for _, one := range []struct {
+		args any
+		want string
+	}{
+		{`{"n": 4}`, `{"n":4}`},
+		{" [1, 2]", `[1,2]`},
+		{map[string]any{"n": 4}, `{"n":4}`},
+		{"{not json", `"{not json"`},
+		{"4", `"4"`},
+	} {
+		res := execute(t, c, map[string]any{"code": "return JSON.stringify(args)", "args": one.args})
+		if got := textOf(res); got != one.want {
+			t.Errorf("%v is seen as %s", one.args, got)
 		}
 	}
 }

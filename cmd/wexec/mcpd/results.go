@@ -3,7 +3,9 @@ package mcpd
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -99,7 +101,7 @@ func shortened(text string, most int) string {
 }
 
 // media takes images and sound out of a value: an MCP content block, a list of
-// them, or a data URL. The value that is left describes them.
+// them, a data URL, or the bytes of a picture. The value that is left describes them.
 func media(value json.RawMessage) ([]mcp.Content, json.RawMessage) {
 	var blocks []json.RawMessage
 	switch {
@@ -142,7 +144,7 @@ func block(raw json.RawMessage) (c mcp.Content, described any, picture bool) {
 	var b struct {
 		Type     string `json:"type"`
 		Text     string `json:"text"`
-		Data     string `json:"data"`
+		Data     binary `json:"data"`
 		MIMEType string `json:"mimeType"`
 	}
 	if len(raw) > 0 && raw[0] == '"' {
@@ -154,8 +156,17 @@ func block(raw json.RawMessage) (c mcp.Content, described any, picture bool) {
 		if !ok || !strings.HasPrefix(text, "data:") {
 			return nil, nil, false
 		}
-		b.Data, b.MIMEType = data, head
+		b.Data, b.MIMEType = binary(data), head
 		b.Type, _, _ = strings.Cut(head, "/")
+	} else if json.Unmarshal(raw, &b.Data) == nil {
+		plain, err := base64.StdEncoding.DecodeString(string(b.Data))
+		if err != nil {
+			return nil, nil, false
+		}
+		if b.MIMEType = http.DetectContentType(plain); !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, b.MIMEType) {
+			return nil, nil, false
+		}
+		b.Type = "image"
 	} else if json.Unmarshal(raw, &b) != nil {
 		return nil, nil, false
 	}
@@ -163,7 +174,7 @@ func block(raw json.RawMessage) (c mcp.Content, described any, picture bool) {
 	case "text":
 		return &mcp.TextContent{Text: b.Text}, map[string]any{"type": "text", "text": b.Text}, false
 	case "image", "audio":
-		data, err := base64.StdEncoding.DecodeString(b.Data)
+		data, err := base64.StdEncoding.DecodeString(string(b.Data))
 		if err != nil || len(data) == 0 || !strings.HasPrefix(b.MIMEType, b.Type+"/") {
 			return nil, nil, false
 		}
@@ -174,6 +185,27 @@ func block(raw json.RawMessage) (c mcp.Content, described any, picture bool) {
 		return &mcp.ImageContent{Data: data, MIMEType: b.MIMEType}, described, true
 	}
 	return nil, nil, false
+}
+
+// binary is data in base64: a text, or the bytes of a program as JSON has them.
+type binary string
+
+// UnmarshalJSON reads both forms.
+func (b *binary) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		return json.Unmarshal(data, (*string)(b))
+	}
+	var bytes struct {
+		Base64 *string `json:"$bytes"`
+	}
+	if err := json.Unmarshal(data, &bytes); err != nil {
+		return err
+	}
+	if bytes.Base64 == nil {
+		return errors.New("there are no bytes")
+	}
+	*b = binary(*bytes.Base64)
+	return nil
 }
 
 // keptValues are big values, for the clients whose runs gave them.
