@@ -40,7 +40,7 @@ func (c *Cache) begin(module string, open func(string) (*wasmmodules.Module, err
 		if err != nil {
 			return
 		}
-		skeleton, err := skeletonOf(m)
+		skeleton, err := c.skeletonOf(m)
 		if err != nil {
 			return
 		}

@@ -28,7 +28,7 @@ import (
 // The folder:
 //
 //	code/      native code of the guests, mapped by every process
-//	images/    memory images, mapped by every instance
+//	images/    memory images, mapped by every instance, and what else of a guest is kept unpacked
 //	outputs/   what the TypeScript compiler made of a program
 //	results/   values of programs that certainly give them again
 //	catalogue/ digests of what each server of a table listed, as last known
@@ -142,18 +142,23 @@ func (c *Cache) openImage(m *wasmmodules.Module) (*snapshot.Image, error) {
 	return snapshot.New(bytes, c.memories) // a folder that is full or read-only stops nobody
 }
 
-// library reads the archive of a guest's standard library, and lays it first
-// where it is missing.
+// library reads the archive of a guest's standard library.
 func (c *Cache) library(m *wasmmodules.Module) ([]byte, error) {
+	return c.unpacked(m.LibraryName, m.LibrarySHA256, m.LibrarySize, m.Library)
+}
+
+// unpacked reads a part of a guest from beside the images, and lays it there
+// first where it is missing: to unpack it takes longer.
+func (c *Cache) unpacked(name string, sum [32]byte, size uint64, unpack func() ([]byte, error)) ([]byte, error) {
 	if c.dir == "" {
-		return m.Library()
+		return unpack()
 	}
-	path := filepath.Join(c.dir, "images", m.LibraryName+"-"+hex.EncodeToString(m.LibrarySHA256[:8]))
-	if data, err := readBounded(path, int64(m.LibrarySize)); err == nil && sha256.Sum256(data) == m.LibrarySHA256 {
+	path := filepath.Join(c.dir, "images", name+"-"+hex.EncodeToString(sum[:8]))
+	if data, err := readBounded(path, int64(size)); err == nil && sha256.Sum256(data) == sum {
 		markUsed(path)
 		return data, nil
 	}
-	data, err := m.Library()
+	data, err := unpack()
 	if err == nil {
 		_ = writeFile(path, data)
 	}

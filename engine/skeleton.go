@@ -135,8 +135,8 @@ func compileInto(ctx context.Context, dir string, wasm []byte) (string, error) {
 }
 
 // skeletonOf is the skeleton that the native code of a module lies under.
-func skeletonOf(m *wasmmodules.Module) ([]byte, error) {
-	skeleton, err := m.Skeleton()
+func (c *Cache) skeletonOf(m *wasmmodules.Module) ([]byte, error) {
+	skeleton, err := c.unpacked(m.Name+".skeleton", m.SkeletonSHA256, m.SkeletonSize, m.Skeleton)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (c *Cache) code(ctx context.Context, m *wasmmodules.Module, entry string, i
 		if got := c.early(m); got != nil {
 			return got, nil
 		}
-		skeleton, err := skeletonOf(m)
+		skeleton, err := c.skeletonOf(m)
 		if err == nil {
 			if got, err := c.load(ctx, m, skeleton, entry); err == nil {
 				return got, nil

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,6 +104,29 @@ func TestDamagedNativeCodeIsMadeAgain(t *testing.T) {
 	}
 	if !bySkeleton(t, dir) {
 		t.Error("the skeleton is not used any more")
+	}
+}
+
+func TestADamagedSkeletonIsUnpackedAgain(t *testing.T) {
+	dir, _ := laid(t)
+	kept, _ := filepath.Glob(filepath.Join(dir, "images", "*.skeleton-*"))
+	if len(kept) != 1 {
+		t.Fatalf("%d skeletons are kept", len(kept))
+	}
+	whole, err := os.ReadFile(kept[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, damaged := range [][]byte{nil, whole[:len(whole)/2], append([]byte{1}, whole[1:]...), append(whole[:len(whole):len(whole)], 0)} {
+		if err := os.WriteFile(kept[0], damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if !bySkeleton(t, dir) {
+			t.Error("the skeleton is not used any more")
+		}
+		if again, err := os.ReadFile(kept[0]); err != nil || !bytes.Equal(again, whole) {
+			t.Errorf("%d bytes are left, and not %d: %v", len(again), len(whole), err)
+		}
 	}
 }
 
