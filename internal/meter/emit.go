@@ -35,12 +35,15 @@ func (e *emitter) edit(f *function, d edit) {
 	switch d.kind {
 	case editCharge:
 		e.subtract(d.n)
-	case editChargeEntry:
+	case editChargeLook:
 		e.subtract(d.n)
 		e.look()
+	case editChargeEntry:
+		e.subtract(d.n)
+		e.lookAtEntry(f)
 	case editChargeLoop:
 		e.subtract(d.n)
-		e.lookInLoop()
+		e.lookInLoop(d.n)
 	case editIndex:
 		e.out = appendU32(append(e.out, instruction[0]), uint32(d.n))
 	case editBytes, editEntries:
@@ -99,8 +102,7 @@ func (e *emitter) subtract(cost int64) {
 	e.global(opGlobalSet)
 }
 
-// look calls refill where the level is below zero. This form and the other are
-// equal; which one wazero's compiler makes better code of depends on the place.
+// look calls refill where the level is below zero.
 func (e *emitter) look() {
 	e.global(opGlobalGet)
 	e.i64(0)
@@ -110,13 +112,51 @@ func (e *emitter) look() {
 	e.op(opEnd)
 }
 
-func (e *emitter) lookInLoop() {
+// Where what follows is shared with the way through refill, wazero's compiler
+// keeps everything in memory that lives on, on both ways. So at entries and in
+// loops that way goes back to the beginning instead, with the charge refunded
+// that is made there once more.
+
+// lookAtEntry leaves the call of refill to the function's double.
+func (e *emitter) lookAtEntry(f *function) {
+	e.global(opGlobalGet)
+	e.i64(0)
+	e.op(opI64LtS)
+	e.out = append(e.out, opIf, emptyBlock)
+	e.params(f.params)
+	e.out = appendU32(append(e.out, opReturnCall), f.double)
+	e.op(opEnd)
+}
+
+// lookInLoop branches to the loop. That the branch stands under else decides
+// where the compiler puts it: behind the loop.
+func (e *emitter) lookInLoop(cost int64) {
 	e.global(opGlobalGet)
 	e.i64(0)
 	e.op(opI64GeS)
 	e.out = append(e.out, opIf, emptyBlock, opElse)
-	e.refuel()
+	e.refund(cost)
+	e.out = append(e.out, opBr, 1)
 	e.op(opEnd)
+}
+
+// double is a function that calls refill, then the function it stands for.
+func (e *emitter) double(of, params uint32, cost int64) []byte {
+	e.out = append(e.out[:0], 0) // no locals
+	e.refund(cost)
+	e.params(params)
+	e.out = appendU32(append(e.out, opReturnCall), of)
+	e.op(opEnd)
+	return e.out
+}
+
+// refund calls refill and takes a charge back.
+func (e *emitter) refund(cost int64) {
+	e.global(opGlobalGet)
+	e.out = appendU32(append(e.out, opCall), e.refill)
+	e.i64(cost)
+	e.op(opI64Add)
+	e.global(opGlobalSet)
 }
 
 func (e *emitter) refuel() {
@@ -130,12 +170,17 @@ func (e *emitter) thunk(imported, params uint32, cost int64) []byte {
 	e.out = append(e.out[:0], 0) // no locals
 	e.subtract(cost)
 	e.look()
-	for i := range params {
-		e.local(opLocalGet, i)
-	}
+	e.params(params)
 	e.out = appendU32(append(e.out, opCall), imported)
 	e.op(opEnd)
 	return e.out
+}
+
+// params pushes the parameters of the function at hand.
+func (e *emitter) params(n uint32) {
+	for i := range n {
+		e.local(opLocalGet, i)
+	}
 }
 
 func (e *emitter) op(op byte)              { e.out = append(e.out, op) }

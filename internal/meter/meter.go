@@ -7,10 +7,10 @@
 // [FuelExport]. Its first value is 0. Charges are subtracted from it, and where
 // the level is looked at and found below zero the module calls one imported
 // function, refill(level i64) -> i64, whose result is the new level. The host
-// decides there whether the guest may go on: it returns a level, or it stops
-// the guest by panicking with an error of its own, which comes out of the call
-// into the guest. So the first look of every run reaches the host. [Tank] is
-// the arithmetic of the host's side.
+// decides there whether the guest may go on: it returns a level that is not
+// below zero, or it stops the guest by panicking with an error of its own, which
+// comes out of the call into the guest. So the first look of every run reaches
+// the host. [Tank] is the arithmetic of the host's side.
 //
 // Nothing the module could do before reaches the counter: every function,
 // global, local and type that its code names is checked to be one of its own.
@@ -39,7 +39,9 @@
 // so after [Inspect] or Rewrite took it and not before: wazero makes room for
 // what a count in the module claims, gigabytes where the count is a lie, while
 // here every count is held against the bytes that are there. Compile without
-// debug information, and without the features that are refused here.
+// debug information, and without the features that are refused here, but with
+// tail calls: a function that looks at its entry leaves refill to a second one,
+// which calls it again, and the stack must not be deeper after it.
 //
 // What the host does for the guest is charged by weight only. A host function
 // may charge more by subtracting from the fuel global. Exceptions to a limit
@@ -113,6 +115,7 @@ const (
 	lineMax     = 256  // instructions on a straight line between two charges
 	pathMax     = 512  // instructions on any path between two charges
 	throughMax  = 4096 // instructions a function may stand for without a look at the level
+	doubleMax   = 6    // parameters of a function that has a double: they are in registers
 	refFuncCost = 32   // ref.func leaves compiled code
 	growCost    = 100  // so do memory.grow and table.grow
 )

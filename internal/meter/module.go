@@ -45,6 +45,7 @@ type function struct {
 	base int    // offset of body in the module
 	body []byte // locals and code
 
+	params   uint32
 	locals   uint32 // parameters and locals
 	code     int    // where the instructions begin in body
 	cost     int64  // all its instructions together
@@ -56,6 +57,8 @@ type function struct {
 	leaf  bool  // carries no charge: callers pay
 	check bool  // looks at the level at its entry
 	free  int64 // cost of a leaf with the leaves it calls
+
+	double uint32 // index of the function that refuels and begins this one again; 0 where there is none
 }
 
 // hostFunc is an imported function.
@@ -86,6 +89,8 @@ type module struct {
 	thunks    []uint32 // imports that are reached by reference
 	declare   bool     // code makes references to functions
 	code      []byte   // the metered bodies
+	doubled   uint32   // how many functions have a double
+	doubles   []byte   // the bodies of the doubles
 }
 
 func (m *module) funcs() uint32 { return uint32(len(m.hosts) + len(m.functions)) }
@@ -113,7 +118,7 @@ func (m *module) referred(f uint32) uint32 {
 		return f
 	}
 	if h.thunk == 0 {
-		h.thunk = m.funcs() + 1 + uint32(len(m.thunks))
+		h.thunk = m.funcs() + 1 + m.doubled + uint32(len(m.thunks))
 		m.thunks = append(m.thunks, f)
 	}
 	return h.thunk

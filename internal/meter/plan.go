@@ -5,8 +5,9 @@ type editKind uint8
 
 const (
 	editCharge      editKind = iota // subtract, without a look
-	editChargeEntry                 // subtract and look, as at entries
-	editChargeLoop                  // subtract and look, as at loop headers
+	editChargeLook                  // subtract and look
+	editChargeEntry                 // the same where the function has a double to begin it again
+	editChargeLoop                  // the same where a branch to the loop begins it again
 	editIndex                       // the instruction gets another function index
 	editBytes                       // charge bytes by the length on the stack
 	editEntries                     // charge entries by the length on the stack
@@ -35,7 +36,11 @@ func (m *module) plan() error {
 		}
 		body := e.function(f, p.edits, p.extra)
 		m.code = append(appendU32(m.code, uint32(len(body))), body...)
-		if len(m.code) > maxCode {
+		if f.double != 0 {
+			body = e.double(m.moved(m.refill()+uint32(i)), m.types[f.typ].paramCount, price(p.regions[0]))
+			m.doubles = append(appendU32(m.doubles, uint32(len(body))), body...)
+		}
+		if len(m.code)+len(m.doubles) > maxCode {
 			return errAt(ErrTooLarge, f.base, "more than %d bytes of metered code", maxCode)
 		}
 	}
@@ -94,8 +99,11 @@ func (p *planner) function(f *function) error {
 	p.now = path{live: true}
 	if !f.leaf {
 		kind := editCharge
-		if f.check {
+		switch {
+		case f.double != 0:
 			kind = editChargeEntry
+		case f.check:
+			kind = editChargeLook
 		}
 		p.charge(kind, f.code, price(p.regions[0]))
 	}
@@ -115,7 +123,11 @@ func (p *planner) function(f *function) error {
 		p.follow(&d, &in)
 		if in.op == opLoop && !f.leaf {
 			loops++
-			p.charge(editChargeLoop, in.end, price(p.regions[loops]))
+			kind := editChargeLoop
+			if p.m.takes(f, &in) {
+				kind = editChargeLook
+			}
+			p.charge(kind, in.end, price(p.regions[loops]))
 		}
 	}
 	return nil
@@ -181,10 +193,17 @@ func (p *planner) milestone(in *instruction) {
 	default:
 		return
 	}
-	p.add(edit{kind: editChargeEntry, at: uint32(in.at), end: uint32(in.at), n: cost})
+	p.add(edit{kind: editChargeLook, at: uint32(in.at), end: uint32(in.at), n: cost})
 	p.now.least -= cost
 	p.now.most = max(0, p.now.least)
 	p.m.info.ChargePoints++
+}
+
+// takes says that a block has parameters.
+func (m *module) takes(f *function, in *instruction) bool {
+	r := reader{b: f.body, p: in.at + 1}
+	t := r.s33()
+	return t >= 0 && m.types[t].paramCount > 0
 }
 
 func (p *planner) add(e edit) { p.edits = append(p.edits, e) }
@@ -203,7 +222,7 @@ func (p *planner) rewrite(in *instruction) {
 		if in.index >= m.refill() {
 			p.add(edit{editIndex, at, end, int64(m.moved(in.index))})
 		} else if h := m.hosts[in.index]; h.cost > 0 {
-			p.add(edit{editChargeEntry, at, at, h.cost})
+			p.add(edit{editChargeLook, at, at, h.cost})
 			m.info.ChargePoints++
 		}
 	case opRefFunc:
@@ -213,7 +232,7 @@ func (p *planner) rewrite(in *instruction) {
 		own(editGrow, m.o.Weights.Page, 2)
 	case opAtomic:
 		if in.priced() && m.o.Weights.Host > 0 {
-			p.add(edit{editChargeEntry, at, at, m.o.Weights.Host})
+			p.add(edit{editChargeLook, at, at, m.o.Weights.Host})
 			m.info.ChargePoints++
 		}
 	case opMisc:

@@ -15,11 +15,17 @@ func (m *module) rank() {
 		}
 	})
 	for i := range m.functions {
-		if m.functions[i].leaf {
+		f := &m.functions[i]
+		if f.leaf {
 			m.info.Leaves++
 		}
-		if m.functions[i].check {
-			m.info.Checked++
+		if !f.check {
+			continue
+		}
+		m.info.Checked++
+		if f.params <= doubleMax {
+			f.double = m.funcs() + 1 + m.doubled
+			m.doubled++
 		}
 	}
 }

@@ -18,8 +18,8 @@ func (m *module) scan() error {
 
 func (m *module) scanFunction(f *function) error {
 	d := m.decode(f)
-	n := d.localTypes() + uint64(m.types[f.typ].paramCount)
-	f.locals, f.code = uint32(n), d.r.p
+	f.params = m.types[f.typ].paramCount
+	f.locals, f.code = uint32(d.localTypes())+f.params, d.r.p
 	d.locals = f.locals
 	depth := 1
 	var in instruction

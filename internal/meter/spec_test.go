@@ -11,6 +11,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/wexec/wexec/internal/meter"
 )
@@ -40,7 +41,7 @@ func TestSpecificationSuiteIsUnchanged(t *testing.T) {
 					config := e.config.WithCoreFeatures(s.features)
 					p := &pair{t: t, suite: s, script: sc.name}
 					p.plain = newWorld(t, config, 0)
-					p.metered = newWorld(t, config, e.slice)
+					p.metered = newWorld(t, config.WithCoreFeatures(s.features|experimental.CoreFeaturesTailCall), e.slice)
 					p.run(sc.Commands)
 					total += p.commands
 					fuel := p.metered.used()

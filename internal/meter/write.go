@@ -51,9 +51,9 @@ func (m *module) write() ([]byte, error) {
 			made[id] = build()
 		}
 	}
-	if len(m.thunks) > 0 {
+	if m.added() > 0 {
 		made[secFunction] = m.functionSection()
-		if m.declare {
+		if m.declare && len(m.thunks) > 0 {
 			made[secElement] = m.declareThunks(made[secElement])
 		}
 	}
@@ -80,7 +80,7 @@ func (m *module) assemble(made map[byte][]byte) []byte {
 		if body == nil {
 			body = original[id]
 		}
-		if id == secCode && body != nil || id == secCode && len(m.thunks) > 0 {
+		if id == secCode && (body != nil || m.added() > 0) {
 			body = m.codeSection()
 		}
 		if body != nil {
@@ -106,10 +106,19 @@ func (m *module) importSection(n uint32, rest []byte) []byte {
 	return appendU32(append(out, 0), uint32(len(m.types)))
 }
 
+// added is how many functions the module has beside its own: the doubles, then
+// those that pay for imports.
+func (m *module) added() uint32 { return m.doubled + uint32(len(m.thunks)) }
+
 func (m *module) functionSection() []byte {
-	out := appendU32(nil, uint32(len(m.functions)+len(m.thunks)))
+	out := appendU32(nil, uint32(len(m.functions))+m.added())
 	for i := range m.functions {
 		out = appendU32(out, m.functions[i].typ)
+	}
+	for i := range m.functions {
+		if m.functions[i].double != 0 {
+			out = appendU32(out, m.functions[i].typ)
+		}
 	}
 	for _, t := range m.thunks {
 		out = appendU32(out, m.hosts[t].typ)
@@ -173,8 +182,9 @@ func (m *module) declareThunks(section []byte) []byte {
 
 func (m *module) codeSection() []byte {
 	e := emitter{fuel: m.globals, refill: m.refill()}
-	out := make([]byte, 0, len(m.code)+16)
-	out = append(appendU32(out, uint32(len(m.functions)+len(m.thunks))), m.code...)
+	out := make([]byte, 0, len(m.code)+len(m.doubles)+16)
+	out = append(appendU32(out, uint32(len(m.functions))+m.added()), m.code...)
+	out = append(out, m.doubles...)
 	for _, t := range m.thunks {
 		h := m.hosts[t]
 		body := e.thunk(t, m.types[h.typ].paramCount, h.cost)
