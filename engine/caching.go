@@ -12,11 +12,12 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
 // keyVersion changes when results of the same program may differ from those of
 // an earlier version of wexec.
-const keyVersion = "wexec result key 1"
+const keyVersion = "wexec result key 2"
 
 // cacheable says whether the result cache concerns the request at all.
 func (j *job) cacheable() bool {
@@ -164,12 +165,13 @@ func chancy(language string) []string {
 			"attr", "globals", "locals", "vars", "builtins", "__", "sys", "tempfile", "threading", "open("}
 	}
 	return []string{"Math", "Date", "crypto", "performance", "Temporal", "global", "this", "constructor", "Reflect", "eval",
-		"Function", "import", "prototype", "proto", "self"}
+		"Function", "import", "prototype", "proto", "self", "time", "File", `\u`}
 }
 
 // harmless are lines that a Python program may begin with all the same.
 var harmless = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^(from tools(\.aio)? import [\w, ]+|import (json|re|math|asyncio|collections|itertools|functools|statistics))[ \t]*$`)
+	const module = `(json|re|math|asyncio|collections|itertools|functools|statistics)`
+	return regexp.MustCompile(`(?m)^(from tools(\.aio)? import [\w, ]+|import ` + module + `(, *` + module + `)*)[ \t]*$`)
 })
 
 // chance reports whether the value of a run with a real clock and real entropy
@@ -181,6 +183,9 @@ func (j *job) chance() bool {
 		return true
 	}
 	code := harmless().ReplaceAllString(j.req.Code, "")
+	if strings.ContainsFunc(code, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return true // Python takes names in other letters for the plain ones
+	}
 	for _, w := range chancy(j.req.Language) {
 		if strings.Contains(code, w) {
 			return true

@@ -8,16 +8,62 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A cache folder on a disk that is full costs speed and nothing else.
-func TestAFullDiskStopsNobody(t *testing.T) {
+// smallDisk mounts a disk of its own, or skips the test.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can mount a small disk")
 	}
 	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
 		t.Skipf("no small disk can be mounted here: %v", err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	return dir
+}
+
+// A folder that may be read only is used as far as something lies in it: by the
+// skeleton where the code is there, whole where it is not. Nothing fails, and
+// nothing is tried twice.
+func TestAReadOnlyFolderIsUsedAsItIs(t *testing.T) {
+	if onInterpreter() {
+		t.Skip("the interpreter has no native code")
+	}
+	for name, laid := range map[string]bool{"laid": true, "empty": false} {
+		disk := smallDisk(t, "32m")
+		dir := filepath.Join(disk, "cache")
+		if laid {
+			e := newTiny(t, Config{Cache: dir})
+			res, err := tiny(t, e, "v 1", fixed)
+			wantValue(t, res, err, "1")
+			if err := e.Close(); err != nil {
+				t.Fatal(err)
+			}
+		} else if c, err := OpenCache(dir); err != nil || c.Close() != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Mount("", disk, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+			t.Skipf("no disk can be made read-only here: %v", err)
+		}
+		if got := bySkeleton(t, dir); got != laid {
+			t.Errorf("%s: used by its skeleton: %v", name, got)
+		}
+		e := newTiny(t, Config{Cache: dir})
+		for _, want := range []string{"miss", "hit"} {
+			res, err := tiny(t, e, "o x\nr", fixed)
+			if err != nil || res.Cache != want || res.Stdout != "x\n" {
+				t.Errorf("%s: %v, %+v, wanted a %s", name, err, res, want)
+			}
+		}
+		missing := newTiny(t, Config{Cache: filepath.Join(disk, "missing")})
+		res, err := tiny(t, missing, "v 2")
+		wantValue(t, res, err, "2")
+	}
+}
+
+// A cache folder on a disk that is full costs speed and nothing else.
+func TestAFullDiskStopsNobody(t *testing.T) {
+	dir := smallDisk(t, "64k")
 	for range 2 {
 		e := newTiny(t, Config{Cache: filepath.Join(dir, "cache")})
 		for range 2 {

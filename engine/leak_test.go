@@ -3,12 +3,7 @@ package engine
 import (
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 )
-
-// No test leaves a goroutine behind, whatever became of its runs.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Engines that come and go give everything back: descriptors, mappings and the
 // code they had mapped.
