@@ -89,8 +89,34 @@ const (
 )
 
 func appendText(dst []byte, s string) []byte {
+	if plain(s) {
+		dst = append(dst, '"')
+		dst = append(dst, s...)
+		return append(dst, '"')
+	}
 	if !utf8.ValidString(s) {
 		s = string([]rune(s))
 	}
 	return appendString(dst, s)
+}
+
+// plain reports whether a text is ASCII that stands in JSON as it is, as names
+// and digests do. It looks at eight bytes at a time.
+func plain(s string) bool {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	for ; len(s) >= 8; s = s[8:] {
+		x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		quote, slash, del := x^each*'"', x^each*'\\', x^each*0x7f
+		// a byte that is zero, or less than a space, borrows from its highest bit
+		if (x|(x-each*' ')|(quote-each)|(slash-each)|(del-each))&high != 0 {
+			return false
+		}
+	}
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"testing"
@@ -74,4 +75,24 @@ func TestRecordsOfCallsHaveTheMembersThatTheirTypesName(t *testing.T) {
 	}
 	check(&Decision{Effect: "a\xffb", Args: Blob("\xff\x00")})
 	check(&Call{Tool: "a\xffb", Answer: Blob("\xff\x00")})
+}
+
+// TestPlainTextIsToldByEveryByte puts each byte at each place of a text, beside
+// bytes from which the arithmetic might borrow.
+func TestPlainTextIsToldByEveryByte(t *testing.T) {
+	for c := range 256 {
+		for _, beside := range []byte{' ', '!', '#', '[', ']', '~', 'a'} {
+			for at := range 17 {
+				text := bytes.Repeat([]byte{beside}, 17)
+				text[at] = byte(c)
+				want := c >= ' ' && c < 0x7f && c != '"' && c != '\\'
+				if got := plain(string(text)); got != want {
+					t.Fatalf("byte %#x at %d of %q: %v", c, at, beside, got)
+				}
+				if got := string(appendText(nil, string(text))); c < 0x80 && got != string(appendString(nil, string(text))) {
+					t.Fatalf("byte %#x at %d of %q is written as %s", c, at, beside, got)
+				}
+			}
+		}
+	}
 }

@@ -19,7 +19,7 @@ import (
 type aside struct {
 	ctx context.Context
 
-	job      func()
+	job      job
 	next     func() (struct{}, bool)
 	stop     func()
 	yield    func(struct{}) bool
@@ -55,10 +55,13 @@ func (a *aside) open() bool {
 	return true
 }
 
+// job is what an aside does.
+type job interface{ work() }
+
 // do does a job, after open. It is false where the job was left behind: what it
 // writes then is not to be read.
-func (a *aside) do(job func()) bool {
-	a.job = job
+func (a *aside) do(j job) bool {
+	a.job = j
 	a.next()
 	switch a.state.Load() {
 	case asideIdle:
@@ -85,7 +88,7 @@ func (a *aside) serve(yield func(struct{}) bool) {
 	for {
 		a.state.Store(asideBusy)
 		if a.ctx.Err() == nil { // else leave has looked before there was something to leave
-			a.job()
+			a.job.work()
 		}
 		unwire()
 		if !a.state.CompareAndSwap(asideBusy, asideIdle) {

@@ -51,15 +51,11 @@ func (q *request) ask(ctx context.Context) error {
 	defer cancel()
 	r.noteAsked(question.Covered())
 	defer r.forgetAsked(question.ID)
-	if q.flight.asking != nil {
-		q.flight.asking(true)
-	}
+	q.flight.asking(true)
 	reply, err := guardedAsk(asking, asker, question, func(p any, stack []byte) {
 		r.table.log().Error("panic while a person was asked", "panic", fmt.Sprint(p), "stack", string(stack))
 	})
-	if q.flight.asking != nil {
-		q.flight.asking(false)
-	}
+	q.flight.asking(false)
 	approval := &audit.Approval{ID: question.ID, Via: reply.By, By: reply.Who, MS: time.Since(now).Milliseconds()}
 	switch {
 	case ctx.Err() != nil:

@@ -3,7 +3,6 @@ package hostfns
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -164,8 +163,7 @@ func (q *request) steps(ctx context.Context, args []byte) (Answer, error) {
 	if !q.flight.turn.toDeliver(ctx) {
 		return q.unheard(ctx, answer, err)
 	}
-	var f *Failure
-	if q.told && errors.As(err, &f) {
+	if f := failureIn(err); q.told && f != nil {
 		f.Message = string(stripSecrets([]byte(f.Message), q.secrets))
 		f.Hint = string(stripSecrets([]byte(f.Hint), q.secrets))
 		f.Message, f.Hint = q.run.veil.words(f.Message, q.name), q.run.veil.words(f.Hint, q.name)
@@ -390,8 +388,7 @@ func (q *request) gaveUp(ctx context.Context) error {
 func (q *request) end(a Answer, err error) (Answer, error) {
 	r := q.run
 	call := &audit.Call{Call: q.number, Tool: q.name, OK: err == nil, MS: time.Since(q.info.Started).Milliseconds()}
-	var f *Failure
-	size := int64(len(a.Data))
+	f, size := failureIn(err), int64(len(a.Data))
 	if r.Kept() && !q.onRecord {
 		call.Args = q.given
 	}
@@ -399,7 +396,7 @@ func (q *request) end(a Answer, err error) (Answer, error) {
 	case err == nil:
 		call.Bytes, call.AnswerKind = size, int(a.Kind)
 		call.AnswerSHA256, call.Answer = kept(r.keep.Outputs, "", a.Data)
-	case errors.As(err, &f):
+	case f != nil:
 		f.Message, f.Hint = r.covered(f.Message), r.covered(f.Hint)
 		call.Code, call.Message = string(f.Code), f.Message
 		if r.keep.Outputs == policy.DetailFull {

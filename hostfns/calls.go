@@ -68,6 +68,7 @@ type Calls struct {
 	wake chan struct{}
 	done sync.WaitGroup
 
+	tool   string    // of the call before: many programs call one in a loop
 	held   *inFlight // started last, and not on its way yet; the guest's own
 	beside aside     // where the provider of a call works that the guest makes itself
 
@@ -126,7 +127,10 @@ func (c *Calls) Start(mem Memory, name, nameLen, args, argsLen uint32) (int64, e
 	if err := c.run.spend(int64(argsLen)); err != nil { // before the host has a copy
 		return 0, err
 	}
-	tool, doc := string(n), slices.Clone(a)
+	if string(n) != c.tool {
+		c.tool = string(n)
+	}
+	tool, doc := c.tool, slices.Clone(a)
 	c.Launch()
 
 	c.mu.Lock()
@@ -144,7 +148,7 @@ func (c *Calls) Start(mem Memory, name, nameLen, args, argsLen uint32) (int64, e
 	id := int64(c.run.number.Add(1))
 	call := &inFlight{id: id, tool: tool, args: doc}
 	call.ctx, call.cancel = context.WithCancel(c.run.Context())
-	call.flight = flight{number: uint64(id), asking: func(on bool) { c.setAsking(call, on) }, compile: c.opts.Compile}
+	call.flight = flight{number: uint64(id), calls: c, call: call, compile: c.opts.Compile}
 	if c.opts.Ordered {
 		call.flight.turn = newTurn(c.tail)
 		c.tail = call.flight.turn
@@ -515,12 +519,20 @@ func (c *Calls) Close() {
 type flight struct {
 	number uint64
 	turn   *turn
-	asking func(on bool)
+	calls  *Calls
+	call   *inFlight
 	// beside is where the provider works while the guest's own goroutine makes
 	// the call. Nil: in a goroutine that the call's own hands it to.
 	beside *aside
 	// compile is CallsOptions.Compile.
 	compile func(ctx context.Context, file, code string) (string, error)
+}
+
+// asking tells whether the call waits for a person.
+func (f *flight) asking(on bool) {
+	if f.calls != nil {
+		f.calls.setAsking(f.call, on)
+	}
 }
 
 // besides is where the provider of the call may work. One that has a limit of

@@ -50,6 +50,16 @@ func catchable(code fault.Code) bool {
 	return false
 }
 
+// failureIn is the failure that an error holds, or nil.
+func failureIn(err error) *Failure {
+	if err == nil {
+		return nil // most calls: nothing is allocated for what is not there
+	}
+	var f *Failure
+	errors.As(err, &f)
+	return f
+}
+
 // failureOf turns the error of a provider into one that the program may catch.
 func failureOf(err error, tool string) *Failure {
 	var f *Failure

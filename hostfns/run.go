@@ -109,6 +109,7 @@ type Run struct {
 
 	mu       sync.Mutex
 	calls    []*CallInfo
+	infos    []CallInfo // places for the next of them
 	order    []uint64
 	nothing  int // entries of order that are 0
 	cache    time.Duration
@@ -318,12 +319,17 @@ func (r *Run) deliveredNothing() {
 
 // begin notes a call that was started.
 func (r *Run) begin(tool string, number uint64) *CallInfo {
-	c := &CallInfo{Number: number, Tool: tool, Started: time.Now()}
+	info := CallInfo{Number: number, Tool: tool, Started: time.Now()}
 	if r.info.Calling != nil {
-		r.info.Calling(*c)
+		r.info.Calling(info)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(r.infos) == 0 { // the first are few, since most runs call little
+		r.infos = make([]CallInfo, min(1+len(r.calls), 16))
+	}
+	c := &r.infos[0]
+	*c, r.infos = info, r.infos[1:]
 	r.calls = append(r.calls, c)
 	return c
 }
@@ -370,6 +376,7 @@ func (r *Run) Summary() Summary {
 		s.Cacheable = 0
 	}
 	tools := map[string]bool{}
+	s.Calls = slices.Grow(s.Calls, len(r.calls))
 	for _, c := range r.calls {
 		s.Calls = append(s.Calls, *c)
 		s.ToolBytes += c.Bytes

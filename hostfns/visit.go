@@ -9,7 +9,8 @@ import (
 )
 
 // visit is one call at its provider, which may panic, hang or end its
-// goroutine.
+// goroutine. It is a job of its own, which nobody but the provider may touch
+// before it is done.
 type visit struct {
 	run      *Run
 	ctx      context.Context
@@ -26,7 +27,7 @@ type visit struct {
 func (r *Run) guarded(ctx context.Context, p Provider, call Call, beside *aside) (Answer, error) {
 	v := &visit{run: r, ctx: ctx, provider: p, call: call}
 	if beside != nil && beside.open() {
-		if !beside.do(v.make) {
+		if !beside.do(v) {
 			return Answer{}, ctx.Err()
 		}
 		return v.answer, v.err
@@ -34,7 +35,7 @@ func (r *Run) guarded(ctx context.Context, p Provider, call Call, beside *aside)
 	came := make(chan struct{})
 	r.work.run(func() {
 		defer close(came)
-		v.make()
+		v.work()
 	})
 	select {
 	case <-came:
@@ -49,8 +50,8 @@ func (r *Run) guarded(ctx context.Context, p Provider, call Call, beside *aside)
 	}
 }
 
-// make makes the call and notes what came of it.
-func (v *visit) make() {
+// work makes the call and notes what came of it.
+func (v *visit) work() {
 	returned := false
 	defer func() {
 		if !returned {
