@@ -108,8 +108,11 @@ def about_syntax(error, place, source):
 def about_import(error, place, source):
     from . import state
 
-    name = (error.name or "").partition(".")[0]
+    name, _, rest = (error.name or "").partition(".")
     if isinstance(error, ModuleNotFoundError):
+        if rest and name in ("tools", "mcp_servers"):
+            head, _, last = error.name.rpartition(".")
+            return nearest_server(last, head + ".{}")
         if name in state.servers:
             return f"from tools import {name}"
         if name in INSTEAD:
@@ -120,7 +123,7 @@ def about_import(error, place, source):
                 "pure Python packages come from a folder that the caller names")
     if name == "tools" or name == "mcp_servers":
         wrong = getattr(error, "name_from", None)
-        return nearest_server(wrong) if wrong else ""
+        return nearest_server(wrong, f"from {error.name} import {{}}") if wrong else ""
     return ""
 
 
@@ -253,7 +256,8 @@ def about_missing_file(error, place, source):
     return about_permission(error, place, source)
 
 
-def nearest_server(name):
+def nearest_server(name, form="tools.{}"):
+    """What to write in place of a server's name that there is not."""
     import difflib
 
     from . import state
@@ -262,7 +266,7 @@ def nearest_server(name):
         return "no server is connected: tools come from --mcp or the configuration, and --allow-tool or a policy"
     close = difflib.get_close_matches(name or "", state.servers, 1, 0.5)
     if close:
-        return f"did you mean tools.{close[0]}"
+        return "did you mean " + form.format(close[0])
     return "servers here: " + ", ".join(state.servers[:20])
 
 
