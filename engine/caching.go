@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/wexec/wexec/fault"
 )
 
 // keyVersion changes when results of the same program may differ from those of
@@ -139,6 +141,9 @@ func (j *job) keep(cacheable time.Duration) {
 		expires = time.Now().Add(cacheable)
 		again = again || !j.chance()
 	}
+	if j.fault != nil && passing(j.fault.Code) {
+		return // its twins may fare better
+	}
 	if j.fault != nil || j.guestErr != nil || !ok || !again {
 		j.e.results.refuse(j.cacheKey)
 		return
@@ -155,6 +160,20 @@ func (j *job) keep(cacheable time.Duration) {
 		return
 	}
 	j.e.results.keep(j.cacheKey, entry)
+}
+
+// passing reports whether a fault is the caller's or the machine's doing, and
+// not the program's.
+func passing(code fault.Code) bool {
+	switch code {
+	case fault.LimitTime, fault.LimitBusy:
+		return true
+	}
+	switch code.Class() {
+	case fault.ClassCancelled, fault.ClassInternal:
+		return true
+	}
+	return false
 }
 
 // chancy are words without which a program cannot ask for the time or for

@@ -14,6 +14,7 @@ import (
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/meter"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -284,5 +285,87 @@ func TestTheCacheIsBoundedAndForgetsWhatWasUsedLeast(t *testing.T) {
 	}
 	if e.results.bytes > 20000 {
 		t.Errorf("%d bytes", e.results.bytes)
+	}
+}
+
+// The rest of the key: the guest's build and the policy.
+func TestAnAnswerIsOfItsGuestAndItsPolicyAlone(t *testing.T) {
+	dir := t.TempDir()
+	run := func(price int64, flags policy.Flags) string {
+		t.Helper()
+		m, err := makeTiny(meter.Options{Weights: meter.Weights{Host: price}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules, err := policy.FromFlags(flags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := hostfns.NewTable(rules, audit.None())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer table.Close()
+		e := newTiny(t, Config{Cache: dir, Table: table})
+		e.guests.open = opens(m)
+		res, err := tiny(t, e, "r", fixed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Cache
+	}
+	for i, c := range []struct {
+		price int64
+		flags policy.Flags
+		want  string
+	}{
+		{100, policy.Flags{}, "miss"}, {100, policy.Flags{}, "hit"},
+		{101, policy.Flags{}, "miss"}, {101, policy.Flags{}, "hit"}, {100, policy.Flags{}, "hit"},
+		{100, policy.Flags{AllowTool: []string{"x.*"}}, "miss"}, {100, policy.Flags{AllowTool: []string{"x.*"}}, "hit"},
+		{100, policy.Flags{NoPII: true, AllowTool: []string{"x.*"}}, "miss"},
+	} {
+		if got := run(c.price, c.flags); got != c.want {
+			t.Errorf("run %d, %+v: a %s and no %s", i, c, got, c.want)
+		}
+	}
+}
+
+// Where the run that its twins wait for is cancelled, one of them runs and the
+// others wait for that one.
+func TestTwinsOfACancelledRunGoOn(t *testing.T) {
+	e := newTiny(t, Config{})
+	const code = "l 30000000\nr"
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	started, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := e.Run(ctx, Request{Language: JavaScript, Code: code, Deterministic: true, Progress: func(ev Event) {
+			if ev.Type == EventStarted {
+				close(started)
+			}
+		}})
+		ended <- err
+	}()
+	<-started
+	var all sync.WaitGroup
+	var misses atomic.Int64
+	for range 6 {
+		all.Go(func() {
+			res, err := tiny(t, e, code, fixed)
+			if err != nil {
+				t.Error(err)
+			}
+			if res.Cache == "miss" {
+				misses.Add(1)
+			}
+		})
+	}
+	cancel()
+	all.Wait()
+	if err := <-ended; err == nil {
+		t.Skip("it was faster than its end")
+	}
+	if n := misses.Load(); n != 1 {
+		t.Errorf("%d of 6 twins ran", n)
 	}
 }

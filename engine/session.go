@@ -259,10 +259,14 @@ func (j *job) leaveSession() {
 		return
 	}
 	var why *fault.Error
-	if i := j.session.instance; i != nil && i.broken {
+	switch i := j.session.instance; {
+	case i == nil:
+	case i.broken:
 		if why = j.fault; why == nil {
 			why = fault.New(fault.Internal, "the interpreter is in no state to go on")
 		}
+	case j.fault != nil && j.fault.Code.Class() == fault.ClassInternal:
+		why = j.fault
 	}
 	took := time.Duration(j.res.Usage.GuestMS) * time.Millisecond
 	j.e.sessions.leave(j.session, took, why)

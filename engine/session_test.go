@@ -142,3 +142,90 @@ func TestSessionsEndWhenIdleOrUsedUpAndAreBounded(t *testing.T) {
 		t.Errorf("sessions: %s", got)
 	}
 }
+
+func TestASessionEndsWithItsTimeInAll(t *testing.T) {
+	e := newTiny(t, Config{SessionTime: 20 * time.Millisecond})
+	for run := 0; ; run++ {
+		res, err := tiny(t, e, "l 10000000\na 1", inSession("s"))
+		if err != nil {
+			wantCode(t, err, fault.UsageSession)
+			if run == 0 || !strings.Contains(err.Error(), "in all") || res.Error.Hint == "" {
+				t.Errorf("after %d runs: %v, hint %q", run, err, res.Error.Hint)
+			}
+			break
+		}
+		if run > 1000 {
+			t.Fatal("it never ends")
+		}
+	}
+	res, err := tiny(t, e, "a 1", inSession("s"))
+	wantValue(t, res, err, "1")
+}
+
+// What leaves the interpreter in no state to go on, or is a fault of ours, ends
+// the session, and the next run is told why.
+func TestATrapOrAnInternalFaultEndsTheSessionAndSaysSoOnce(t *testing.T) {
+	for code, want := range map[string]struct {
+		code fault.Code
+		says string
+	}{
+		"x":      {fault.GuestException, "interpreter down"},
+		"R":      {fault.LimitRecursion, "deeper"},
+		"v [1":   {fault.Internal, "not JSON"},
+		"b 30":   {fault.LimitOutput, "20B"},
+		"m 4000": {fault.LimitMemory, "32MiB"},
+	} {
+		e := newTiny(t, Config{})
+		if _, err := tiny(t, e, "a 1", inSession("s")); err != nil {
+			t.Fatal(err)
+		}
+		_, err := tiny(t, e, code, inSession("s"), limited(Limits{Output: 20, Memory: 32 << 20}))
+		wantCode(t, err, want.code)
+		if left := e.Sessions(nil, ""); len(left) > 0 {
+			t.Errorf("%s: still there: %v", code, left)
+		}
+		res, err := tiny(t, e, "a 1", inSession("s"))
+		wantCode(t, err, fault.UsageSession)
+		if !strings.Contains(err.Error(), want.says) || !strings.Contains(res.Error.Hint, "anew") {
+			t.Errorf("%s: %v, hint %q", code, err, res.Error.Hint)
+		}
+		res, err = tiny(t, e, "a 1", inSession("s"))
+		wantValue(t, res, err, "1")
+		if err := e.EndSession(nil, "", "s"); err != nil {
+			t.Error(err)
+		}
+		wantLedger(t, e, int64(e.config.Ready)*instanceShare)
+	}
+}
+
+func TestBusySessionsDoNotGiveWayAndTheirMemoryCounts(t *testing.T) {
+	e := newTiny(t, Config{Sessions: 1})
+	if _, err := tiny(t, e, "m 300\na 1", inSession("a")); err != nil {
+		t.Fatal(err)
+	}
+	// A run that may have less than the session holds changes nothing.
+	_, err := tiny(t, e, "a 1", inSession("a"), limited(Limits{Memory: 16 << 20}))
+	wantCode(t, err, fault.LimitMemory)
+	res, err := tiny(t, e, "a 1", inSession("a"))
+	wantValue(t, res, err, "2")
+	ctx, cancel := context.WithCancel(t.Context())
+	started, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = e.Run(ctx, Request{Language: JavaScript, Code: "s 600000", Session: "a", Progress: func(ev Event) {
+			if ev.Type == EventStarted {
+				close(started)
+			}
+		}})
+	}()
+	<-started
+	res, err = tiny(t, e, "a 1", inSession("b"))
+	wantCode(t, err, fault.LimitBusy)
+	if res.Error.Hint == "" {
+		t.Error("no hint")
+	}
+	cancel()
+	<-done
+	res, err = tiny(t, e, "a 1", inSession("b"))
+	wantValue(t, res, err, "1")
+}
