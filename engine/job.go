@@ -16,6 +16,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/internal/meter"
 )
 
@@ -151,17 +152,11 @@ func (j *job) check() error {
 
 // allowed asks the policy about a language.
 func (j *job) allowed(language string) error {
-	only := j.table.Policy().Languages()
-	if len(only) == 0 {
+	d := j.table.Policy().DecideLanguage(language)
+	if d.Effect == policy.Allow {
 		return nil
 	}
-	for _, l := range only {
-		if l == language {
-			return nil
-		}
-	}
-	return fault.New(fault.DeniedLanguage, "the policy does not allow programs in %s", language).
-		WithHint("it allows %s", words(only))
+	return fault.New(fault.DeniedLanguage, "programs in %s are not allowed: %s", language, d.Message).WithHint("decided by %s", d.Rule)
 }
 
 // open records the start, from which on the run has a ledger of its own.

@@ -69,7 +69,11 @@ func (p *Policy) Languages() []string {
 func (p *Policy) DecideLanguage(language string) Decision {
 	for _, l := range p.list() {
 		if l.hasLanguages && !slices.Contains(l.languages, language) {
-			return Decision{Rule: l.file, Message: "the policy lets programs be written in " + strings.Join(p.Languages(), ", ") + " only"}
+			why := "the policies together let programs be written in no language"
+			if all := p.Languages(); len(all) > 0 {
+				why = "the policy lets programs be written in " + strings.Join(all, ", ") + " only"
+			}
+			return Decision{Rule: l.file, Message: why}
 		}
 	}
 	return Decision{Effect: Allow}

@@ -41,7 +41,14 @@ func detector(ctx *cli.Context) (*privacy.Detector, error) {
 		}
 		c.Detect = append(c.Detect, privacy.Kind(k))
 	}
-	return privacy.NewDetector(c)
+	if err := oneOf("level", c.Level, "strict", "balanced", "relaxed"); err != nil {
+		return nil, err
+	}
+	det, err := privacy.NewDetector(c)
+	if err != nil { // what is left to be wrong
+		return nil, fault.New(fault.UsageFlag, "--region %s: no such country has phone numbers", strings.Join(c.Regions, ", ")).WithHint("%s", fault.HintOf(err))
+	}
+	return det, nil
 }
 
 func knownKind(k string) error {

@@ -53,6 +53,7 @@ func (d *door) run(ctx *cli.Context) error {
 	if err != nil {
 		return d.failed(ctx, err)
 	}
+	d.unseen(ctx, req)
 	settings, err := d.settings(ctx)
 	if err != nil {
 		return d.failed(ctx, err)
@@ -69,6 +70,19 @@ func (d *door) run(ctx *cli.Context) error {
 		return d.watch(ctx, host, req)
 	}
 	return d.once(ctx, host, req)
+}
+
+// unseen tells of words behind a program whose language has no place for them.
+func (d *door) unseen(ctx *cli.Context, req engine.Request) {
+	if len(req.Argv) == 0 || req.Language == "python" || ctx.Bool("json") || ctx.Bool("jsonl") {
+		return
+	}
+	word := strings.TrimLeft(req.Argv[0], "-")
+	if name, _, _ := strings.Cut(word, "="); word != req.Argv[0] && slices.Contains(flagNames(ctx), name) {
+		d.voice.note("%s stands behind the program and was given to it: flags of wexec go before", dashed(name))
+		return
+	}
+	d.voice.note("a %s program does not see what stands behind it: give it as --arg NAME=VALUE before", req.Language)
 }
 
 // watch runs a file, and runs it again whenever it changes, until interrupted.
@@ -179,6 +193,9 @@ func (d *door) canDraw(name string) error {
 // know: flags in the wrong place, and servers that nobody configured.
 func (d *door) advise(ctx *cli.Context, host *config.Host, req engine.Request, err error) {
 	for _, word := range req.Argv {
+		if req.Language != "python" {
+			break // which was told before
+		}
 		name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
 		if strings.HasPrefix(word, "--") && slices.Contains(flagNames(ctx), name) {
 			d.voice.note("--%s stands behind the program and was given to it: flags of wexec go before", name)
