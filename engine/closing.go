@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/wexec/wexec/audit"
@@ -57,6 +58,7 @@ func (j *job) close(ctx context.Context) {
 // count puts what the host functions counted into the result.
 func (j *job) count(s hostfns.Summary) {
 	res, u := j.res, &j.res.Usage
+	res.Calls = slices.Grow(res.Calls, len(s.Calls))
 	for _, c := range s.Calls {
 		res.Calls = append(res.Calls, callOf(c))
 	}

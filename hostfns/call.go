@@ -306,6 +306,22 @@ func (q *request) denied(code fault.Code, why, hint string) *Failure {
 	return &Failure{Code: code, Tool: q.name, Message: clean(message, maxMessage), Rule: q.decision.Rule, Hint: hint}
 }
 
+// slot waits until one more of the run's calls may be at its provider. It is
+// false where the context ended before.
+func (r *Run) slot(ctx context.Context) bool {
+	select {
+	case r.slots <- struct{}{}: // without a channel for the end, which Done makes
+		return true
+	default:
+	}
+	select {
+	case r.slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // make calls the provider, bounded in time, whatever it does.
 func (q *request) make(ctx context.Context) (Answer, error) {
 	r := q.run
@@ -313,9 +329,7 @@ func (q *request) make(ctx context.Context) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	select {
-	case r.slots <- struct{}{}:
-	case <-ctx.Done():
+	if !r.slot(ctx) {
 		return Answer{}, q.gaveUp(ctx)
 	}
 	defer func() { <-r.slots }()
