@@ -25,9 +25,9 @@ func overhead(b *bench) ([]figure, error) {
 		guest, name string
 		args        []string
 	}{
-		{"quickjs", "fuel overhead, javascript", []string{"-raw", filepath.Join(b.raw, "quickjs.wasm"), "-overhead", "7"}},
+		{"quickjs", "fuel overhead, javascript", []string{"-raw", filepath.Join(b.raw, "quickjs.wasm"), "-overhead", "15"}},
 		{"cpython", "fuel overhead, python", []string{"-raw", filepath.Join(b.raw, "cpython.wasm"),
-			"-library", filepath.Join(b.raw, "python-lib.zip"), "-overhead", "7"}},
+			"-library", filepath.Join(b.raw, "python-lib.zip"), "-overhead", "15"}},
 	} {
 		cmd := exec.CommandContext(b.ctx, baker, append([]string{"-guest", g.guest}, g.args...)...)
 		cmd.Stderr = os.Stderr

@@ -165,27 +165,33 @@ func (b *baker) split(ctx context.Context, metered []byte, files fs.FS) (code, i
 		return nil, nil, err
 	}
 	defer h.runtime.Close(ctx)
-	c, err := h.runtime.CompileModule(ctx, metered)
+	m, err := b.started(ctx, h, metered)
 	if err != nil {
-		return nil, nil, fmt.Errorf("compile the metered module: %w", err)
-	}
-	m, err := h.instance(ctx, c)
-	if err != nil {
-		return nil, nil, err
-	}
-	h.tank = meter.Tank{Budget: budget}
-	if err := h.initialise(ctx, m); err != nil {
-		return nil, nil, err
-	}
-	if b.entry.First != nil {
-		if _, err := h.run(ctx, m, b.entry.First); err != nil {
-			return nil, nil, fmt.Errorf("the first run: %w", err)
-		}
-	}
-	if err := emptyTank(m); err != nil {
 		return nil, nil, err
 	}
 	return snapshot.Split(metered, m)
+}
+
+// started is an instance that is ready for a run, with an empty tank.
+func (b *baker) started(ctx context.Context, h *host, metered []byte) (api.Module, error) {
+	c, err := h.runtime.CompileModule(ctx, metered)
+	if err != nil {
+		return nil, fmt.Errorf("compile the metered module: %w", err)
+	}
+	m, err := h.instance(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	h.tank = meter.Tank{Budget: budget}
+	if err := h.initialise(ctx, m); err != nil {
+		return nil, err
+	}
+	if b.entry.First != nil {
+		if _, err := h.run(ctx, m, b.entry.First); err != nil {
+			return nil, fmt.Errorf("the first run: %w", err)
+		}
+	}
+	return m, emptyTank(m)
 }
 
 // emptyTank sets the fuel of an instance to what every run begins with.

@@ -4,36 +4,40 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/wexec/wexec/internal/meter"
+	"github.com/wexec/wexec/internal/snapshot"
 )
 
-// workloads are programs that keep a guest busy for some tens of milliseconds,
-// each with something else.
+// workloads are programs that keep a guest busy for some milliseconds, each with
+// something else: long enough that compiling them does not count, and short
+// enough that of some rounds one is not disturbed.
 var workloads = map[string]map[string]string{
 	"quickjs": {
-		"numbers":   "let s = 0; for (let i = 0; i < 1500000; i++) s = (s * 31 + i) | 0; return s",
-		"calls":     "const f = n => n < 2 ? n : f(n - 1) + f(n - 2); return f(24)",
-		"objects":   "const m = {}; for (let i = 0; i < 60000; i++) { const k = 'k' + i % 500; m[k] = (m[k] ?? 0) + i } return Object.keys(m).length",
-		"strings":   "let n = 0; for (let i = 0; i < 30000; i++) n += ('a' + i).padStart(9, '-').toUpperCase().split('-').join('').length; return n",
-		"sorting":   "const a = Array.from({length: 30000}, (_, i) => (i * 7919) % 30011); a.sort((x, y) => x - y); return a[100]",
+		"numbers":   "let s = 0; for (let i = 0; i < 120000; i++) s = (s * 31 + i) | 0; return s",
+		"calls":     "const f = n => n < 2 ? n : f(n - 1) + f(n - 2); return f(20)",
+		"objects":   "const m = {}; for (let i = 0; i < 20000; i++) { const k = 'k' + i % 500; m[k] = (m[k] ?? 0) + i } return Object.keys(m).length",
+		"strings":   "let n = 0; for (let i = 0; i < 5000; i++) n += ('a' + i).padStart(9, '-').toUpperCase().split('-').join('').length; return n",
+		"sorting":   "const a = Array.from({length: 8000}, (_, i) => (i * 7919) % 8009); a.sort((x, y) => x - y); return a[100]",
 		"documents": "const a = Array.from({length: 4000}, (_, i) => ({id: i, name: 'n' + i, tags: ['x', 'y']})); return JSON.parse(JSON.stringify(a)).length",
-		"patterns":  "let n = 0; for (let i = 0; i < 6000; i++) n += /(\\d+)-([a-f]+)/.exec('item 12' + i + '-abcdef')[1].length; return n",
+		"patterns":  "let n = 0; for (let i = 0; i < 3000; i++) n += /(\\d+)-([a-f]+)/.exec('item 12' + i + '-abcdef')[1].length; return n",
 	},
 	"cpython": {
-		"numbers":   "s = 0\nfor i in range(500000): s = (s * 31 + i) & 0xffffffff\ns",
+		"numbers":   "s = 0\nfor i in range(20000): s = (s * 31 + i) & 0xffffffff\ns",
 		"calls":     "def f(n): return n if n < 2 else f(n - 1) + f(n - 2)\nf(22)",
-		"objects":   "m = {}\nfor i in range(150000):\n  k = 'k%d' % (i % 500)\n  m[k] = m.get(k, 0) + i\nlen(m)",
-		"strings":   "n = 0\nfor i in range(60000): n += len(''.join(('a%d' % i).rjust(9, '-').upper().split('-')))\nn",
-		"sorting":   "a = [(i * 7919) % 100003 for i in range(100000)]\na.sort(key=lambda x: -x)\na[100]",
-		"documents": "import json\na = [{'id': i, 'name': 'n%d' % i, 'tags': ['x', 'y']} for i in range(10000)]\nlen(json.loads(json.dumps(a)))",
-		"patterns":  "import re\np = re.compile('([0-9]+)-([a-f]+)')\nn = 0\nfor i in range(20000): n += len(p.search('item 12%d-abcdef' % i).group(1))\nn",
+		"objects":   "m = {}\nfor i in range(8000):\n  k = 'k%d' % (i % 500)\n  m[k] = m.get(k, 0) + i\nlen(m)",
+		"strings":   "n = 0\nfor i in range(5000): n += len(''.join(('a%d' % i).rjust(9, '-').upper().split('-')))\nn",
+		"sorting":   "a = [(i * 7919) % 15013 for i in range(15000)]\na.sort(key=lambda x: -x)\na[100]",
+		"documents": "import json\na = [{'id': i, 'name': 'n%d' % i, 'tags': ['x', 'y']} for i in range(2500)]\nlen(json.loads(json.dumps(a)))",
+		"patterns":  "import re\np = re.compile('([0-9]+)-([a-f]+)')\nn = 0\nfor i in range(4000): n += len(p.search('item 12%d-abcdef' % i).group(1))\nn",
 	},
 }
 
@@ -47,66 +51,81 @@ type overheads struct {
 
 // busy is a guest that was compiled and runs workloads.
 type busy struct {
-	host *host
-	code wazero.CompiledModule
+	host  *host
+	code  wazero.CompiledModule
+	image *snapshot.Image
+	best  time.Duration // of the workload at hand
 }
 
-func (b *baker) busy(ctx context.Context, module []byte, files fs.FS) (*busy, error) {
-	h, err := newHost(ctx, files)
+// take runs a workload in an instance of its own, which begins with a memory of
+// its own as every run in the engine does.
+func (u *busy) take(ctx context.Context, input []byte) error {
+	m, err := u.host.instance(experimental.WithMemoryAllocator(ctx, u.image.Memory(1<<30)), u.code)
 	if err != nil {
-		return nil, err
-	}
-	c, err := h.runtime.CompileModule(ctx, module)
-	if err != nil {
-		return nil, err
-	}
-	return &busy{h, c}, nil
-}
-
-// take runs a workload in an instance of its own and says how long the program
-// alone took.
-func (u *busy) take(ctx context.Context, b *baker, input []byte) (time.Duration, error) {
-	m, err := u.host.instance(ctx, u.code)
-	if err != nil {
-		return 0, err
+		return err
 	}
 	defer m.Close(ctx)
 	u.host.tank = meter.Tank{Budget: 1 << 60}
-	if err := u.host.initialise(ctx, m); err != nil {
-		return 0, err
-	}
-	if b.entry.First != nil {
-		if _, err := u.host.run(ctx, m, b.entry.First); err != nil {
-			return 0, err
-		}
-	}
+	runtime.GC()
 	begun := time.Now()
 	_, err = u.host.run(ctx, m, input)
-	return time.Since(begun), err
+	u.best = min(u.best, time.Since(begun))
+	return err
+}
+
+// pair makes the guest ready twice, as its recipe built it and metered. Both
+// begin with the same memory.
+func (b *baker) pair(ctx context.Context) (plain, metered *busy, err error) {
+	files, _, err := b.files()
+	if err != nil {
+		return nil, nil, err
+	}
+	rewritten, _, err := meter.Rewrite(b.raw, meter.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	first, err := newHost(ctx, files)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer first.runtime.Close(ctx)
+	m, err := b.started(ctx, first, rewritten)
+	if err != nil {
+		return nil, nil, err
+	}
+	var two [2]*busy
+	for i, module := range [][]byte{b.raw, rewritten} {
+		code, memory, err := snapshot.Split(module, m)
+		if err != nil {
+			return nil, nil, err
+		}
+		h, err := newHost(ctx, files)
+		if err != nil {
+			return nil, nil, err
+		}
+		c, err := h.runtime.CompileModule(ctx, code)
+		if err != nil {
+			return nil, nil, err
+		}
+		image, err := snapshot.New(memory, snapshot.Auto)
+		if err != nil {
+			return nil, nil, err
+		}
+		two[i] = &busy{host: h, code: c, image: image}
+	}
+	return two[0], two[1], nil
 }
 
 // overhead measures the module as its recipe built it against the same module
 // metered, in turns, each workload at its best of so many rounds, and prints
-// the outcome as JSON.
+// the outcome as JSON. What the host does beside the guest is the same for
+// both, but for the refills, and Go's collector does not run meanwhile.
 func (b *baker) overhead(ctx context.Context, rounds int) error {
-	files, _, err := b.files()
+	debug.SetGCPercent(-1)
+	plain, counted, err := b.pair(ctx)
 	if err != nil {
 		return err
 	}
-	metered, _, err := meter.Rewrite(b.raw, meter.Options{})
-	if err != nil {
-		return err
-	}
-	plain, err := b.busy(ctx, b.raw, files)
-	if err != nil {
-		return err
-	}
-	defer plain.host.runtime.Close(ctx)
-	counted, err := b.busy(ctx, metered, files)
-	if err != nil {
-		return err
-	}
-	defer counted.host.runtime.Close(ctx)
 	file := "main.js"
 	if b.entry.Name == "cpython" {
 		file = "main.py"
@@ -114,17 +133,15 @@ func (b *baker) overhead(ctx context.Context, rounds int) error {
 	out := overheads{Guest: b.entry.Name, Workloads: map[string]float64{}}
 	sum := 0.0
 	for name, code := range workloads[b.entry.Name] {
-		best := [2]time.Duration{time.Hour, time.Hour}
+		plain.best, counted.best = time.Hour, time.Hour
 		for range rounds {
-			for i, u := range []*busy{plain, counted} {
-				took, err := u.take(ctx, b, program(code, file))
-				if err != nil {
+			for _, u := range []*busy{plain, counted} {
+				if err := u.take(ctx, program(code, file)); err != nil {
 					return fmt.Errorf("the workload %s: %w", name, err)
 				}
-				best[i] = min(best[i], took)
 			}
 		}
-		ratio := float64(best[1]) / float64(best[0])
+		ratio := float64(counted.best) / float64(plain.best)
 		out.Workloads[name] = math.Round(ratio*1000) / 1000
 		sum += math.Log(ratio)
 	}
