@@ -139,7 +139,8 @@ func compile() error {
 		return err
 	}
 	ctx := context.Background()
-	built.runtime = wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler())
+	built.runtime = wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().
+		WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesTailCall|experimental.CoreFeaturesExtendedConst))
 	wasi_snapshot_preview1.MustInstantiate(ctx, built.runtime)
 	if err := exportHost(ctx, built.runtime); err != nil {
 		return err
