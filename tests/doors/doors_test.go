@@ -34,6 +34,10 @@ func TestMain(m *testing.M) {
 
 func TestScripts(t *testing.T) {
 	demo := house.Program(t, "demo-server")
+	plugin, err := filepath.Abs(filepath.Join("..", "..", "engine", "testdata", "plugin", "plugin.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "../scripts", RequireExplicitExec: true, RequireUniqueNames: true, UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
@@ -42,6 +46,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_RUNTIME_DIR", filepath.Join(e.WorkDir, "run"))
 			e.Setenv("WEXEC_CACHE", house.Cache())
 			e.Setenv("DEMO_SERVER", demo)
+			e.Setenv("PLUGIN", plugin)
 			e.Setenv("NO_COLOR", "1")
 			return errors.Join(os.MkdirAll(home, 0o700), os.MkdirAll(filepath.Join(e.WorkDir, "run"), 0o700))
 		},
