@@ -16,8 +16,8 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
-	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/internal/meter"
+	"github.com/wexec/wexec/policy"
 )
 
 // job is one call of Run, from its request to its result.

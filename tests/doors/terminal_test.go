@@ -217,6 +217,38 @@ func TestCtrlCOnceStopsTheRunAndSaysWhatWasDone(t *testing.T) {
 	}
 }
 
+func TestCtrlCEndsWhatIsNoRunToo(t *testing.T) {
+	dir, env := furnished(t, askingPolicy)
+	records := filepath.Join(dir, "records")
+	if out, err := command(t.Context(), dir, env, "run", "--audit", records, "-l", "js", "-e", "1").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	x := atTerminal(t, command(t.Context(), dir, env, "audit", "show", "--follow", "--audit", records))
+	x.sees("end ")
+	time.Sleep(200 * time.Millisecond)
+	x.types("\x03")
+	if got := x.ends(); got != 130 {
+		t.Errorf("following the records: status %d", got)
+	}
+
+	started := filepath.Join(dir, "started")
+	slow := fmt.Sprintf(`{"mcpServers": {"slow": {"command": "sh", "args": ["-c", "touch %s; sleep 600"]}}}`, started)
+	if err := os.WriteFile(filepath.Join(dir, "slow.json"), []byte(slow), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x = atTerminal(t, command(t.Context(), dir, env, "tools", "list", "--mcp", "slow.json"))
+	for begun := time.Now(); time.Since(begun) < 30*time.Second; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(started); err == nil {
+			break
+		}
+	}
+	time.Sleep(200 * time.Millisecond)
+	x.types("\x03")
+	if got, seen := x.ends(), x.seen.String(); got != 130 || !strings.Contains(seen, "interrupted") || strings.Contains(seen, "there is no tool") {
+		t.Errorf("waiting for a server: status %d: %s", got, seen)
+	}
+}
+
 func TestCtrlCTwiceEndsTheProcess(t *testing.T) {
 	dir, env := furnished(t, askingPolicy)
 	// A watch lives on after a run; an interrupt ends it.

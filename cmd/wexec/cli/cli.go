@@ -72,15 +72,28 @@ func (inv *Invocation) Run(ctx context.Context) int {
 	if err == nil && out.failed != nil {
 		err = fault.New(fault.Internal, "%w", out.failed)
 	}
+	var said said
+	told := err == nil || errors.As(err, &said)
+	if interrupted(ctx, inv.Args) {
+		if !told {
+			d.voice.fault(context.Cause(ctx))
+		}
+		return fault.ClassCancelled.Exit()
+	}
 	if err == nil {
 		return 0
 	}
-	var said said
-	if errors.As(err, &said) {
+	if told {
 		return int(said)
 	}
 	d.voice.fault(err)
 	return fault.CodeOf(err).Class().Exit()
+}
+
+// interrupted reports whether a command was ended from outside. A run says so
+// itself, and a server is ended no other way.
+func interrupted(ctx context.Context, args []string) bool {
+	return fault.CodeOf(context.Cause(ctx)) == fault.Cancelled && len(args) > 1 && args[1] != "run" && args[1] != "mcp"
 }
 
 // outlet is standard output. It keeps what first went wrong with it, for the
@@ -301,6 +314,9 @@ func flagNames(ctx *cli.Context) []string {
 // permuted moves flags before positionals for every command but run, whose
 // positionals belong to the program.
 func permuted(app *cli.App, args []string) []string {
+	if len(args) > 2 && asksHelp(args[2:3]) {
+		return args[:3] // whatever stands behind
+	}
 	if len(args) < 2 || args[1] == "run" || args[1] == "complete" {
 		return args
 	}
@@ -325,6 +341,9 @@ func permuted(app *cli.App, args []string) []string {
 		if len(a) < 2 || a[0] != '-' {
 			last = append(last, a)
 			continue
+		}
+		if a == "--help" || a == "-h" {
+			return append(head, a)
 		}
 		first = append(first, a)
 		if takesValue(flags, a) && j+1 < len(rest) {

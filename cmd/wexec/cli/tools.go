@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -65,6 +66,10 @@ func (d *door) lookWith(ctx *cli.Context) (*config.Settings, *config.Host, *cata
 		d.voice.note("no server is configured: name a file with --mcp, or run wexec init")
 	}
 	cat, errs := host.Table.Catalogue(ctx.Context)
+	if ctx.Context.Err() != nil {
+		host.Close()
+		return nil, nil, nil, context.Cause(ctx.Context)
+	}
 	for _, err := range errs {
 		d.voice.warn("%s", err)
 		d.voice.hint(fault.HintOf(err))
