@@ -193,9 +193,12 @@ const (
 	gapPages = 4
 	// imageEach is how much of the image may stay in one memory as pages of its
 	// own, and maxAge how many runs may leave such a page as it was until it is
-	// dropped.
+	// dropped. Where they are few, to look at them costs less than to fault in
+	// again what some runs write to and others do not: fewAge holds for them.
 	imageEach = 4 << 20
 	maxAge    = 8
+	imageFew  = 1 << 20
+	fewAge    = 64
 	// growthEach and growthAll are how much of what runs grew by stays, cleared,
 	// in one memory and in all that are kept.
 	growthEach = 16 << 20
@@ -206,7 +209,7 @@ const (
 // cleared where they stay, and dropped where they do not.
 func (im *Image) clean(m *memory, written []region) bool {
 	page := uint64(os.Getpagesize())
-	c := cleaner{base: m.base, page: page}
+	c := cleaner{base: m.base, page: page, maxAge: maxAge}
 	hot := []span(nil)
 	if m.image {
 		if hot, c.image = im.hot.spans(), im.original(); c.image == nil {
@@ -223,6 +226,9 @@ func (im *Image) clean(m *memory, written []region) bool {
 		m.ages = make([]uint8, start/page)
 	}
 	all := inside <= imageEach
+	if inside <= imageFew {
+		c.maxAge = fewAge
+	}
 	stays := grown <= growthEach && im.spares.growth(grown)
 	if !stays && m.huge {
 		return false // what is dropped would come back in large pages
@@ -254,7 +260,8 @@ func (im *Image) clean(m *memory, written []region) bool {
 type cleaner struct {
 	base, image []byte
 	page        uint64
-	wait        span // to be dropped
+	maxAge      uint8 // runs that may leave a page as it was
+	wait        span  // to be dropped
 	failed      bool
 }
 
@@ -268,7 +275,7 @@ func (c *cleaner) renew(from, to uint64, ages []uint8) {
 		case !bytes.Equal(own, image):
 			copy(own, image)
 			*age = 0
-		case *age < maxAge:
+		case *age < c.maxAge:
 			*age++
 		default:
 			if c.wait.to != at {

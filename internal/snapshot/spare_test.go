@@ -143,6 +143,28 @@ func TestKeptMemoryTakesNoFaultsAndNoMappings(t *testing.T) {
 	}
 }
 
+// What few pages a run in twenty writes to is not given back in between.
+func TestPagesThatSomeRunsWriteToStay(t *testing.T) {
+	often := func(b []byte) { b[0]++ }
+	seldom := func(b []byte) {
+		for i := range 30 {
+			b[i*8192]++
+		}
+	}
+	im := warmed(t, often)
+	use(t, im, im.Size(), seldom)
+	least := int64(1 << 62)
+	for range 10 {
+		for range 20 {
+			use(t, im, im.Size(), often)
+		}
+		least = min(least, faults(func() { use(t, im, im.Size(), seldom) }))
+	}
+	if least > 1 {
+		t.Errorf("a run that writes to them again takes %d page faults", least)
+	}
+}
+
 func TestSpoiledMemoryServesNobody(t *testing.T) {
 	im := warmed(t, func(b []byte) { b[0]++ })
 	im.Trim()
