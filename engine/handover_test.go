@@ -3,13 +3,15 @@ package engine
 import (
 	"context"
 	"math"
+	"runtime"
 	"runtime/metrics"
 	"testing"
 )
 
 // TestABriefRunStartsNoGoroutine holds what a brief run costs where processors
 // are idle: each goroutine that it starts wakes one of them, which takes longer
-// than most of what the goroutine would do.
+// than most of what the goroutine would do. Python's memory takes longer to clean
+// than that: one goroutine may do it, where there is a processor for it.
 func TestABriefRunStartsNoGoroutine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")
@@ -30,8 +32,12 @@ func TestABriefRunStartsNoGoroutine(t *testing.T) {
 					}
 					least = min(least, goroutinesStarted()-before)
 				}
-				if least > 0 {
-					t.Errorf("each run started %d goroutines or more", least)
+				allowed := uint64(0)
+				if language == Python && runtime.GOMAXPROCS(0) > 1 {
+					allowed = 1
+				}
+				if least > allowed {
+					t.Errorf("each run started %d goroutines or more; %d are allowed", least, allowed)
 				}
 			})
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
@@ -214,16 +215,25 @@ func (g *guest) fresh(ctx context.Context, limit int64, waits bool) (*instance, 
 	return g.compiled.instantiate(ctx, memory, limit, g.ledger)
 }
 
-// brief is how long a run takes at most whose instance it ends by itself. There
-// is little to clean after so short a time, and to wake a processor that is
-// idle would take longer than to do it.
-const brief = time.Millisecond
+// A memory is cleaned by the run that ends, where that is quickly done: after a
+// brief run there is little to copy back, and in a small memory there are few
+// pages to ask the kernel about. To wake a processor that is idle would take
+// longer. In a large one it takes 80 µs, which another processor can spend.
+const (
+	brief = time.Millisecond
+	small = 8 << 20 // bytes
+)
 
-// discard ends an instance that has served; its memory has to be cleaned. After
-// a long run that is done beside the runs, unless too many are being ended so.
+// besideRuns reports whether an instance is better ended beside the runs.
+func (g *guest) besideRuns(served time.Duration) bool {
+	return served > brief || g.minimum > small && runtime.GOMAXPROCS(0) > 1
+}
+
+// discard ends an instance that has served; its memory has to be cleaned. Where
+// that is done beside the runs, it is unless too many are being ended so.
 func (g *guest) discard(i *instance) {
 	end := func() { _ = i.Close(context.Background()) }
-	if i.served <= brief || !g.pool.ending(end) {
+	if !g.besideRuns(i.served) || !g.pool.ending(end) {
 		end()
 	}
 	g.pool.gave()
