@@ -80,6 +80,23 @@ func TestAStoppedRunSaysHowMuchItUsed(t *testing.T) {
 	}
 }
 
+// How deep a program can go is its own affair, and not that of the slices in
+// which its fuel is granted: what refuels at an entry leaves nothing behind.
+func TestRefillsTakeNoStack(t *testing.T) {
+	deep := simple("recursion", nil, nil, get(0), num(1), 0x6a, call(0), num(1), 0x6a)
+	b := setUp(t, engines[0].config, metered(t, deep))
+	want := b.run(0, &meter.Tank{Budget: plenty, Slice: plenty})
+	if want.err == "" || want.noGas {
+		t.Fatalf("endless recursion: %+v", want)
+	}
+	for _, slice := range []int64{5, 1000, 0} { // at every call, at every two hundredth, seldom
+		got := b.run(0, &meter.Tank{Budget: plenty, Slice: slice})
+		if d := got.fuel - want.fuel; got.err != want.err || max(d, -d) > want.fuel/100 {
+			t.Errorf("slice %d: %+v, in one piece %+v", slice, got, want)
+		}
+	}
+}
+
 // Programs without loops or recursion can run for years, and programs whose
 // loops are long lines or calls of imports through tables could pay little:
 // all come back to the host soon.
