@@ -50,6 +50,9 @@ func (f namedFlag) Names() []string { return f.names }
 // Names are the names under which the flag can be given.
 func (f namedSlice) Names() []string { return f.names }
 
+// GetCategory is none: a run that is asked for no help has no use for it.
+func (f namedSlice) GetCategory() string { return "" }
+
 // named has flags keep their names. The library works them out anew, with a
 // regular expression, for every pair of flags of a command.
 func named(flags []cli.Flag) []cli.Flag {
