@@ -228,6 +228,20 @@ func TestNoFilesAreWrittenButBelowTheCacheFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !testing.Short() { // the guests as users have them, compiled for this
+		e, err := open(Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := e.Run(t.Context(), Request{Language: JavaScript, Code: "1 + 1", Deterministic: true})
+		wantValue(t, res, err, "2")
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := os.ReadDir(home); err != nil || len(left) > 0 {
+			t.Errorf("%v %v", left, err)
+		}
+	}
 	cache := filepath.Join(home, "cache")
 	for _, c := range []Config{{}, {Cache: cache}} {
 		e := newTiny(t, c)
