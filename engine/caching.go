@@ -184,7 +184,7 @@ func chancy(language string) []string {
 			"attr", "globals", "locals", "vars", "builtins", "__", "sys", "tempfile", "threading", "open("}
 	}
 	return []string{"Math", "Date", "crypto", "performance", "Temporal", "global", "this", "constructor", "Reflect", "eval",
-		"Function", "import", "prototype", "proto", "self", "time", "File", `\u`}
+		"Function", "import", "prototype", "proto", "self", "time", "File", "FormData", "Event", `\u`}
 }
 
 // harmless are lines that a Python program may begin with all the same.

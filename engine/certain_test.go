@@ -56,6 +56,8 @@ func TestNeitherChanceNorTheTimeIsAnsweredFromTheCache(t *testing.T) {
 		"console.time":            {JavaScript, "console.time('a'); for (let i = 0; i < 1e6; i++); console.timeEnd('a')"},
 		"a file's age":            {JavaScript, "return new File([], 'a').lastModified"},
 		"a stack's":               {JavaScript, "return new (async () => {}).constructor('return Ma' + 'th.random()')()"},
+		"an event":                {JavaScript, "const e = new Event('a'); for (const k in e) if (k.startsWith('tim')) return e[k]; return 'none'"},
+		"a boundary":              {JavaScript, "const f = new FormData(); f.append('a', 'b'); return await new Response(f).text()"},
 		"an import":               {JavaScript, "const c = await import('node:crypto'); return c.randomUUID()"},
 		"random":                  {Python, "import random\nreturn random.random()"},
 		"random of another":       {Python, "import statistics\nreturn statistics.random.random()"},
