@@ -2,6 +2,7 @@ package attack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -77,11 +78,16 @@ func TestExportsOfGuestsMayBeCalledInAnyOrder(t *testing.T) {
 	}
 }
 
-// liar stands for the host: every import gives the same answer.
+// liar stands for the host: every import gives the same answer. One thing it
+// does as an engine does: who comes for fuel without end is stopped, since the
+// guest has no other end where it gets none.
 type liar struct {
-	answer uint64
-	inside func() // called once from within an import
+	answer  uint64
+	inside  func() // called once from within an import
+	refills int    // in one call of an export
 }
+
+const maxRefills = 100_000
 
 func (l *liar) stand(ctx context.Context, rt wazero.Runtime, m wazero.CompiledModule) error {
 	modules := map[string]wazero.HostModuleBuilder{}
@@ -98,6 +104,11 @@ func (l *liar) stand(ctx context.Context, rt wazero.Runtime, m wazero.CompiledMo
 			if f := l.inside; f != nil {
 				l.inside = nil
 				f()
+			}
+			if name == "refill" {
+				if l.refills++; l.refills > maxRefills {
+					panic(errors.New("the fuel is used up"))
+				}
 			}
 			if results > 0 {
 				stack[0] = l.answer
@@ -124,6 +135,7 @@ func (l *liar) callAll(t *testing.T, rt wazero.Runtime, m wazero.CompiledModule,
 	run := inst.ExportedFunction("guest_run")
 	for _, what := range order {
 		begun := time.Now()
+		l.refills = 0
 		switch what {
 		case "image":
 			if !inst.Memory().Write(0, image) {
