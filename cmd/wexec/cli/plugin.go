@@ -31,10 +31,6 @@ func (d *door) pluginCall(ctx *cli.Context) error {
 	if ctx.Args().Len() != 2 {
 		return d.failed(ctx, fault.New(fault.UsageFlag, "name the plugin's file and one of its functions").WithHint("wexec plugin call count_vowels.wasm count_vowels --input hello"))
 	}
-	limits, err := limitsOf(ctx)
-	if err != nil {
-		return d.failed(ctx, err)
-	}
 	input, err := d.input(ctx.String("input"))
 	if err != nil {
 		return d.failed(ctx, err)
@@ -55,7 +51,7 @@ func (d *door) pluginCall(ctx *cli.Context) error {
 	res, err := host.Engine.Run(ctx.Context, engine.Request{
 		Output: output,
 		Plugin: d.path(ctx.Args().Get(0)), PluginDigest: ctx.String("sha256"), Function: ctx.Args().Get(1), Input: input,
-		Limits: limits, Trigger: "cli", Actor: engine.Actor{Type: "person"}, Dir: d.inv.Env.Dir,
+		Limits: settings.Limits, Trigger: "cli", Actor: engine.Actor{Type: "person"}, Dir: d.inv.Env.Dir,
 	})
 	if ctx.Bool("json") {
 		if werr := d.printJSON(res); werr != nil {

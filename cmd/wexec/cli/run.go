@@ -58,6 +58,7 @@ func (d *door) run(ctx *cli.Context) error {
 	if err != nil {
 		return d.failed(ctx, err)
 	}
+	req.Limits = settings.Limits // the flags over everything that is farther away
 	host, err := settings.Open(ctx.Context, config.Options{Env: d.inv.Env, Version: d.inv.Version, Logger: d.logger(settings.Log), Terminal: d.asker(), Language: req.Language, Ahead: d.early})
 	if err != nil {
 		return d.failed(ctx, err)
