@@ -8,8 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/wexec/wexec/cmd/wexec/mcpd"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/privacy"
 )
 
 func (d *door) completionCommand() *cli.Command {
@@ -61,7 +63,9 @@ func (d *door) completions(commands []*cli.Command, words []string) []string {
 		}
 	}
 	var all []string
-	if strings.HasPrefix(last, "-") {
+	if before := words[max(0, len(words)-2)]; len(words) > 1 && takesValue(flags, before) {
+		all = d.valuesOf(strings.TrimLeft(before, "-"))
+	} else if strings.HasPrefix(last, "-") {
 		for _, f := range flags {
 			for _, n := range f.Names() {
 				all = append(all, dashed(n))
@@ -73,10 +77,10 @@ func (d *door) completions(commands []*cli.Command, words []string) []string {
 				all = append(all, c.Name)
 			}
 		}
-		switch command {
-		case "show", "explain", "list":
+		switch {
+		case words[0] == "tools" && slices.Contains([]string{"show", "list", "pin"}, command), words[0] == "policy" && command == "explain":
 			all = append(all, config.KnownTools(d.inv.Env)...)
-		case "completion":
+		case command == "completion":
 			all = append(all, slices.Sorted(maps.Keys(completionScripts))...)
 		}
 	}
@@ -87,6 +91,40 @@ func (d *door) completions(commands []*cli.Command, words []string) []string {
 		}
 	}
 	return out
+}
+
+// valuesOf lists what may stand behind a flag; nothing where that is anything,
+// or a file, which shells know better.
+func (d *door) valuesOf(flag string) []string {
+	switch flag {
+	case "allow-tool", "deny-tool", "tool":
+		return config.KnownTools(d.inv.Env)
+	case "l", "language":
+		return []string{"js", "ts", "py"}
+	case "lang":
+		return []string{"ts", "py"}
+	case "client":
+		return []string{"claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini"}
+	case "detail":
+		return []string{"name", "summary", "full"}
+	case "level":
+		return []string{"strict", "balanced", "relaxed"}
+	case "trigger":
+		return []string{"cli", "mcp", "api", "schedule"}
+	case "type":
+		return []string{"start", "decision", "call", "privacy", "end"}
+	case "effect":
+		return []string{"allow", "ask", "deny"}
+	case "model":
+		return mcpd.Families()
+	case "kind", "fail-on":
+		var out []string
+		for _, k := range privacy.Kinds() {
+			out = append(out, string(k.Kind))
+		}
+		return out
+	}
+	return nil
 }
 
 func dashed(name string) string {
