@@ -233,6 +233,16 @@ func TestTheMemoryAPluginBeginsWithCounts(t *testing.T) {
 		t.Error(err)
 	}
 	wantLedger(t, e, 0)
+	held := int64(0)
+	if _, err := plugin(t, e, "f", "", large, func(r *Request) {
+		r.Progress = func(ev Event) {
+			if ev.Type == EventStarted {
+				held = e.ledger.bytes.Load()
+			}
+		}
+	}); err != nil || held < 700<<16 {
+		t.Errorf("%d bytes are in flight while it runs: %v", held, err)
+	}
 	for input, want := range map[int]fault.Code{1 << 20: fault.GuestException, 40 << 20: fault.LimitMemory} { // its input is in its memory
 		_, err := plugin(t, e, "fail", strings.Repeat("x", input), limited(Limits{Memory: 16 << 20}))
 		if fault.CodeOf(err) != want {
