@@ -224,6 +224,43 @@ func TestTwoBuildsOfOneShapeDoNotTakeEachOthersCode(t *testing.T) {
 	}
 }
 
+// An older version of wazero left a file of the same name in a folder of its
+// own: neither is taken for damaged, which would compile it at each start.
+func TestSmallCodeOfTwoVersionsOfWazeroStays(t *testing.T) {
+	dir := t.TempDir()
+	c, err := OpenCache(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, version := range []string{"wazero-1", "wazero-2"} {
+		file := filepath.Join(dir, "code", version, "abc")
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("code of "+version), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	for range 3 {
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if c, err = OpenCache(dir); err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if _, err := os.Stat(file); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestAFolderThatCannotBeWrittenStopsNobody(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")

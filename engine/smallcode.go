@@ -16,9 +16,10 @@ import (
 // smallCode bounds the files that are hashed at each start, in bytes.
 const smallCode = 1 << 20
 
-// sumPath is where the digest of a file of native code is noted.
+// sumPath is where the digest of a file of native code is noted. Every version
+// of wazero has a folder, in which the file of one module has the same name.
 func (c *Cache) sumPath(file string) string {
-	return filepath.Join(c.dir, "code", filepath.Base(file)+".sum")
+	return filepath.Join(c.dir, "code", filepath.Base(filepath.Dir(file))+"-"+filepath.Base(file)+".sum")
 }
 
 // smallFiles lists the small files of native code.
