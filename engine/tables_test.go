@@ -44,7 +44,7 @@ func TestARunAllocatesLittle(t *testing.T) {
 		t.Skip("short")
 	}
 	e := newReal(t, Config{Ready: -1})
-	for language, most := range map[string]float64{JavaScript: 300, Python: 330} {
+	for language, most := range map[string]float64{JavaScript: 270, Python: 275} {
 		req := Request{Language: language, Code: "1+1"}
 		for range 6 {
 			if _, err := e.Run(context.Background(), req); err != nil {
