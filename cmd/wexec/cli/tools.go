@@ -310,7 +310,12 @@ func (d *door) toolsTypes(ctx *cli.Context) error {
 	}
 	defer host.Close()
 	out := d.path(ctx.String("out"))
-	files := cat.Declarations(lang)
+	offered := cat.Keep(func(t catalogue.Tool) bool { return visible(host)(t) != "" })
+	if len(offered.Tools()) == 0 {
+		d.noteOf(noTools(host, cat, ""))
+		return nil
+	}
+	files := offered.Declarations(lang)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(out, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -320,7 +325,7 @@ func (d *door) toolsTypes(ctx *cli.Context) error {
 			return fault.New(fault.UsageFile, "write types: %w", err)
 		}
 	}
-	d.voice.note("wrote the types of %s to %s", counted(len(cat.Tools()), "tool"), ctx.String("out"))
+	d.voice.note("wrote the types of %s to %s", counted(len(offered.Tools()), "tool"), ctx.String("out"))
 	if lang != "python" {
 		d.voice.say("next: put  /// <reference path=\"%s\" />  into a program", filepath.ToSlash(filepath.Join(ctx.String("out"), "tools.d.ts")))
 	}
