@@ -84,7 +84,7 @@ recording: build
 
 .PHONY: conformance
 conformance: build
-	@$(GO) run ./tests/proof -of conformance -keep '^==|^✓|passed, .* failed|tests of .* modules|Baseline check|^ok$$' -- ./tests/conformance.sh
+	@$(GO) run ./tests/proof -of conformance -keep '^== |^✓|^Total|tests of .* modules|Baseline check|^ok$$' -- ./tests/conformance.sh
 
 .PHONY: clean
 clean:

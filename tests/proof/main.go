@@ -66,15 +66,16 @@ func record(of, keep, page string, command []string) error {
 	return os.WriteFile(page, after, 0o644)
 }
 
-// colours are what a terminal would not show.
-var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+// around is what stands about a line's words: colours, and the place from which
+// a test said it.
+var around = regexp.MustCompile("\x1b\\[[0-9;]*m|^ +[a-z_]+_test\\.go:[0-9]+: ")
 
-// kept are the lines that match, without colours and trailing blanks.
+// kept are the lines that match, their words alone.
 func kept(said io.Reader, pattern *regexp.Regexp) ([]string, error) {
 	var out []string
 	lines := bufio.NewScanner(said)
 	for lines.Scan() {
-		line := strings.TrimRight(colours.ReplaceAllString(lines.Text(), ""), " \t")
+		line := strings.TrimRight(around.ReplaceAllString(lines.Text(), ""), " \t")
 		if pattern.MatchString(line) {
 			out = append(out, line)
 		}

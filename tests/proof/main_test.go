@@ -34,7 +34,7 @@ func command(t *testing.T, says string, well bool) []string {
 
 func TestWhatAProofSaysReplacesWhatItSaidBefore(t *testing.T) {
 	path := page(t)
-	if err := record("one", "^(runs|level)", path, command(t, `"\x1b[32mruns 7\x1b[0m  \nnoise\nlevel\n"`, true)); err != nil {
+	if err := record("one", "^(runs|level)", path, command(t, `"\x1b[32mruns 7\x1b[0m  \nnoise\n    soak_test.go:12: level\n"`, true)); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(path)
