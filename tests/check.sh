@@ -33,11 +33,14 @@ formatted() {
   out=$(git ls-files '*.go' | xargs -r gofmt -l)
   [ -z "$out" ] || { printf 'not gofmt formatted:\n%s\n' "$out"; return 1; }
 }
-platforms() { # this one was looked at by vet
+platforms() { # vet has looked at this one; two architectures of a system differ in few files
   local pair own
   own=$(go env GOHOSTOS)/$(go env GOHOSTARCH)
-  for pair in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do
+  for pair in linux/amd64 linux/arm64 darwin/arm64 windows/amd64; do
     [ $pair = "$own" ] || GOOS=${pair%/*} GOARCH=${pair#*/} go vet ./... || { echo "does not build for $pair"; return 1; }
+  done
+  for pair in darwin/amd64 windows/arm64; do
+    [ $pair = "$own" ] || GOOS=${pair%/*} GOARCH=${pair#*/} go build ./... || { echo "does not build for $pair"; return 1; }
   done
 }
 linters() { go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run --allow-parallel-runners ./...; }
