@@ -106,8 +106,8 @@ func appendEnd(dst []byte, e *End) (_ []byte, err error) {
 	if len(e.Found) > 0 {
 		err = m.value("found", e.Found)
 	}
-	if err == nil && e.Saw != nil {
-		err = m.value("saw", e.Saw)
+	if err == nil && e.World != nil {
+		err = m.value("saw", e.World)
 	}
 	return append(m, '}'), err
 }

@@ -16,8 +16,8 @@ func fillEnd(t *testing.T, f reflect.Value) {
 		f.Set(reflect.ValueOf([]uint64{3, 0, 1 << 50}))
 	case map[string]int:
 		f.Set(reflect.ValueOf(map[string]int{"email": 2}))
-	case *Saw:
-		f.Set(reflect.ValueOf(&Saw{}))
+	case *World:
+		f.Set(reflect.ValueOf(&World{}))
 	case Actor, Limits, Keep, Usage:
 		for i := range f.NumField() {
 			fill(t, f.Field(i))

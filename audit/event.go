@@ -7,7 +7,7 @@
 // tests; [None] is for hosts that decide to keep none.
 //
 // [Read] goes through the records of a folder, [Verify] says which line was
-// changed, removed, reordered or cut, and [Record] gathers what a replay of one
+// changed, removed, reordered or cut, and [LoadRecording] gathers what a replay of one
 // run needs.
 //
 // What this package does not do: it never decides what is secret. Callers hand
@@ -227,7 +227,7 @@ type End struct {
 	Order []uint64       `json:"order,omitempty"`
 	Tools []string       `json:"tools,omitempty"` // that were called, sorted
 	Found map[string]int `json:"found,omitempty"` // personal data by kind
-	Saw   *Saw           `json:"saw,omitempty"`   // full only
+	World *World         `json:"saw,omitempty"`   // full only
 }
 
 // Usage is what a run used up.

@@ -155,7 +155,7 @@ func TestARecordingHasAllThatAReplayNeeds(t *testing.T) {
 	run("one", full, true)
 	run("hashed", Keep{"hash", "full", "full"}, true)
 	run("killed", full, false)
-	rec, err := Record(dir, "one")
+	rec, err := LoadRecording(dir, "one")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestARecordingHasAllThatAReplayNeeds(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	for id, want := range map[string]string{"hashed": "full", "killed": "no end", "none": "no record"} {
-		_, err := Record(dir, id)
+		_, err := LoadRecording(dir, id)
 		if fault.CodeOf(err) != fault.UsageAudit || !strings.Contains(err.Error()+fault.HintOf(err), want) {
 			t.Errorf("%s: %v (%s)", id, err, fault.HintOf(err))
 		}
@@ -174,7 +174,7 @@ func TestARecordingHasAllThatAReplayNeeds(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, headName(segmentName(1))), filepath.Join(dir, "x")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Record(dir, "one"); err != nil {
+	if _, err := LoadRecording(dir, "one"); err != nil {
 		t.Errorf("a head that is missing keeps the run from being read: %v", err)
 	}
 }
@@ -251,7 +251,7 @@ func FuzzReader(f *testing.F) {
 		if n > before.Records {
 			t.Fatalf("%d events of %d records", n, before.Records)
 		}
-		_, _ = Record(dir, "r")
+		_, _ = LoadRecording(dir, "r")
 		again, err := Open(dir, Options{Sync: SyncNever})
 		if err != nil {
 			t.Fatal(err)

@@ -19,10 +19,10 @@ type Recording struct {
 	Events    []Event // all of it, in order
 }
 
-// Record gathers one run from a folder. A run that is unknown, that has not
+// LoadRecording gathers one run from a folder. A run that is unknown, that has not
 // ended, or of which not everything was kept, is usage.audit with a hint that
 // says what to do. It checks each line and not the chain: that is [Verify]'s.
-func Record(dir, run string) (Recording, error) {
+func LoadRecording(dir, run string) (Recording, error) {
 	var events []Event
 	ended := false
 	for e, err := range Read(context.Background(), dir, Filter{Run: run}) {

@@ -28,7 +28,7 @@ func (j *job) close(ctx context.Context) {
 		end.Code, end.Message, end.Exit = string(e.Code), e.Message, e.Exit
 	}
 	if j.run != nil && j.run.witness != nil {
-		end.Saw = j.run.witness.record()
+		end.World = j.run.witness.record()
 	}
 	sum, err := j.tools.Close(ctx, end)
 	if err != nil && j.res.Error == nil {

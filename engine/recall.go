@@ -16,13 +16,13 @@ import (
 // recorded run saw, in the same order. The scratch folder alone is real.
 type recall struct {
 	scratch experimentalsys.FS // nil: there is none
-	looks   []audit.Look
+	looks   []audit.FileOp
 	at      int
 	differs func(*fault.Error) // ends the replay
 }
 
 // next is what came of the same look, or nil where the record has another one.
-func (r *recall) next(op, p, to string) *audit.Look {
+func (r *recall) next(op, p, to string) *audit.FileOp {
 	p, to = clip(p, maxLooked), clip(to, maxLooked)
 	if r.at < len(r.looks) {
 		l := &r.looks[r.at]
@@ -152,7 +152,7 @@ func (r *recall) Utimens(p string, atim, mtim int64) experimentalsys.Errno {
 // recalled is a file or folder as the recorded run saw it.
 type recalled struct {
 	experimentalsys.File // for its Seek
-	look                 *audit.Look
+	look                 *audit.FileOp
 	stat                 sys.Stat_t
 	of                   *recall
 	at                   int64

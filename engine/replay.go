@@ -92,10 +92,10 @@ func repeatable(rec *audit.Recording) error {
 		return not("repeat the run that gave the value first", "its value came from the result cache")
 	case code == fault.LimitTime, code == fault.LimitBusy, code.Class() == fault.ClassCancelled, code.Class() == fault.ClassInternal:
 		return not("", "it was ended from outside ("+rec.End.Code+"), at a point that no record has")
-	case rec.End.Saw == nil:
+	case rec.End.World == nil:
 		return not("", "what it saw was not kept")
-	case len(rec.End.Saw.Lost) > 0:
-		return not("", "it saw more than is kept of "+words(rec.End.Saw.Lost))
+	case len(rec.End.World.Dropped) > 0:
+		return not("", "it saw more than is kept of "+words(rec.End.World.Dropped))
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func repeatable(rec *audit.Recording) error {
 // recall lets a replay see what the recorded run saw. The scratch folder is in
 // files.
 func (j *job) recall(r *run, files experimentalsys.FS) experimentalsys.FS {
-	s, saw := &j.rec.Start, j.rec.End.Saw
+	s, saw := &j.rec.Start, j.rec.End.World
 	if !s.Deterministic {
 		r.clock = &clock{virtual: true, start: s.Clock}
 		for _, d := range saw.Clock {
@@ -119,7 +119,7 @@ func (j *job) recall(r *run, files experimentalsys.FS) experimentalsys.FS {
 	if !slices.Contains(s.Offers, "files") {
 		return nil
 	}
-	j.repeated = &recall{scratch: files, looks: saw.Looks, differs: func(f *fault.Error) { j.cancel(f) }}
+	j.repeated = &recall{scratch: files, looks: saw.Files, differs: func(f *fault.Error) { j.cancel(f) }}
 	return j.repeated
 }
 

@@ -132,8 +132,8 @@ func TestARunThatCannotBeRepeatedSaysWhy(t *testing.T) {
 		"result cache":    func(r *audit.Recording) { r.End.Cache = "hit" },
 		"limit.time":      func(r *audit.Recording) { r.End.Code = "limit.time" },
 		"cancelled":       func(r *audit.Recording) { r.End.Code = "cancelled" },
-		"what it saw":     func(r *audit.Recording) { r.End.Saw = nil },
-		"clock and files": func(r *audit.Recording) { r.End.Saw = &audit.Saw{Lost: []string{"clock", "files"}} },
+		"what it saw":     func(r *audit.Recording) { r.End.World = nil },
+		"clock and files": func(r *audit.Recording) { r.End.World = &audit.World{Dropped: []string{"clock", "files"}} },
 	} {
 		rec := whole
 		change(&rec)

@@ -39,7 +39,7 @@ type witness struct {
 
 // look is one look at files on its way into the record.
 type look struct {
-	audit.Look
+	audit.FileOp
 	read []part
 }
 
@@ -80,7 +80,7 @@ func (w *witness) took(p []byte) {
 
 // looked notes a look at files.
 func (w *witness) looked(op, at, to string, errno experimentalsys.Errno) *look {
-	l := &look{Look: audit.Look{Op: op, Path: clip(at, maxLooked), To: clip(to, maxLooked), Errno: int(errno)}}
+	l := &look{FileOp: audit.FileOp{Op: op, Path: clip(at, maxLooked), To: clip(to, maxLooked), Errno: int(errno)}}
 	if len(w.looks) >= maxLooks {
 		w.lose("files")
 		return l
@@ -90,18 +90,18 @@ func (w *witness) looked(op, at, to string, errno experimentalsys.Errno) *look {
 }
 
 // record is what is kept.
-func (w *witness) record() *audit.Saw {
-	s := &audit.Saw{Clock: w.clock, Input: w.input, Reads: w.reads, Lost: w.lost}
+func (w *witness) record() *audit.World {
+	s := &audit.World{Clock: w.clock, Input: w.input, Reads: w.reads, Dropped: w.lost}
 	for _, l := range w.looks {
 		if len(l.read) > 0 {
 			sum := sha256.New()
 			for _, p := range l.read {
-				l.Parts = append(l.Parts, audit.Part{At: p.at, Data: p.data})
+				l.Parts = append(l.Parts, audit.FileRange{At: p.at, Data: p.data})
 				sum.Write(p.data)
 			}
 			l.SHA256 = hex.EncodeToString(sum.Sum(nil))
 		}
-		s.Looks = append(s.Looks, l.Look)
+		s.Files = append(s.Files, l.FileOp)
 	}
 	return s
 }
@@ -270,7 +270,7 @@ func (f *watchedFile) Readdir(n int) ([]experimentalsys.Dirent, experimentalsys.
 				f.seen = map[string]bool{}
 			}
 			f.seen[d.Name] = true
-			f.look.Names = append(f.look.Names, audit.Name{Name: d.Name, Ino: d.Ino, Mode: uint32(d.Type)})
+			f.look.Names = append(f.look.Names, audit.DirEntry{Name: d.Name, Ino: d.Ino, Mode: uint32(d.Type)})
 		}
 	}
 	return list, errno

@@ -48,7 +48,7 @@ func recorded(t *testing.T) (audit.Recording, []string) {
 		t.Fatal(err)
 	}
 	log.Close()
-	rec, err := audit.Record(dir, "r1")
+	rec, err := audit.LoadRecording(dir, "r1")
 	if err != nil {
 		t.Fatal(err)
 	}

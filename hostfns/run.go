@@ -412,8 +412,8 @@ func (r *Run) Close(ctx context.Context, end audit.End) (Summary, error) {
 	s := r.Summary()
 	end.Order = s.Order
 	r.mu.Lock()
-	if r.nothing > maxNothing && end.Saw != nil {
-		end.Saw.Lost = append(end.Saw.Lost, "order")
+	if r.nothing > maxNothing && end.World != nil {
+		end.World.Dropped = append(end.World.Dropped, "order")
 	}
 	r.mu.Unlock()
 	end.Tools, end.Found = s.Tools, s.Found

@@ -207,7 +207,7 @@ func resultOf(res *mcp.CallToolResult) (*engine.Result, error) {
 // from the audit, and what went back to the caller.
 func (c *compare) exact(dir string, result *engine.Result) (estimate, error) {
 	e := estimate{in: int(result.Usage.TokensInTools), out: int(result.Usage.TokensOut)}
-	rec, err := audit.Record(dir, result.RunID)
+	rec, err := audit.LoadRecording(dir, result.RunID)
 	if err != nil {
 		return e, err
 	}

@@ -243,7 +243,7 @@ func (d *door) auditReplay(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	rec, err := audit.Record(dir, run)
+	rec, err := audit.LoadRecording(dir, run)
 	if err != nil {
 		return err
 	}
