@@ -16,6 +16,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/jsonscan"
 	"github.com/wexec/wexec/internal/meter"
 	"github.com/wexec/wexec/policy"
 )
@@ -128,7 +129,7 @@ func (j *job) check() error {
 	if err := r.Limits.Check(); err != nil {
 		return err
 	}
-	if len(r.Args) > 0 && !hostfns.IsJSON(r.Args) {
+	if len(r.Args) > 0 && !jsonscan.Valid(r.Args) {
 		return fault.New(fault.UsageFlag, "args is not JSON")
 	}
 	if r.Plugin != "" {

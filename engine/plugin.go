@@ -17,7 +17,7 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
-	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/jsonscan"
 	"github.com/wexec/wexec/internal/meter"
 	"github.com/wexec/wexec/internal/snapshot"
 )
@@ -142,7 +142,7 @@ func (j *job) value(output []byte) {
 	var err error
 	switch {
 	case len(output) == 0:
-	case hostfns.IsJSON(output):
+	case jsonscan.Valid(output):
 		j.res.Value, err = j.tools.EgressJSON("value", output)
 		output = j.res.Value
 	case utf8.Valid(output):

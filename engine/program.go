@@ -9,6 +9,7 @@ import (
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/jsonscan"
 	"github.com/wexec/wexec/privacy"
 )
 
@@ -244,7 +245,7 @@ func (j *job) outcomeOf(r *run) {
 	case o.kind == outcomeError:
 		j.guestErr = readGuestError(o.data)
 	case o.kind == outcomeValue:
-		if !hostfns.IsJSON(o.data) {
+		if !jsonscan.Valid(o.data) {
 			j.fail(fault.New(fault.Internal, "the guest gave a value that is not JSON"))
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/jsonscan"
 )
 
 // admit lets an answer in: checked, bounded, counted, covered.
@@ -72,7 +73,7 @@ func (q *request) sound(a *Answer) *Failure {
 		if len(a.Data) == 0 {
 			a.Data = []byte("null")
 		}
-		if !a.Checked && !IsJSON(a.Data) {
+		if !a.Checked && !jsonscan.Valid(a.Data) {
 			return bad("something that is no JSON")
 		}
 	case Text:

@@ -88,12 +88,12 @@ func TestArgumentsAreCheckedNamedAndFilledIn(t *testing.T) {
 		`{"ownr":"a"}`:                   "args.ownr: there is no argument of that name",
 		`{"owner":"a","state":"opened"}`: `allowed: "open", "closed"`,
 		`["a",1,"open",4]`:               "4 arguments by position, but the tool has 3",
-		`{"owner":"a","owner":"b"}`:      "a name stands twice",
+		`{"owner":"a","owner":"b"}`:      "duplicate name",
 		`"a"`:                            "an object by keyword or a list by position",
-		`{"owner":"a"} x`:                "something follows",
-		`{"owner":"a"`:                   "ends too early",
+		`{"owner":"a"} x`:                "unexpected data after the value",
+		`{"owner":"a"`:                   "unexpected end of JSON",
 		"{\"owner\":\"\xff\"}":           "not valid UTF-8",
-		`{"owner":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`: "nested deeper",
+		`{"owner":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`: "nested more than 100 levels",
 		`{"owner":"a","per_page":1e999}`:                                        "too large",
 	} {
 		_, err := r.Call(t.Context(), "gh.list", []byte(in))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/jsonscan"
 )
 
 // result is what of a tool's answer is looked at.
@@ -78,7 +79,7 @@ func isDocument(text string) bool {
 	if t == "" || (t[0] != '{' && t[0] != '[') {
 		return false
 	}
-	return utf8.ValidString(t) && hostfns.IsJSON([]byte(t))
+	return utf8.ValidString(t) && jsonscan.Valid([]byte(t))
 }
 
 // contentList is the items as they are, with base64 data marked as bytes.
