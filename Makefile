@@ -44,28 +44,28 @@ guests:
 
 .PHONY: bench
 bench:
-	$(GO) run ./tests/bench
+	$(GO) run ./internal/tools/bench
 
 # BASE is the commit to compare with, ROUNDS how often both take their turn
 .PHONY: bench-check
 bench-check:
-	$(GO) run ./tests/budgets -base $(or $(BASE),HEAD~1) -rounds $(or $(ROUNDS),5)
+	$(GO) run ./internal/tools/budgets -base $(or $(BASE),HEAD~1) -rounds $(or $(ROUNDS),5)
 
 # ROUNDS says how often each peer is measured
 .PHONY: bench-peers
 bench-peers:
-	@./tests/peers/install.sh
-	$(GO) run ./tests/peers -rounds $(or $(ROUNDS),3)
+	@./internal/tools/peers/install.sh
+	$(GO) run ./internal/tools/peers -rounds $(or $(ROUNDS),3)
 
 # Every language, limit, fault and cancel at once, some 100,000 runs in ten
 # minutes on two cores, written down in docs/proof.md. SPAN says how long: make soak SPAN=2m
 .PHONY: soak
 soak:
-	$(GO) run ./tests/proof -of soak -keep '^  |runs of' -- env WEXEC_SOAK=$(or $(SPAN),1h) $(GO) test -count=1 -timeout 0 -run 'TestSoak$$' -v ./engine
+	$(GO) run ./internal/tools/proof -of soak -keep '^  |runs of' -- env WEXEC_SOAK=$(or $(SPAN),1h) $(GO) test -count=1 -timeout 0 -run 'TestSoak$$' -v ./engine
 
 .PHONY: compare
 compare:
-	$(GO) run ./tests/compare
+	$(GO) run ./internal/tools/compare
 
 .PHONY: fuzz
 fuzz:
@@ -80,11 +80,11 @@ dist:
 # The moving picture of the README, from a real run.
 .PHONY: recording
 recording: build
-	$(GO) run ./tests/recording
+	$(GO) run ./internal/tools/recording
 
 .PHONY: conformance
 conformance: build
-	@$(GO) run ./tests/proof -of conformance -keep '^== |^✓|^Total|tests of .* modules|Baseline check|^ok$$' -- ./tests/conformance.sh
+	@$(GO) run ./internal/tools/proof -of conformance -keep '^== |^✓|^Total|tests of .* modules|Baseline check|^ok$$' -- ./tests/conformance.sh
 
 .PHONY: clean
 clean:

@@ -29,7 +29,7 @@ func offBy(t *testing.T, exact *codec.Codec, texts ...string) float64 {
 	return float64(sum)/float64(want) - 1
 }
 
-// What tools said in the jobs of tests/compare: testdata/tokens has parts of
+// What tools said in the jobs of internal/tools/compare: testdata/tokens has parts of
 // it, one file for each job.
 func TestTokenEstimatesOfTheJobsAreWithinFivePercent(t *testing.T) {
 	exact := codec.NewO200kBase()

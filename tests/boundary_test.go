@@ -15,8 +15,8 @@ import (
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/tools/testenv"
 	"github.com/wexec/wexec/policy"
-	"github.com/wexec/wexec/tests/house"
 )
 
 // exits are the ways in which text leaves a program. The mail is put together
@@ -61,7 +61,7 @@ func TestNothingLeavesWithoutALook(t *testing.T) {
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	table.With(hostfns.Options{Logger: logger})
-	e, err := engine.New(t.Context(), engine.Config{Cache: house.Cache(), Table: table, Logger: logger})
+	e, err := engine.New(t.Context(), engine.Config{Cache: testenv.Cache(), Table: table, Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/files"
+	"github.com/wexec/wexec/internal/tools/testenv"
 	"github.com/wexec/wexec/policy"
-	"github.com/wexec/wexec/tests/house"
 )
 
 // growing is a server that gets another tool while it is connected.
@@ -62,7 +62,7 @@ func TestAnOpenSessionSeesToolsThatComeLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine.New(t.Context(), engine.Config{Cache: house.Cache(), Table: table})
+	e, err := engine.New(t.Context(), engine.Config{Cache: testenv.Cache(), Table: table})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestARunThatGoesOnSeesTheTreeAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine.New(t.Context(), engine.Config{Cache: house.Cache(), Table: table})
+	e, err := engine.New(t.Context(), engine.Config{Cache: testenv.Cache(), Table: table})
 	if err != nil {
 		t.Fatal(err)
 	}

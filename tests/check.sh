@@ -59,7 +59,7 @@ plugins() {
   go test -count=1 -run PluginsInOtherLanguages -v ./engine | grep -v -e '^===' -e '^PASS'
   return "${PIPESTATUS[0]}"
 }
-race() { CGO_ENABLED=1 go test -short -race -timeout 25m $(go list ./... | grep -v -e /tests -e /examples -e /guests -e /wasm-modules); }
+race() { CGO_ENABLED=1 go test -short -race -timeout 25m $(go list ./... | grep -v -e /tests -e /internal/tools -e /examples -e /guests -e /wasm-modules); }
 long_race() { CGO_ENABLED=1 go test -race -timeout 25m -skip 'RepeatedBitForBit|Soak' ./engine; }
 soak() { WEXEC_SOAK=2m go test -count=1 -run 'TestSoak$' -v ./engine; } # make soak writes it down
 fuzz() { ./tests/fuzz.sh 10s; }
@@ -88,7 +88,7 @@ part "platforms" platforms
 part "fuzz" fuzz
 part "benchmarks once" benchmarks
 part "release" go test -count=1 ./cmd/release
-part "speed against the baseline" go run ./tests/budgets
+part "speed against the baseline" go run ./internal/tools/budgets
 
 printf '%s\n' "${times[@]}"
 printf '%5ds  in all\n' $SECONDS

@@ -15,7 +15,7 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/engine"
-	"github.com/wexec/wexec/tests/house"
+	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
 // anySchema is some JSON that may stand where a schema is expected: of both
@@ -143,7 +143,7 @@ return [n for n in args if not n.isidentifier() or unicodedata.normalize("NFKC",
 // none runs a program that finds nothing wrong with its arguments.
 func none(t *testing.T, language string, args []string, code string) {
 	t.Helper()
-	e, err := engine.New(t.Context(), engine.Config{Cache: house.Cache()})
+	e, err := engine.New(t.Context(), engine.Config{Cache: testenv.Cache()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func TestEveryCodeIsDocumentedAndNoOther(t *testing.T) {
 func documents(t *testing.T) []string {
 	t.Helper()
 	var out []string
-	for _, pattern := range []string{"../*.md", "../docs/*.md", "../examples/*.md", "../examples/*/*.md", "../guests/*.md", "../wasm-modules/*.md", "../wasm-modules/*/*.md"} {
+	for _, pattern := range []string{"../*.md", "../docs/*.md", "../docs/*/*.md", "../examples/*.md", "../examples/*/*.md", "../guests/*.md", "../wasm-modules/*.md", "../wasm-modules/*/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

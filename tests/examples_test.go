@@ -17,7 +17,7 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
-	"github.com/wexec/wexec/tests/house"
+	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
 // example is a folder of examples, copied so that its programs may write.
@@ -87,7 +87,7 @@ func (e example) host(t *testing.T) *config.Host {
 			*to = []string{name}
 		}
 	}
-	return house.Open(t, env, flags)
+	return testenv.Open(t, env, flags)
 }
 
 // request is a program of an example.
@@ -180,7 +180,7 @@ func TestTheSessionOfTheExamplesLivesOn(t *testing.T) {
 // TestCommandsOfExamplesWork runs the commands that the README of an example
 // shows, as they stand there, with the real command.
 func TestCommandsOfExamplesWork(t *testing.T) {
-	wexec := house.Program(t, "wexec")
+	wexec := testenv.Program(t, "wexec")
 	for _, e := range examples(t) {
 		t.Run(e.name, func(t *testing.T) {
 			if testing.Short() && e.name == "big-file" {

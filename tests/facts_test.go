@@ -2,6 +2,7 @@ package tests
 
 import (
 	"encoding/json"
+	"errors"
 	"go/ast"
 	"go/token"
 	"os"
@@ -22,7 +23,7 @@ import (
 func texts(t *testing.T) []string {
 	t.Helper()
 	out := documents(t)
-	for _, pattern := range []string{"../Makefile", "../.ci/run", "../tests/*.sh", "../tests/*/*.sh", "../wasm-modules/*.sh", "../wasm-modules/*/*.sh"} {
+	for _, pattern := range []string{"../Makefile", "../.ci/run", "../tests/*.sh", "../tests/*/*.sh", "../internal/tools/*/*.sh", "../wasm-modules/*.sh", "../wasm-modules/*/*.sh"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -110,7 +111,7 @@ func TestVersionsOfGuestsStandInTheManifestAlone(t *testing.T) {
 	for _, s := range sources(t) {
 		for fact, guest := range facts {
 			for _, lit := range literals(s) {
-				if lit.text == fact && !s.test && s.room != "tests" && !strings.HasPrefix(fact, "v") {
+				if lit.text == fact && !s.test && s.room != "tests" && s.room != "internal/tools" && !strings.HasPrefix(fact, "v") {
 					t.Errorf("%s says %s again, which the manifest says of %s", s.fset.Position(lit.pos), fact, guest)
 				}
 			}
@@ -146,7 +147,7 @@ func TestCodesAreNamedAndNotSpelt(t *testing.T) {
 		}
 	}
 	for _, s := range sources(t) {
-		if s.test || s.room == "fault" || s.room == "tests" || s.room == "examples" {
+		if s.test || s.room == "fault" || s.room == "tests" || s.room == "internal/tools" || s.room == "examples" {
 			continue
 		}
 		for _, lit := range literals(s) {
@@ -225,7 +226,9 @@ func TestFlagsInDocumentsExist(t *testing.T) {
 // to one version, and that a package which two lists name has one version.
 func TestPinnedPackagesAreExact(t *testing.T) {
 	lists, err := filepath.Glob("*/package.json")
-	if err != nil || len(lists) < 3 {
+	more, merr := filepath.Glob("../internal/tools/*/package.json")
+	lists = append(lists, more...)
+	if err := errors.Join(err, merr); err != nil || len(lists) < 3 {
 		t.Fatalf("%d lists: %v", len(lists), err)
 	}
 	exact := regexp.MustCompile(`^\d+\.\d+\.\d+(-[\w.]+)?$`)

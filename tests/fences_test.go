@@ -10,8 +10,8 @@ import (
 
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/internal/tools/testenv"
 	"github.com/wexec/wexec/policy"
-	"github.com/wexec/wexec/tests/house"
 )
 
 // fence is a block of code in a document.
@@ -41,7 +41,7 @@ func TestProgramsInDocumentsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := house.Open(t, env, config.Flags{MCP: []string{commits}, Allow: policy.Flags{AllowTool: []string{"*"}}})
+	host := testenv.Open(t, env, config.Flags{MCP: []string{commits}, Allow: policy.Flags{AllowTool: []string{"*"}}})
 	ran := 0
 	for _, doc := range documents(t) {
 		all := fencesOf(t, doc)

@@ -11,8 +11,8 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/internal/tools/testenv"
 	"github.com/wexec/wexec/policy"
-	"github.com/wexec/wexec/tests/house"
 )
 
 // TestTheHelpersAreDocumentedInTheTree holds what agents read there: each
@@ -34,7 +34,7 @@ func TestTheHelpersAreDocumentedInTheTree(t *testing.T) {
 	if err := os.WriteFile(file, []byte(list+"}}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	host := house.Open(t, env, config.Flags{MCP: []string{file}, Allow: policy.Flags{AllowTool: []string{"*"}}})
+	host := testenv.Open(t, env, config.Flags{MCP: []string{file}, Allow: policy.Flags{AllowTool: []string{"*"}}})
 	sections := strings.Split(string(text), "\n## ")[1:]
 	fence := regexp.MustCompile("(?s)```(js|py)\n(.*?)```")
 	for _, want := range []string{"attempt", "settle", "pages", "mapLimit", "progress", "pii"} {

@@ -10,15 +10,15 @@ import (
 
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
-	"github.com/wexec/wexec/tests/house"
+	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
-func TestMain(m *testing.M) { house.Main(m) }
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 // machine is an environment of its own that knows the demo server.
 func machine(t *testing.T) *config.Environment {
 	t.Helper()
-	return house.Machine(t.TempDir(), "DEMO_SERVER="+house.Program(t, "demo-server"))
+	return testenv.Isolated(t.TempDir(), "DEMO_SERVER="+testenv.Program(t, "demo-server"))
 }
 
 // run runs a program and fails the test where it fails.

@@ -10,8 +10,8 @@ import (
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/tools/testenv"
 	"github.com/wexec/wexec/policy"
-	"github.com/wexec/wexec/tests/house"
 )
 
 // mistake is a program as models write it that know the convention by half.
@@ -105,7 +105,7 @@ func mistaken(t *testing.T) (*engine.Engine, *hostfns.Table) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine.New(t.Context(), engine.Config{Cache: house.Cache(), Table: table})
+	e, err := engine.New(t.Context(), engine.Config{Cache: testenv.Cache(), Table: table})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/wexec/wexec/tests/house"
+	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
 // A quarter of what a run costs is page faults: each page of the program and of
@@ -28,7 +28,7 @@ func TestARunTouchesFewPages(t *testing.T) {
 	faults := func(args ...string) int64 {
 		least := int64(math.MaxInt64)
 		for range 11 { // the first one lays what is missing
-			cmd := exec.Command(house.Program(t, "wexec"), args...)
+			cmd := exec.Command(testenv.Program(t, "wexec"), args...)
 			cmd.Env, cmd.Dir = env, home
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%q: %v: %s", args, err, out)

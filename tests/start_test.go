@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wexec/wexec/tests/house"
+	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
 // What packages allocate before main is the same on every machine, and most of
@@ -19,7 +19,7 @@ func TestStartingMakesLittleReady(t *testing.T) {
 		all  = 1_300_000 // bytes, of which CEL and its protocol buffers take half
 		each = 16_000    // of a package of our own
 	)
-	cmd := exec.Command(house.Program(t, "wexec"), "version")
+	cmd := exec.Command(testenv.Program(t, "wexec"), "version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

@@ -23,7 +23,7 @@ import (
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/guests"
-	"github.com/wexec/wexec/tests/house"
+	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -123,7 +123,7 @@ func TestNoAttemptSucceeds(t *testing.T) {
 	w := newWorld(t)
 	before := holdings(t)
 	goroutines := goleak.IgnoreCurrent()
-	eng, err := engine.New(t.Context(), engine.Config{Cache: house.Cache()})
+	eng, err := engine.New(t.Context(), engine.Config{Cache: testenv.Cache()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/tools/testenv"
 	"github.com/wexec/wexec/policy"
-	"github.com/wexec/wexec/tests/house"
 )
 
 // fullDisk is a sink that has room for so many events.
@@ -28,7 +28,7 @@ func (s *fullDisk) Record(ctx context.Context, e audit.Event) (string, error) {
 
 // TestNothingIsDoneWithoutARecord fills the disk before each event of a run.
 func TestNothingIsDoneWithoutARecord(t *testing.T) {
-	eng, err := engine.New(t.Context(), engine.Config{Cache: house.Cache()})
+	eng, err := engine.New(t.Context(), engine.Config{Cache: testenv.Cache()})
 	if err != nil {
 		t.Fatal(err)
 	}

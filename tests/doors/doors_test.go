@@ -18,7 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/wexec/wexec/cmd/wexec/cli"
-	"github.com/wexec/wexec/tests/house"
+	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
 // update writes golden files anew.
@@ -27,13 +27,13 @@ var update = flag.Bool("update", false, "write what is expected anew from what i
 // TestMain makes the test binary the command wexec too, so that scripts and
 // terminals run what is built from the sources as they are.
 func TestMain(m *testing.M) {
-	testscript.Main(house.Tests{M: m}, map[string]func(){
+	testscript.Main(testenv.Tests{M: m}, map[string]func(){
 		"wexec": func() { os.Exit(cli.Main(context.Background(), os.Args, "v0.0.0-test")) },
 	})
 }
 
 func TestScripts(t *testing.T) {
-	demo := house.Program(t, "demo-server")
+	demo := testenv.Program(t, "demo-server")
 	plugin, err := filepath.Abs(filepath.Join("..", "..", "engine", "testdata", "plugin", "plugin.wasm"))
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestScripts(t *testing.T) {
 			home := filepath.Join(e.WorkDir, "home")
 			e.Setenv("HOME", home)
 			e.Setenv("XDG_RUNTIME_DIR", filepath.Join(e.WorkDir, "run"))
-			e.Setenv("WEXEC_CACHE", house.Cache())
+			e.Setenv("WEXEC_CACHE", testenv.Cache())
 			e.Setenv("DEMO_SERVER", demo)
 			e.Setenv("PLUGIN", plugin)
 			e.Setenv("NO_COLOR", "1")

@@ -18,7 +18,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/wexec/wexec/tests/house"
+	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
 const askingPolicy = "version: 1\ntools:\n  allow: [github.list_*]\n  ask: [github.create_*]\napprovals: {remember: run}\n"
@@ -27,7 +27,7 @@ const askingPolicy = "version: 1\ntools:\n  allow: [github.list_*]\n  ask: [gith
 // process that runs in it.
 func furnished(t *testing.T, rules string) (dir string, env []string) {
 	t.Helper()
-	demo := house.Program(t, "demo-server")
+	demo := testenv.Program(t, "demo-server")
 	dir = t.TempDir()
 	for name, text := range map[string]string{
 		"mcp.json":    fmt.Sprintf(`{"mcpServers": {"github": {"command": %q, "args": ["github"]}}}`, demo),
@@ -37,7 +37,7 @@ func furnished(t *testing.T, rules string) (dir string, env []string) {
 			t.Fatal(err)
 		}
 	}
-	return dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "WEXEC_CACHE=" + house.Cache(), "TERM=xterm",
+	return dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "WEXEC_CACHE=" + testenv.Cache(), "TERM=xterm",
 		"XDG_RUNTIME_DIR=" + filepath.Join(dir, "run")}
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/tools/testenv"
 	"github.com/wexec/wexec/policy"
-	"github.com/wexec/wexec/tests/house"
 )
 
 // clock counts everything that the host does for a run, and gives up at one of
@@ -103,7 +103,7 @@ slow = x.slow()
 		t.Fatal(err)
 	}
 	table.With(hostfns.Options{Asker: countedAsker{c}})
-	e := newEngine(t, house.Cache())
+	e := newEngine(t, testenv.Cache())
 	t.Cleanup(func() { _ = table.Close() })
 	var before int
 	for language, code := range programs {

@@ -12,7 +12,7 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
-	"github.com/wexec/wexec/tests/house"
+	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
 // TestAFullDiskStopsCallsAndLosesNoRecord records onto a small disk until it is
@@ -32,7 +32,7 @@ func TestAFullDiskStopsCallsAndLosesNoRecord(t *testing.T) {
 	}
 	called := 0
 	table := allow(t, log, hostfns.Func("x.one", func(context.Context, struct{}) (int, error) { called++; return 1, nil }))
-	e := newEngine(t, house.Cache())
+	e := newEngine(t, testenv.Cache())
 	ended, answered := 0, 0
 	for ; ended < 5000; ended++ {
 		res, err := e.Run(t.Context(), engine.Request{Language: "javascript", Table: table, Code: "return await tools.x.one({});"})

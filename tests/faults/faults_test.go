@@ -24,8 +24,8 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/upstream"
+	"github.com/wexec/wexec/internal/tools/testenv"
 	"github.com/wexec/wexec/policy"
-	"github.com/wexec/wexec/tests/house"
 )
 
 const (
@@ -149,7 +149,7 @@ func allow(t *testing.T, sink audit.Sink, p hostfns.Provider) *hostfns.Table {
 // TestABrokenServerFailsItsCallAlone has a program call a server that breaks,
 // catch what it may, and go on.
 func TestABrokenServerFailsItsCallAlone(t *testing.T) {
-	e := newEngine(t, house.Cache())
+	e := newEngine(t, testenv.Cache())
 	for how, want := range map[string][]fault.Code{
 		"killed":   {fault.UpstreamUnavailable, fault.ToolFailed},
 		"hung":     {fault.LimitTime},
@@ -194,7 +194,7 @@ func TestABrokenServerFailsItsCallAlone(t *testing.T) {
 
 // TestACancelledRunEndsWhereverItWaits gives up at each kind of wait.
 func TestACancelledRunEndsWhereverItWaits(t *testing.T) {
-	e := newEngine(t, house.Cache())
+	e := newEngine(t, testenv.Cache())
 	wait := hostfns.Func("slow.wait", func(ctx context.Context, _ struct{}) (int, error) {
 		<-ctx.Done()
 		return 0, ctx.Err()

@@ -19,7 +19,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/upstream"
-	"github.com/wexec/wexec/tests/house"
+	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
 // outcome is what a run in need came to.
@@ -66,7 +66,7 @@ func must(err error) {
 }
 
 func newScarce(table *hostfns.Table) (*engine.Engine, error) {
-	return engine.New(context.Background(), engine.Config{Cache: house.Cache(), Table: table, Ready: -1, Running: 64})
+	return engine.New(context.Background(), engine.Config{Cache: testenv.Cache(), Table: table, Ready: -1, Running: 64})
 }
 
 // programs runs forty at once and says what came of each. Without an engine it

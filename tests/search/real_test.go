@@ -11,7 +11,7 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/hostfns/upstream"
-	"github.com/wexec/wexec/tests/house"
+	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
 type recorded struct {
@@ -23,7 +23,7 @@ type recorded struct {
 // they list is recorded once, beside the list of packages that it is of.
 func real(t testing.TB) []catalogue.Tool {
 	t.Helper()
-	npm := house.Packages(t)
+	npm := testenv.NPM(t)
 	packages, err := os.ReadFile(filepath.Join(npm, "package.json"))
 	if err != nil {
 		t.Log("the real servers are not installed: tests/npm.sh installs them")

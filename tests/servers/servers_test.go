@@ -20,14 +20,14 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/upstream"
+	"github.com/wexec/wexec/internal/tools/testenv"
 	"github.com/wexec/wexec/policy"
-	"github.com/wexec/wexec/tests/house"
 )
 
 // installed is a program that npm.sh has installed.
 func installed(t *testing.T, name string) string {
 	t.Helper()
-	path := filepath.Join(house.Packages(t), "node_modules", ".bin", name)
+	path := filepath.Join(testenv.NPM(t), "node_modules", ".bin", name)
 	if _, err := os.Stat(path); err != nil {
 		t.Skipf("%s is not installed: run tests/npm.sh", name)
 	}

@@ -24,7 +24,7 @@ import (
 
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
-	"github.com/wexec/wexec/tests/house"
+	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
 // testCase is one file: programs that run one after the other in one place,
@@ -80,7 +80,7 @@ type door interface {
 	run(t *testing.T, p testProgram, code string) (*engine.Result, []byte)
 }
 
-func TestMain(m *testing.M) { house.Main(m) }
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 // place is a machine of its own for one case and one door.
 type place struct {
@@ -94,7 +94,7 @@ func newPlace(t *testing.T, c testCase) place {
 	p := place{dir: dir, mcp: filepath.Join(dir, "mcp.json"), policy: filepath.Join(dir, "policy.yaml"), audit: filepath.Join(dir, "audit")}
 	servers := map[string]any{}
 	for _, name := range c.Servers {
-		servers[name] = map[string]any{"command": house.Program(t, "demo-server"), "args": []string{name}}
+		servers[name] = map[string]any{"command": testenv.Program(t, "demo-server"), "args": []string{name}}
 	}
 	data, err := json.Marshal(map[string]any{"mcpServers": servers})
 	if err != nil {
@@ -103,7 +103,7 @@ func newPlace(t *testing.T, c testCase) place {
 	if err := errors.Join(os.WriteFile(p.mcp, data, 0o600), os.WriteFile(p.policy, []byte(strings.Join(c.Policy, "\n")+"\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	p.env = house.Machine(dir)
+	p.env = testenv.Isolated(dir)
 	return p
 }
 
@@ -122,7 +122,7 @@ func (d command) run(t *testing.T, p testProgram, code string) (*engine.Result, 
 	if p.Args != nil {
 		args = append(args, "--args", string(mustJSON(t, p.Args)))
 	}
-	cmd := exec.CommandContext(ctx, house.Program(t, "wexec"), append(args, "-e", code)...)
+	cmd := exec.CommandContext(ctx, testenv.Program(t, "wexec"), append(args, "-e", code)...)
 	cmd.Dir, cmd.Env = d.dir, d.env.Vars
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -166,7 +166,7 @@ func (w *traffic) seen() []byte {
 
 func newServer(t *testing.T, p place) server {
 	t.Helper()
-	cmd := exec.Command(house.Program(t, "wexec"), append([]string{"mcp"}, p.flags()...)...)
+	cmd := exec.Command(testenv.Program(t, "wexec"), append([]string{"mcp"}, p.flags()...)...)
 	cmd.Dir, cmd.Env = p.dir, p.env.Vars
 	w := &traffic{}
 	cmd.Stderr = w
@@ -208,7 +208,7 @@ type library struct {
 
 func newLibrary(t *testing.T, p place) library {
 	t.Helper()
-	host := house.Open(t, p.env, config.Flags{MCP: []string{p.mcp}, Policy: []string{p.policy}, Audit: p.audit})
+	host := testenv.Open(t, p.env, config.Flags{MCP: []string{p.mcp}, Policy: []string{p.policy}, Audit: p.audit})
 	return library{host}
 }
 
@@ -353,7 +353,7 @@ func (c testCase) judge(t *testing.T, door string, p testProgram, res *engine.Re
 func customers(t *testing.T) []string {
 	t.Helper()
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "doors", Version: "1"}, nil).
-		Connect(t.Context(), &mcp.CommandTransport{Command: exec.Command(house.Program(t, "demo-server"), "crm")}, nil)
+		Connect(t.Context(), &mcp.CommandTransport{Command: exec.Command(testenv.Program(t, "demo-server"), "crm")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

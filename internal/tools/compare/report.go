@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/wexec/wexec/tests/machine"
+	"github.com/wexec/wexec/internal/tools/machine"
 )
 
 // grouped writes a number with commas.
@@ -113,7 +113,7 @@ The goal for the time is %.0f %% less.
 func built() string {
 	out, err := exec.Command("git", "describe", "--tags", "--always").Output()
 	if err != nil {
-		return machine.Words()
+		return machine.Describe()
 	}
-	return machine.Words() + ", wexec " + strings.TrimSpace(string(out))
+	return machine.Describe() + ", wexec " + strings.TrimSpace(string(out))
 }

@@ -3,9 +3,9 @@
 // file, with -merge into one that is there, and with -docs it writes the table
 // of docs/performance.md from docs/performance.json and measures nothing.
 //
-//	go run ./tests/bench [-json FILE [-merge]] [-only WORD] [-runs N] [-wexec FILE] [-raw FOLDER]
-//	go run ./tests/bench -docs
-//	go run ./tests/bench -interpreters [-json FILE]
+//	go run ./internal/tools/bench [-json FILE [-merge]] [-only WORD] [-runs N] [-wexec FILE] [-raw FOLDER]
+//	go run ./internal/tools/bench -docs
+//	go run ./internal/tools/bench -interpreters [-json FILE]
 //
 // With -interpreters it compares the guests with the machine's own Node and
 // CPython instead, on the same programs in turns.

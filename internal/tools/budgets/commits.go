@@ -30,16 +30,16 @@ func compare(base string, rounds int, tolerance float64) (err error) {
 		_, gone := git("worktree", "remove", "--force", tree)
 		err = errors.Join(err, gone)
 	}()
-	theirs := filepath.Join(tree, "tests", "budgets")
+	theirs := filepath.Join(tree, "internal", "tools", "budgets")
 	if err := os.RemoveAll(theirs); err != nil {
 		return err
 	}
-	if err := os.CopyFS(theirs, os.DirFS(filepath.Join("tests", "budgets"))); err != nil {
+	if err := os.CopyFS(theirs, os.DirFS(filepath.Join("internal", "tools", "budgets"))); err != nil {
 		return err
 	}
 	before, now := filepath.Join(work, "before"), filepath.Join(work, "now")
 	for dir, to := range map[string]string{tree: before, ".": now} {
-		cmd := exec.Command("go", "build", "-trimpath", "-o", to, "./tests/budgets")
+		cmd := exec.Command("go", "build", "-trimpath", "-o", to, "./internal/tools/budgets")
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("the measures do not build in %s: %w\n%s", filepath.Base(to), err, out)

@@ -1,4 +1,4 @@
-module github.com/wexec/wexec/tests/peers/go
+module github.com/wexec/wexec/internal/tools/peers/go
 
 go 1.26.0
 
@@ -25,4 +25,4 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
-replace github.com/wexec/wexec => ../../..
+replace github.com/wexec/wexec => ../../../..

@@ -2,12 +2,12 @@
 // writes docs/peers.md and docs/peers.svg. Each round takes every peer in turn,
 // in a process of its own; the table has the medians over all rounds.
 //
-//	go run ./tests/peers [-rounds N] [-only WORD] [-keep FILE] [-note TEXT] [-report]
+//	go run ./internal/tools/peers [-rounds N] [-only WORD] [-keep FILE] [-note TEXT] [-report]
 //
 // What was measured is kept in work/peers/measured.jsonl, so that a long
 // comparison can be taken in pieces: -report alone measures nothing and writes
 // the documents from what is there. Peers that are not installed are a row that
-// says so; tests/peers/install.sh installs them.
+// says so; internal/tools/peers/install.sh installs them.
 package main
 
 import (
@@ -25,8 +25,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wexec/wexec/tests/machine"
-	"github.com/wexec/wexec/tests/peers/drive"
+	"github.com/wexec/wexec/internal/tools/machine"
+	"github.com/wexec/wexec/internal/tools/peers/drive"
 )
 
 func main() {
@@ -100,7 +100,7 @@ func measure(rounds, from int, only, keep string) error {
 				return err
 			}
 			spec := drive.Spec{Peer: p.spoken(), Answers: files, Port: 18700 + i, Steps: steps}
-			r := record{Peer: p.key(), Round: from + round, When: begun.UTC(), Spin: spin(), Machine: machine.Words(), Versions: p.version(work)}
+			r := record{Peer: p.key(), Round: from + round, When: begun.UTC(), Spin: spin(), Machine: machine.Describe(), Versions: p.version(work)}
 			taken, err := p.drive(work, spec)
 			if err != nil {
 				taken = append(taken, drive.Taken{Name: "driver", Error: err.Error()})
@@ -125,7 +125,7 @@ func prepare(work string) (map[string]string, error) {
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return nil, err
 	}
-	sources, err := filepath.Glob(filepath.Join("tests", "peers", "node", "*"))
+	sources, err := filepath.Glob(filepath.Join("internal", "tools", "peers", "node", "*"))
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func prepare(work string) (map[string]string, error) {
 	if err := build(".", filepath.Join(work, "wexec"), "./cmd/wexec"); err != nil {
 		return nil, err
 	}
-	if err := build(filepath.Join("tests", "peers", "go"), filepath.Join(work, "gopeers"), "."); err != nil {
+	if err := build(filepath.Join("internal", "tools", "peers", "go"), filepath.Join(work, "gopeers"), "."); err != nil {
 		fmt.Fprintln(os.Stderr, "the peers in Go are left out:", err)
 	}
 	return answers(filepath.Join(work, "data"))

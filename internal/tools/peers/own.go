@@ -11,8 +11,8 @@ import (
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/tools/peers/drive"
 	"github.com/wexec/wexec/policy"
-	"github.com/wexec/wexec/tests/peers/drive"
 )
 
 // library is wexec as a Go program uses it: a policy that allows the tools,

@@ -23,7 +23,7 @@ func (p peer) version(work string) string {
 		}
 		return pkg.Version
 	case p.gomod != "":
-		data, err := os.ReadFile(filepath.Join("tests", "peers", "go", "go.mod"))
+		data, err := os.ReadFile(filepath.Join("internal", "tools", "peers", "go", "go.mod"))
 		if err != nil {
 			return "unknown"
 		}

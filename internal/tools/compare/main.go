@@ -3,7 +3,7 @@
 // as one program. It counts tokens exactly, round trips and wall time, prints a
 // table and writes docs/compare.md and docs/compare.svg.
 //
-//	go run ./tests/compare [-only WORD] [-out DIR] [-trip 800ms] [-tests=false]
+//	go run ./internal/tools/compare [-only WORD] [-out DIR] [-trip 800ms] [-tests=false]
 //
 // No model takes part. What one would write, the calls and the program, is
 // fixed here; the time it would take is simulated.

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/wexec/wexec/tests/peers/drive"
+	"github.com/wexec/wexec/internal/tools/peers/drive"
 )
 
 //go:embed programs

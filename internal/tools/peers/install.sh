@@ -2,11 +2,11 @@
 # Installs the peers of package.json into work/peers. isolated-vm is built
 # there: it needs make, g++, python3 and Node's headers.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 command -v npm >/dev/null || { echo "npm is missing: the peers from npm are left out" >&2; exit 0; }
 mkdir -p work/peers
-if ! cmp -s tests/peers/package.json work/peers/package.json; then
-  cp tests/peers/package.json work/peers/package.json
+if ! cmp -s internal/tools/peers/package.json work/peers/package.json; then
+  cp internal/tools/peers/package.json work/peers/package.json
   npm install --prefix work/peers --no-audit --no-fund --no-package-lock --fetch-retries=5 --loglevel=error \
     || { rm -f work/peers/package.json; exit 1; }
 fi

@@ -10,7 +10,7 @@ import (
 	"github.com/dop251/goja"
 	"modernc.org/quickjs"
 
-	"github.com/wexec/wexec/tests/peers/drive"
+	"github.com/wexec/wexec/internal/tools/peers/drive"
 )
 
 func main() {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/wexec/wexec/tests/peers/drive"
+	"github.com/wexec/wexec/internal/tools/peers/drive"
 )
 
 // openOwn opens the peers that this command drives itself.

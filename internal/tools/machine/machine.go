@@ -34,8 +34,8 @@ func Load() string {
 	return strings.Join(f[:min(3, len(f))], " ")
 }
 
-// Words is the machine and the Go that everything is built with.
-func Words() string {
+// Describe returns the machine and the Go that everything is built with.
+func Describe() string {
 	model := Processor()
 	if model != "" {
 		model = " (" + model + ")"

@@ -2,9 +2,9 @@
 // figure is a ratio to a piece of plain Go that is measured beside it, so that
 // the speed of the machine cancels out.
 //
-//	go run ./tests/budgets            against the stored baseline.json, in half a minute
-//	go run ./tests/budgets -write     store what is measured as the baseline
-//	go run ./tests/budgets -base REV  against another commit: both are built, and take turns
+//	go run ./internal/tools/budgets            against the stored baseline.json, in half a minute
+//	go run ./internal/tools/budgets -write     store what is measured as the baseline
+//	go run ./internal/tools/budgets -base REV  against another commit: both are built, and take turns
 //
 // A busy machine must not turn it red, and a loss of the tolerance must:
 //
@@ -21,7 +21,7 @@
 // How this holds is shown by samples_test.go, and on a real machine by -slowed,
 // which makes each line take that many times as long:
 //
-//	go run ./tests/budgets -slowed 1.75 -only 'cache hit|1,000 items, python'
+//	go run ./internal/tools/budgets -slowed 1.75 -only 'cache hit|1,000 items, python'
 package main
 
 import (
@@ -53,7 +53,7 @@ type baseline struct {
 	Ratios    map[string]float64 `json:"ratios"`
 }
 
-const stored = "tests/budgets/baseline.json"
+const stored = "internal/tools/budgets/baseline.json"
 
 func command() error {
 	write := flag.Bool("write", false, "store what is measured as the baseline")
@@ -159,7 +159,7 @@ func check(only []string, slowed float64) error {
 	if err != nil || len(slower) == 0 {
 		return err
 	}
-	return fmt.Errorf("slower than the baseline by more than %.2fx: %q; go run ./tests/budgets -write stores a new one where that is meant", was.Tolerance, slower)
+	return fmt.Errorf("slower than the baseline by more than %.2fx: %q; go run ./internal/tools/budgets -write stores a new one where that is meant", was.Tolerance, slower)
 }
 
 // show prints both sides and gives the names of what is slower.

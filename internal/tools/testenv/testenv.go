@@ -1,10 +1,11 @@
-// Package house is what the tests of the whole stand on: a machine of its own
-// for each of them, the programs of this tree, one folder of compiled guests for
-// all, and a host wired as the doors wire it.
-package house
+// Package testenv is for tests that need the built programs of this repository
+// or a host wired as the command and the servers wire it. Each test gets an
+// isolated environment; compiled guests are shared. Nothing but tests imports it.
+package testenv
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,8 +17,8 @@ import (
 	"github.com/wexec/wexec/config"
 )
 
-// Cache is the folder that the tests of a machine share, so that guests are
-// compiled once.
+// Cache returns the cache folder that all tests of this machine share, so that
+// each guest is compiled once.
 func Cache() string {
 	base, err := os.UserCacheDir()
 	if err != nil {
@@ -26,24 +27,26 @@ func Cache() string {
 	return filepath.Join(base, "wexec-tests")
 }
 
-// Packages is the folder that tests/npm.sh installs real servers and type
+// NPM returns the folder that tests/npm.sh installs MCP servers and type
 // checkers into.
-func Packages(t testing.TB) string {
+func NPM(t testing.TB) string {
 	t.Helper()
-	top, err := Top()
+	root, err := Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(top, "work", "npm")
+	return filepath.Join(root, "work", "npm")
 }
 
-// Main runs the tests of a package and removes what [Program] built for them.
+// Main runs the tests of a package, removes the programs that [Program] built,
+// and exits.
 func Main(m *testing.M) { os.Exit(Tests{m}.Run()) }
 
-// Tests are the tests of a package, for those who run them otherwise.
+// Tests is a testing.M whose Run also removes the programs that [Program]
+// built. It is for testscript.Main; other packages call [Main].
 type Tests struct{ M *testing.M }
 
-// Run runs them and removes what [Program] built.
+// Run implements testscript.TestingM.
 func (t Tests) Run() int {
 	code := t.M.Run()
 	if dir := built.Load(); dir != nil {
@@ -52,34 +55,33 @@ func (t Tests) Run() int {
 	return code
 }
 
-// built is the folder of the programs, once there is one.
+// built is the folder with the programs, nil before the first build.
 var built atomic.Pointer[string]
 
-// programs builds the command and the demo server once, into a folder.
-var programs = sync.OnceValues(func() (string, error) {
-	top, err := Top()
+var build = sync.OnceValues(func() (string, error) {
+	root, err := Root()
 	if err != nil {
 		return "", err
 	}
-	dir, err := os.MkdirTemp("", "wexec-house-")
+	dir, err := os.MkdirTemp("", "wexec-testenv-")
 	if err != nil {
 		return "", err
 	}
 	cmd := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/wexec", "./examples/demo-server")
-	cmd.Dir = top
+	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", errors.Join(err, errors.New(string(out)), os.RemoveAll(dir))
+		return "", errors.Join(fmt.Errorf("go build: %w\n%s", err, out), os.RemoveAll(dir))
 	}
 	built.Store(&dir)
 	return dir, nil
 })
 
-// Program is the command (wexec) or the demo server (demo-server), built from
-// the sources as they are.
+// Program returns the path of "wexec" or "demo-server", built from the current
+// sources on first use.
 func Program(t testing.TB, name string) string {
 	t.Helper()
-	dir, err := programs()
+	dir, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,31 +91,31 @@ func Program(t testing.TB, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// Top is the top of this tree.
-func Top() (string, error) {
+// Root returns the top folder of the repository.
+func Root() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil {
 		if _, err := os.Stat(filepath.Join(dir, "LICENSE")); err == nil {
 			return dir, nil
 		}
 		if filepath.Dir(dir) == dir {
-			return "", errors.New("the tests do not run inside the tree")
+			return "", errors.New("the working directory is outside the repository")
 		}
 		dir = filepath.Dir(dir)
 	}
 	return "", err
 }
 
-// Machine is an environment of its own in a folder: nothing of the person's is
-// read but the programs on PATH.
-func Machine(dir string, more ...string) *config.Environment {
+// Isolated returns an environment with its home and configuration in dir. Of the
+// user's environment it keeps only PATH.
+func Isolated(dir string, vars ...string) *config.Environment {
 	return &config.Environment{Dir: dir, Home: dir, OS: runtime.GOOS, Vars: append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "WEXEC_CACHE=" + Cache(), "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"),
 		"XDG_STATE_HOME=" + filepath.Join(dir, "state"), "XDG_RUNTIME_DIR=" + filepath.Join(dir, "run"),
-		"SYSTEMROOT=" + os.Getenv("SYSTEMROOT")}, more...)}
+		"SYSTEMROOT=" + os.Getenv("SYSTEMROOT")}, vars...)}
 }
 
-// Open wires a host as the doors do, and closes it at the end of the test.
+// Open opens a host as the command does and closes it at the end of the test.
 func Open(t testing.TB, env *config.Environment, flags config.Flags) *config.Host {
 	t.Helper()
 	settings, err := config.Load(env, flags)

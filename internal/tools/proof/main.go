@@ -1,7 +1,7 @@
 // Command proof runs one of the long proofs and, where it holds, writes what it
 // said of itself into docs/proof.md, with the date, the machine and the versions:
 //
-//	go run ./tests/proof -of soak -keep 'runs|after' -- go test -run TestSoak ./engine
+//	go run ./internal/tools/proof -of soak -keep 'runs|after' -- go test -run TestSoak ./engine
 //
 // Of the lines that the command prints, the page keeps those that match.
 package main
@@ -19,7 +19,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wexec/wexec/tests/machine"
+	"github.com/wexec/wexec/internal/tools/machine"
 )
 
 func main() {
@@ -96,7 +96,7 @@ func text(begun time.Time, took time.Duration, lines []string) string {
 		version = strings.TrimSpace(string(out))
 	}
 	return fmt.Sprintf("%s, after %s, wexec %s: %s; load of the machine %s.\n\n```text\n%s\n```\n", begun.UTC().Format("2006-01-02"),
-		took.Round(time.Second), version, machine.Words(), machine.Load(), strings.Join(lines, "\n"))
+		took.Round(time.Second), version, machine.Describe(), machine.Load(), strings.Join(lines, "\n"))
 }
 
 // section gives the page with another text in one of its sections.

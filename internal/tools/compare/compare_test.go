@@ -179,10 +179,10 @@ func TestEachJobHasItsProgramAndItsGoal(t *testing.T) {
 	if len(all) != 6 {
 		t.Errorf("%d jobs", len(all))
 	}
-	if err := os.Chdir("../.."); err != nil { // where the command is run
+	if err := os.Chdir("../../.."); err != nil { // where the command is run
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.Chdir("tests/compare") })
+	t.Cleanup(func() { _ = os.Chdir("internal/tools/compare") })
 	for _, j := range all {
 		code, err := j.code()
 		if err != nil || len(code) < 100 {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wexec/wexec/tests/machine"
+	"github.com/wexec/wexec/internal/tools/machine"
 )
 
 // report is a run of the bench, as it is written down.
@@ -96,7 +96,7 @@ func (f figure) place() int {
 
 // The table in the document stands between these two lines.
 const (
-	tableBegins = "<!-- what follows is written by: go run ./tests/bench -docs -->"
+	tableBegins = "<!-- what follows is written by: go run ./internal/tools/bench -docs -->"
 	tableEnds   = "<!-- what was written ends here -->"
 )
 
