@@ -58,7 +58,7 @@ bench-peers:
 	$(GO) run ./internal/tools/peers -rounds $(or $(ROUNDS),3)
 
 # Every language, limit, fault and cancel at once, some 100,000 runs in ten
-# minutes on two cores, written down in docs/proof.md. SPAN says how long: make soak SPAN=2m
+# minutes on two cores, written down in docs/understand/proof.md. SPAN says how long: make soak SPAN=2m
 .PHONY: soak
 soak:
 	$(GO) run ./internal/tools/proof -of soak -keep '^  |runs of' -- env WEXEC_SOAK=$(or $(SPAN),1h) $(GO) test -count=1 -timeout 0 -run 'TestSoak$$' -v ./engine

@@ -20,7 +20,7 @@ func read(t *testing.T, name string) string {
 }
 
 func TestEveryCodeIsDocumentedAndNoOther(t *testing.T) {
-	text := read(t, "docs/errors.md")
+	text := read(t, "docs/use/errors.md")
 	documented := map[fault.Code]bool{}
 	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\|").FindAllStringSubmatch(text, -1) {
 		documented[fault.Code(m[1])] = true

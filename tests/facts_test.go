@@ -47,7 +47,7 @@ func TestVersionsOfModulesStandInGoModAlone(t *testing.T) {
 	}
 	for _, name := range texts(t) {
 		switch name { // figures stand beside the versions they were measured with
-		case "docs/peers.md", "docs/performance.md", "docs/compare.md":
+		case "docs/understand/peers.md", "docs/understand/performance.md", "docs/understand/compare.md":
 			continue
 		}
 		for n, line := range strings.Split(read(t, name), "\n") {
@@ -99,7 +99,9 @@ func TestVersionsOfGuestsStandInTheManifestAlone(t *testing.T) {
 		t.Fatalf("the manifest has only %d versions and digests", len(facts))
 	}
 	// Who is named, what changed when, and what commands really answered.
-	homes := func(name string) bool { return name == "NOTICE" || name == "CHANGELOG.md" || name == "docs/json.md" }
+	homes := func(name string) bool {
+		return name == "NOTICE" || name == "CHANGELOG.md" || name == "docs/use/json.md"
+	}
 	for _, name := range texts(t) {
 		text := read(t, name)
 		for fact, guest := range facts {
@@ -201,7 +203,7 @@ func TestCodesInTextsAndPreludesExist(t *testing.T) {
 // TestFlagsInDocumentsExist holds every flag that a document shows behind
 // wexec against the commands' own page, which is made from the commands.
 func TestFlagsInDocumentsExist(t *testing.T) {
-	commands := read(t, "docs/commands.md")
+	commands := read(t, "docs/use/commands.md")
 	line := regexp.MustCompile("(?m)(?:^|[`$ /])wexec ([a-z].*)$")
 	flag := regexp.MustCompile(`(?:^|[\s\x60\[])(--[a-z][a-z-]+)`)
 	shown := 0

@@ -25,13 +25,13 @@ var alternatives = []struct{ language, peer, better string }{
 	{"Python", "python3 process", "everything Python has, at full speed; holds nothing in"},
 }
 
-// peerTables are the first tables of a language in docs/peers.md: peer to
+// peerTables are the first tables of a language in docs/understand/peers.md: peer to
 // column to figure.
 func peerTables(t *testing.T, language string) map[string]map[string]string {
 	t.Helper()
-	_, text, ok := strings.Cut(read(t, "docs/peers.md"), "\n## "+language+"\n")
+	_, text, ok := strings.Cut(read(t, "docs/understand/peers.md"), "\n## "+language+"\n")
 	if !ok {
-		t.Fatalf("docs/peers.md has nothing on %s", language)
+		t.Fatalf("docs/understand/peers.md has nothing on %s", language)
 	}
 	out := map[string]map[string]string{}
 	var columns []string
@@ -60,16 +60,16 @@ func peerTables(t *testing.T, language string) map[string]map[string]string {
 	return out
 }
 
-// TestTheTableOfTheREADMEIsMeasured holds the table against docs/peers.md.
+// TestTheTableOfTheREADMEIsMeasured holds the table against docs/understand/peers.md.
 func TestTheTableOfTheREADMEIsMeasured(t *testing.T) {
-	const begin, end = "<!-- from docs/peers.md: go test ./tests -run README -update -->\n", "<!-- end -->\n"
+	const begin, end = "<!-- from docs/understand/peers.md: go test ./tests -run README -update -->\n", "<!-- end -->\n"
 	columns := []string{"start, ms", "host call, µs", "commits job, ms", "fib, ms", "memory, KiB"}
 	var b strings.Builder
 	fmt.Fprintf(&b, "| | | %s | better at |\n|---|---|%s---|\n", strings.Join(columns, " | "), strings.Repeat("---:|", len(columns)))
 	for _, a := range alternatives {
 		peer, ok := peerTables(t, a.language)[a.peer]
 		if !ok {
-			t.Errorf("docs/peers.md has no %s for %s", a.peer, a.language)
+			t.Errorf("docs/understand/peers.md has no %s for %s", a.peer, a.language)
 			continue
 		}
 		name := a.peer
@@ -80,7 +80,7 @@ func TestTheTableOfTheREADMEIsMeasured(t *testing.T) {
 		for _, c := range columns {
 			figure, ok := peer[c]
 			if !ok {
-				t.Errorf("docs/peers.md has no column %q", c)
+				t.Errorf("docs/understand/peers.md has no column %q", c)
 			}
 			fmt.Fprintf(&b, "| %s ", figure)
 		}
@@ -96,7 +96,7 @@ func TestTheTableOfTheREADMEIsMeasured(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatal("the table of the README is not what docs/peers.md says: go test ./tests -run README -update")
+		t.Fatal("the table of the README is not what docs/understand/peers.md says: go test ./tests -run README -update")
 	}
 	if err := os.WriteFile("../README.md", []byte(head+begin+b.String()+end+tail), 0o644); err != nil {
 		t.Fatal(err)

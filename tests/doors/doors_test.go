@@ -130,10 +130,10 @@ func saved(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], fmt.Sprint(v))
 }
 
-// TestCommandsAreDocumentedAsTheyAre holds docs/commands.md against the
+// TestCommandsAreDocumentedAsTheyAre holds docs/use/commands.md against the
 // commands themselves.
 func TestCommandsAreDocumentedAsTheyAre(t *testing.T) {
-	path := filepath.Join("..", "..", "docs", "commands.md")
+	path := filepath.Join("..", "..", "docs", "use", "commands.md")
 	want := cli.Markdown()
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
@@ -145,6 +145,6 @@ func TestCommandsAreDocumentedAsTheyAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(have) != want {
-		t.Error("docs/commands.md is not what the commands say: go test ./tests/doors -run Commands -update")
+		t.Error("docs/use/commands.md is not what the commands say: go test ./tests/doors -run Commands -update")
 	}
 }

@@ -11,16 +11,16 @@ import (
 )
 
 // TestEventsAreDocumentedAsTheyArePrinted holds the events of --jsonl, their
-// types and keys, against the table in docs/embedding.md, and a call's
+// types and keys, against the table in docs/use/embedding.md, and a call's
 // beginning against its end.
 func TestEventsAreDocumentedAsTheyArePrinted(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/embedding.md")
+	doc, err := os.ReadFile("../../docs/use/embedding.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, ok := strings.Cut(string(doc), "\n## Events\n")
 	if !ok {
-		t.Fatal("docs/embedding.md has no section on events")
+		t.Fatal("docs/use/embedding.md has no section on events")
 	}
 	table, _, _ = strings.Cut(table, "\n## ")
 	dir, env := furnished(t, listingPolicy)

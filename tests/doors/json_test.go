@@ -17,7 +17,7 @@ import (
 	"github.com/wexec/wexec/cmd/wexec/cli"
 )
 
-// listings are the commands with --json, as docs/json.md shows them. They run
+// listings are the commands with --json, as docs/use/json.md shows them. They run
 // one after the other in one folder.
 var listings = [][]string{
 	{"run", "--json", "-l", "js", "-e", "console.log('hello'); return (await tools.github.list_commits({ limit: 2 })).length"},
@@ -53,7 +53,7 @@ tests:
   - {tool: github.list_commits, expect: allow}
 `
 
-// TestWhatJSONHasIsDocumented holds docs/json.md against what the commands
+// TestWhatJSONHasIsDocumented holds docs/use/json.md against what the commands
 // print: every key of an answer stands in the example of its command. -update
 // writes the examples anew.
 func TestWhatJSONHasIsDocumented(t *testing.T) {
@@ -67,7 +67,7 @@ func TestWhatJSONHasIsDocumented(t *testing.T) {
 	if out, err := command(t.Context(), dir, env, "config", "trust").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	path := filepath.Join("..", "..", "docs", "json.md")
+	path := filepath.Join("..", "..", "docs", "use", "json.md")
 	have, err := os.ReadFile(path)
 	if err != nil && !*update {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestWhatJSONHasIsDocumented(t *testing.T) {
 		shown, _, _ = strings.Cut(shown, "\n```\n")
 		var documented, printed any
 		if !ok || json.Unmarshal([]byte(shown), &documented) != nil || json.Unmarshal(short.Bytes(), &printed) != nil {
-			t.Errorf("docs/json.md does not show %s", line)
+			t.Errorf("docs/use/json.md does not show %s", line)
 			continue
 		}
 		known := map[string]bool{}
@@ -114,7 +114,7 @@ func TestWhatJSONHasIsDocumented(t *testing.T) {
 		keysOf(printed, "", actual)
 		for _, key := range slices.Sorted(maps.Keys(actual)) {
 			if !known[key] {
-				t.Errorf("%s has %s, which docs/json.md does not show: go test ./tests/doors -run JSONHas -update", line, key)
+				t.Errorf("%s has %s, which docs/use/json.md does not show: go test ./tests/doors -run JSONHas -update", line, key)
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func everyListing(t *testing.T) {
 			continue
 		}
 		if !slices.ContainsFunc(listings, func(args []string) bool { return commandOf(args) == name }) {
-			t.Errorf("wexec %s has --json and is not in docs/json.md", name)
+			t.Errorf("wexec %s has --json and is not in docs/use/json.md", name)
 		}
 	}
 }

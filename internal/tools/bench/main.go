@@ -1,7 +1,7 @@
 // Command bench measures what wexec promises about its speed and prints one
 // table: budget, measured, ratio. With -json it also writes the figures to a
 // file, with -merge into one that is there, and with -docs it writes the table
-// of docs/performance.md from docs/performance.json and measures nothing.
+// of docs/understand/performance.md from docs/understand/performance.json and measures nothing.
 //
 //	go run ./internal/tools/bench [-json FILE [-merge]] [-only WORD] [-runs N] [-wexec FILE] [-raw FOLDER]
 //	go run ./internal/tools/bench -docs
@@ -71,7 +71,7 @@ func command() error {
 	beside := flag.Bool("interpreters", false, "compare the guests with Node and CPython instead")
 	merge := flag.Bool("merge", false, "keep the figures of the file that are not taken now")
 	raw := flag.String("raw", "", "the folder of the guests as their recipes built them, for the overhead of fuel")
-	docs := flag.Bool("docs", false, "write the table of docs/performance.md from docs/performance.json")
+	docs := flag.Bool("docs", false, "write the table of docs/understand/performance.md from docs/understand/performance.json")
 	flag.Parse()
 	if *docs {
 		return writeDocument()
@@ -120,18 +120,18 @@ func command() error {
 
 // writeDocument puts the stored figures into the document.
 func writeDocument() error {
-	r, err := read("docs/performance.json")
+	r, err := read("docs/understand/performance.json")
 	if err != nil {
 		return err
 	}
-	doc, err := os.ReadFile("docs/performance.md")
+	doc, err := os.ReadFile("docs/understand/performance.md")
 	if err != nil {
 		return err
 	}
 	if doc, err = document(doc, r); err != nil {
 		return err
 	}
-	return os.WriteFile("docs/performance.md", doc, 0o644)
+	return os.WriteFile("docs/understand/performance.md", doc, 0o644)
 }
 
 // write keeps what was measured, and on what machine, in a file.

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// TestTheDocumentShowsTheStoredFigures holds docs/performance.md against
-// docs/performance.json.
+// TestTheDocumentShowsTheStoredFigures holds docs/understand/performance.md against
+// docs/understand/performance.json.
 func TestTheDocumentShowsTheStoredFigures(t *testing.T) {
-	r, err := read(filepath.FromSlash("../../../docs/performance.json"))
+	r, err := read(filepath.FromSlash("../../../docs/understand/performance.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := os.ReadFile(filepath.FromSlash("../../../docs/performance.md"))
+	doc, err := os.ReadFile(filepath.FromSlash("../../../docs/understand/performance.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestTheDocumentShowsTheStoredFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(want) != string(doc) {
-		t.Error("the table is not that of docs/performance.json: go run ./internal/tools/bench -docs")
+		t.Error("the table is not that of docs/understand/performance.json: go run ./internal/tools/bench -docs")
 	}
 	seen, budgets := map[int]bool{}, promises()
 	for _, f := range r.Figures {

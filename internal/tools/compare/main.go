@@ -1,7 +1,7 @@
 // Command compare does the same jobs twice with the same tools: as plain tool
 // calls, whose definitions and answers all pass through a model's context, and
 // as one program. It counts tokens exactly, round trips and wall time, prints a
-// table and writes docs/compare.md and docs/compare.svg.
+// table and writes docs/understand/compare.md and docs/understand/compare.svg.
 //
 //	go run ./internal/tools/compare [-only WORD] [-out DIR] [-trip 800ms] [-tests=false]
 //
@@ -52,7 +52,7 @@ type compare struct {
 
 func command() error {
 	only := flag.String("only", "", "do only jobs whose name has this word, and write nothing")
-	out := flag.String("out", "docs", "the `FOLDER` for compare.md and compare.svg")
+	out := flag.String("out", "docs/understand", "the `FOLDER` for compare.md and compare.svg")
 	wait := flag.Duration("trip", trip, "a model's round trip")
 	tests := flag.Bool("tests", true, "run the corpora of privacy and search too")
 	flag.Parse()

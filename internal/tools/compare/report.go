@@ -54,7 +54,7 @@ func table(all []outcome) string {
 	return b.String()
 }
 
-// document is docs/compare.md.
+// document is docs/understand/compare.md.
 func (c *compare) document(all []outcome, corpora []corpus) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Plain tool calls and programs, side by side

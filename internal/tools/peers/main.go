@@ -1,5 +1,5 @@
 // Command peers measures wexec beside what people would pick in its place, and
-// writes docs/peers.md and docs/peers.svg. Each round takes every peer in turn,
+// writes docs/understand/peers.md and docs/understand/peers.svg. Each round takes every peer in turn,
 // in a process of its own; the table has the medians over all rounds.
 //
 //	go run ./internal/tools/peers [-rounds N] [-only WORD] [-keep FILE] [-note TEXT] [-report]

@@ -12,10 +12,10 @@ import (
 func write(all []record, note string) error {
 	t := tabulate(all)
 	t.note = note
-	if err := os.WriteFile(filepath.Join("docs", "peers.svg"), []byte(t.picture()), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join("docs", "understand", "peers.svg"), []byte(t.picture()), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join("docs", "peers.md"), []byte(t.markdown()), 0o644)
+	return os.WriteFile(filepath.Join("docs", "understand", "peers.md"), []byte(t.markdown()), 0o644)
 }
 
 // cell is one number of the table, or why there is none.

@@ -1,5 +1,5 @@
 // Command proof runs one of the long proofs and, where it holds, writes what it
-// said of itself into docs/proof.md, with the date, the machine and the versions:
+// said of itself into docs/understand/proof.md, with the date, the machine and the versions:
 //
 //	go run ./internal/tools/proof -of soak -keep 'runs|after' -- go test -run TestSoak ./engine
 //
@@ -25,7 +25,7 @@ import (
 func main() {
 	of := flag.String("of", "", "whose part of the page is written")
 	keep := flag.String("keep", ".", "which lines of the command the page keeps")
-	page := flag.String("page", "docs/proof.md", "the page")
+	page := flag.String("page", "docs/understand/proof.md", "the page")
 	flag.Parse()
 	if err := record(*of, *keep, *page, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "proof:", err)
