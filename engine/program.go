@@ -249,6 +249,9 @@ func (j *job) outcomeOf(r *run) {
 			j.fail(fault.New(fault.Internal, "the guest gave a value that is not JSON"))
 			return
 		}
+		if j.req.Check {
+			o.data = j.source.LocateReferences(o.data)
+		}
 		value, err := j.tools.EgressJSON("value", o.data)
 		if err != nil {
 			j.fail(err)

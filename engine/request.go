@@ -83,9 +83,9 @@ type Request struct {
 	// DryRun answers every call of a tool with null, after it was decided and
 	// listed.
 	DryRun bool `json:"-"`
-	// Check has the program read and not run. What the guest found out stands in
-	// the value: the tools that a Python program names, as [server, tool, line,
-	// column, sure].
+	// Check compiles the program and does not run it. The value lists the tools
+	// that the program refers to, as rows of [server, tool, line, column,
+	// explicit]. A row that is not explicit is not written under tools.
 	Check bool `json:"-"`
 	// Stdin is read where Input is nil. A run that reads it is never answered
 	// from the result cache.

@@ -225,6 +225,34 @@ func (p Program) Origin(line, column int) (Position, bool) {
 	return pos, true
 }
 
+// LocateReferences returns what a guest reports of a checked program, rows of
+// [server, tool, line, column, explicit], with the places as the author knows
+// them. The report is not trusted: rows of another form are left out, and so are
+// those in code that a compiler added.
+func (p Program) LocateReferences(report []byte) []byte {
+	if p.Map == nil {
+		return report
+	}
+	var rows, located [][]any
+	_ = json.Unmarshal(report, &rows)
+	for _, row := range rows {
+		if len(row) != 5 {
+			continue
+		}
+		line, _ := row[2].(float64)
+		column, _ := row[3].(float64)
+		if at, ok := p.Origin(int(line), int(column)); ok {
+			row[2], row[3] = at.Line, at.Column
+			located = append(located, row)
+		}
+	}
+	out, err := json.Marshal(located)
+	if err != nil {
+		return nil // decoded JSON can always be encoded
+	}
+	return out
+}
+
 // Stack is a guest's stack with the places of this program as the author knows
 // them. Frames of code that a compiler added are left out.
 func (p Program) Stack(stack string) string {

@@ -66,6 +66,27 @@ func TestPlacesAreCountedInCharacters(t *testing.T) {
 	}
 }
 
+func TestReferencesAreLocatedInTheSource(t *testing.T) {
+	out, _ := json.Marshal(compileOutput{Code: "let s = \"😀\", t = f();", Map: mapOf("AAAA,cAAsB")})
+	p, err := Prepare(context.Background(), Source{Language: "ts", Code: "let s: string = \"😀\", t = f();"}, answering(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for report, want := range map[string]string{
+		`[["a","b",1,14,true]]`:                            `[["a","b",1,22,true]]`,
+		`[["a","b",7,1,true]]`:                             `null`,
+		`[["a","b"],[1,2,"x",null,3],["a","b",1,1,false]]`: `[["a","b",1,1,false]]`,
+		`{}`: `null`,
+	} {
+		if got := string(p.LocateReferences([]byte(report))); got != want {
+			t.Errorf("%s gives %s, want %s", report, got, want)
+		}
+		if got := string(Program{}.LocateReferences([]byte(report))); got != report {
+			t.Errorf("without a map %s gives %s", report, got)
+		}
+	}
+}
+
 func TestSyntaxErrorsCarryPlaceAndHint(t *testing.T) {
 	for _, c := range []struct {
 		code, hint string

@@ -119,6 +119,8 @@
   $.hook('server', $.server);
   const helpers = {};
   $.helpers = helpers;
+  $.hook('references', (rows) =>
+    rows.filter(([server]) => !hasOwn(helpers, server)).sort((a, b) => a[2] - b[2] || a[3] - b[3]));
   $.tools = begun(new Tools(), 'tools');
   $.serverNames = [];
   define(globalThis, 'tools', $.tools);

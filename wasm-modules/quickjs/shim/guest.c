@@ -21,6 +21,7 @@
 #include "files.h"
 #include "modules.h"
 #include "program.h"
+#include "references.h"
 #include "run.h"
 #include "prelude.h"
 #include "settle.h"

@@ -11,6 +11,7 @@ typedef enum {
     HOOK_RESOLVE,  /* (name, base): the full name of an imported module */
     HOOK_LOAD,     /* (full name): [text, values] of a module */
     HOOK_SERVER,   /* (name): the tools of a server */
+    HOOK_REFERENCES, /* (rows): the tools that a checked program refers to */
     HOOK_COUNT
 } Hook;
 
@@ -53,7 +54,7 @@ typedef struct {
 static Guest guest;
 
 static const char *const hook_names[HOOK_COUNT] = {"begin", "error", "content", "describe",
-                                                   "resolve", "load", "server"};
+                                                   "resolve", "load", "server", "references"};
 
 /* Grows an array by doubling; -1 and an exception where memory ends. */
 static int grow_array(JSContext *ctx, void **array, uint32_t *capacity, uint32_t count, size_t item) {

@@ -15,7 +15,8 @@ typedef enum { FORM_BODY, FORM_MODULE, FORM_SESSION } ProgramForm;
 typedef struct {
     ProgramForm form;
     JSModuleDef *module; /* FORM_MODULE; the context owns it */
-    JSValue function;    /* to be called for a promise of the value */
+    JSValue function;    /* to be called for a promise of the value; only code
+                            where the program is checked and not run */
     BOOL needs_module;   /* the body has imports or exports */
     BOOL has_default;    /* `export default` gives the value */
     int default_var;
@@ -338,7 +339,7 @@ static int program_statements(JSParseState *s, Program *program) {
 }
 
 /* One attempt in one form. The text ends with a zero byte. */
-static int program_compile_as(JSContext *ctx, Program *program, ProgramForm form,
+static int program_compile_as(JSContext *ctx, Program *program, ProgramForm form, BOOL check,
                               const char *text, size_t size, const char *file) {
     JSParseState state, *s = &state;
     JSModuleDef *module = NULL;
@@ -389,6 +390,12 @@ static int program_compile_as(JSContext *ctx, Program *program, ProgramForm form
             js_free_module_def(ctx, module);
         return -1;
     }
+    if (check) { /* imports stay unresolved */
+        if (module)
+            module->func_obj = JS_DupValue(ctx, code);
+        program->function = code;
+        return 0;
+    }
     if (!module) {
         program->function = js_closure(ctx, code, NULL, NULL);
         return JS_IsException(program->function) ? -1 : 0;
@@ -406,10 +413,10 @@ static int program_compile_as(JSContext *ctx, Program *program, ProgramForm form
 }
 
 /* -1: an exception is pending, which may be null where memory ended */
-static int program_compile(JSContext *ctx, Program *program, BOOL session,
+static int program_compile(JSContext *ctx, Program *program, BOOL session, BOOL check,
                            const char *text, size_t size, const char *file) {
-    int r = program_compile_as(ctx, program, session ? FORM_SESSION : FORM_BODY, text, size, file);
+    int r = program_compile_as(ctx, program, session ? FORM_SESSION : FORM_BODY, check, text, size, file);
     if (r && program->needs_module)
-        r = program_compile_as(ctx, program, FORM_MODULE, text, size, file);
+        r = program_compile_as(ctx, program, FORM_MODULE, check, text, size, file);
     return r;
 }

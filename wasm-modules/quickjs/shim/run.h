@@ -3,6 +3,7 @@
 #include "input.h"
 #include "natives.h"
 #include "program.h"
+#include "references.h"
 
 /* ---- rejected promises without a handler ---- */
 
@@ -271,13 +272,20 @@ static void run_program(JSContext *ctx, JSValueConst input) {
     JSValue session = input_get(ctx, input, INPUT_SESSION);
     size_t size = 0;
     const char *text = JS_ToCStringLen(ctx, &size, code), *name = JS_ToCString(ctx, file);
-    JSValue check = JS_GetPropertyStr(ctx, input, "check");
+    BOOL check = JS_ToBool(ctx, JS_GetPropertyStr(ctx, input, "check"));
     int r = -1;
 
-    BOOL compiled = text && name && !program_compile(ctx, &program, JS_ToBool(ctx, session), text, size, name);
-    if (compiled && JS_ToBool(ctx, check)) {
-        r = 2; /* it was read, and is not run */
-    } else if (compiled && (!program.module || !evaluate_imports(ctx, program.module))) {
+    BOOL compiled = text && name && !program_compile(ctx, &program, JS_ToBool(ctx, session), check, text, size, name);
+    if (compiled && check) {
+        JSValue references = program_references(ctx, program.function);
+        if (JS_IsException(references))
+            finish_exception(ctx, JS_GetException(ctx), input);
+        else
+            finish_value(ctx, references, input);
+        JS_FreeValue(ctx, references);
+        goto done;
+    }
+    if (compiled && (!program.module || !evaluate_imports(ctx, program.module))) {
         guest.program = program.function;
         guest.waited_at = -1;
         /* a module's function is not of the async class: call it as one */
@@ -289,8 +297,6 @@ static void run_program(JSContext *ctx, JSValueConst input) {
     }
     if (r < 0) {
         finish_exception(ctx, JS_GetException(ctx), input);
-    } else if (r == 2) {
-        host_finish(OUTCOME_NOTHING, NULL, 0);
     } else {
         int state = JS_PromiseState(ctx, guest.main_promise);
         JSValue unhandled = first_unhandled(ctx);
@@ -306,6 +312,7 @@ static void run_program(JSContext *ctx, JSValueConst input) {
         JS_FreeValue(ctx, unhandled);
         JS_FreeValue(ctx, result);
     }
+done:
     JS_FreeCString(ctx, text);
     JS_FreeCString(ctx, name);
     JS_FreeValue(ctx, code);
