@@ -80,6 +80,12 @@ func (s *Settings) set(key, value, origin string) {
 	s.values = append(s.values, Value{key, value, origin})
 }
 
+func (s *Settings) setAll(values []Value) {
+	for _, v := range values {
+		s.set(v.Key, v.Value, v.Origin)
+	}
+}
+
 // Load adds up the layers as they are seen from env's working folder.
 func Load(env *Environment, flags Flags) (*Settings, error) {
 	s := &Settings{Cache: env.cacheDir(), Audit: Audit{Dir: env.auditDir(), Rotate: 64 << 20}, LearnTypes: true, Log: "warn"}
@@ -170,15 +176,12 @@ func (s *Settings) readFolder(env *Environment, dir string, origin policy.Origin
 // and nothing else.
 func (s *Settings) take(f *file, dir, path string, origin policy.Origin, trusted bool) (policies, mcps []string) {
 	at := func(p string) string { return absolute(dir, p) }
-	limits := f.Limits.limits()
 	if origin == policy.Project && !trusted {
-		s.Limits = s.Limits.Tighten(limits)
+		s.Limits = s.Limits.Tighten(f.Limits)
 	} else {
-		s.Limits = over(s.Limits, limits)
+		s.Limits = f.Limits.Or(s.Limits)
 	}
-	for _, row := range limitRows(limits) {
-		s.set("limits."+row.Key, row.Value, path)
-	}
+	s.setAll(limitValues(f.Limits, path))
 	for _, p := range f.Policy {
 		policies = append(policies, at(p))
 	}
@@ -293,10 +296,8 @@ func (s *Settings) readEnvironment(env *Environment) error {
 	if err != nil {
 		return err
 	}
-	s.Limits = over(s.Limits, limits)
-	for _, row := range limitRows(limits) {
-		s.set("limits."+row.Key, row.Value, origin)
-	}
+	s.Limits = limits.Or(s.Limits)
+	s.setAll(limitValues(limits, origin))
 	for _, p := range env.list("WEXEC_POLICY") {
 		if err := s.addPolicy(env, absolute(env.Dir, p), readBounded, policy.Named, true); err != nil {
 			return err
@@ -327,10 +328,8 @@ func (s *Settings) readFlags(env *Environment, f Flags) error {
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, s.Log) {
 		return fault.New(fault.UsageConfig, "the log level %q is unknown", s.Log).WithHint("use debug, info, warn or error")
 	}
-	s.Limits = over(s.Limits, f.Limits)
-	for _, row := range limitRows(f.Limits) {
-		s.set("limits."+row.Key, row.Value, origin)
-	}
+	s.Limits = f.Limits.Or(s.Limits)
+	s.setAll(limitValues(f.Limits, origin))
 	for _, p := range f.Policy {
 		if err := s.addPolicy(env, absolute(env.Dir, p), readBounded, policy.Named, true); err != nil {
 			return err

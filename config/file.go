@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"reflect"
 	"strings"
-	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/lexer"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/units"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -24,7 +24,7 @@ type file struct {
 	Servers    map[string]json.RawMessage `json:"servers"`
 	MCP        paths                      `json:"mcp"`
 	Policy     paths                      `json:"policy"`
-	Limits     fileLimits                 `json:"limits"`
+	Limits     policy.Limits              `json:"limits"`
 	Cache      string                     `json:"cache"`
 	Audit      *fileAudit                 `json:"audit"`
 	Embeddings *Embeddings                `json:"embeddings"`
@@ -35,21 +35,10 @@ type file struct {
 }
 
 type fileAudit struct {
-	Dir    string      `json:"dir"`
-	Rotate policy.Size `json:"rotate"`
-	Sync   string      `json:"sync"`
-	Key    string      `json:"key"`
-}
-
-type fileLimits struct {
-	Fuel      policy.Count    `json:"fuel"`
-	Memory    policy.Size     `json:"memory"`
-	Time      policy.Duration `json:"time"`
-	Output    policy.Size     `json:"output"`
-	ToolCalls policy.Count    `json:"tool_calls"`
-	Parallel  policy.Count    `json:"parallel"`
-	HostBytes policy.Size     `json:"host_bytes"`
-	Recursion policy.Count    `json:"recursion"`
+	Dir    string     `json:"dir"`
+	Rotate units.Size `json:"rotate"`
+	Sync   string     `json:"sync"`
+	Key    string     `json:"key"`
 }
 
 // paths is one path or a list of them.
@@ -178,88 +167,38 @@ func (f *file) servers(name string, x expander) (Servers, error) {
 	return parseServersIn(name, doc, f.text, x)
 }
 
-func (l fileLimits) limits() policy.Limits {
-	return policy.Limits{
-		Fuel: int64(l.Fuel), Memory: int64(l.Memory), Time: time.Duration(l.Time), Output: int64(l.Output),
-		ToolCalls: int(l.ToolCalls), Parallel: int(l.Parallel), HostBytes: int64(l.HostBytes), Recursion: int(l.Recursion),
-	}
-}
-
-// limitRow is one limit that is set, as text.
-type limitRow struct{ Key, Value string }
-
-func limitRows(l policy.Limits) []limitRow {
-	var out []limitRow
-	add := func(key string, set bool, value any) {
-		if set {
-			out = append(out, limitRow{key, fmt.Sprint(value)})
+// limitValues lists the limits that are set.
+func limitValues(l policy.Limits, origin string) []Value {
+	var out []Value
+	for _, f := range policy.LimitFields() {
+		v := f.Get(l)
+		if v == 0 {
+			continue
 		}
+		text := fmt.Sprint(v)
+		if f.Kind == policy.LimitDuration {
+			text = f.Format(v)
+		}
+		out = append(out, Value{"limits." + f.Key, text, origin})
 	}
-	add("fuel", l.Fuel != 0, l.Fuel)
-	add("memory", l.Memory != 0, l.Memory)
-	add("time", l.Time != 0, l.Time)
-	add("output", l.Output != 0, l.Output)
-	add("tool_calls", l.ToolCalls != 0, l.ToolCalls)
-	add("parallel", l.Parallel != 0, l.Parallel)
-	add("host_bytes", l.HostBytes != 0, l.HostBytes)
-	add("recursion", l.Recursion != 0, l.Recursion)
 	return out
-}
-
-// over is the farther layer's limits with the nearer one's laid over them.
-func over(far, near policy.Limits) policy.Limits {
-	pick := func(a, b int64) int64 {
-		if b != 0 {
-			return b
-		}
-		return a
-	}
-	return policy.Limits{
-		Fuel: pick(far.Fuel, near.Fuel), Memory: pick(far.Memory, near.Memory),
-		Time:   time.Duration(pick(int64(far.Time), int64(near.Time))),
-		Output: pick(far.Output, near.Output), ToolCalls: int(pick(int64(far.ToolCalls), int64(near.ToolCalls))),
-		Parallel:  int(pick(int64(far.Parallel), int64(near.Parallel))),
-		HostBytes: pick(far.HostBytes, near.HostBytes), Recursion: int(pick(int64(far.Recursion), int64(near.Recursion))),
-	}
 }
 
 // limitsFromEnvironment reads WEXEC_FUEL and the like.
 func limitsFromEnvironment(env *Environment) (policy.Limits, error) {
 	var l policy.Limits
 	var wrong []error
-	for _, v := range []struct {
-		name string
-		set  func(string) error
-	}{
-		{"WEXEC_FUEL", count(&l.Fuel)}, {"WEXEC_MEMORY", size(&l.Memory)}, {"WEXEC_OUTPUT", size(&l.Output)},
-		{"WEXEC_HOST_BYTES", size(&l.HostBytes)}, {"WEXEC_MAX_TOOL_CALLS", number(&l.ToolCalls)},
-		{"WEXEC_PARALLEL", number(&l.Parallel)}, {"WEXEC_RECURSION", number(&l.Recursion)},
-		{"WEXEC_TIME", func(s string) (err error) { l.Time, err = policy.ParseDuration(s); return err }},
-	} {
-		if text, ok := env.Lookup(v.name); ok && text != "" {
-			if err := v.set(text); err != nil {
-				wrong = append(wrong, fault.New(fault.UsageConfig, "%s: %w", v.name, err))
-			}
+	for _, f := range policy.LimitFields() {
+		name := "WEXEC_" + strings.ToUpper(strings.ReplaceAll(f.Flag, "-", "_"))
+		text, ok := env.Lookup(name)
+		if !ok || text == "" {
+			continue
 		}
+		v, err := f.Parse(text)
+		if err != nil {
+			wrong = append(wrong, fault.New(fault.UsageConfig, "%s: %w", name, err).WithHint("%s", fault.HintOf(err)))
+		}
+		f.Set(&l, v)
 	}
 	return l, errors.Join(wrong...)
-}
-
-func count(to *int64) func(string) error {
-	return func(s string) (err error) { *to, err = policy.ParseCount(s); return err }
-}
-
-func size(to *int64) func(string) error {
-	return func(s string) (err error) { *to, err = policy.ParseSize(s); return err }
-}
-
-func number(to *int) func(string) error {
-	return func(s string) error {
-		n, err := policy.ParseCount(s)
-		if err == nil && n > 1<<30 {
-			err = fault.New(fault.UsageConfig, "%s is too large", s)
-		}
-		*to = int(n)
-		return err
-	}
 }

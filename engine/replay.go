@@ -13,6 +13,7 @@ import (
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/policy"
 )
 
 // Replay runs a recorded program again. Every call is answered from the
@@ -43,9 +44,7 @@ func (e *Engine) Replay(ctx context.Context, rec audit.Recording, providers ...h
 		Language: s.Language, Code: string(s.Code), File: s.File, Args: []byte(s.Args), Argv: s.Argv, Intent: s.Intent,
 		Deterministic: s.Deterministic, Cache: &off, Actor: Actor{ID: s.Actor.ID, Type: s.Actor.Type}, Trigger: s.Trigger,
 		Table: table, Env: map[string]string{},
-		Limits: Limits{Fuel: s.Limits.Fuel, Memory: s.Limits.Memory, Time: time.Duration(s.Limits.TimeMS) * time.Millisecond,
-			Output: s.Limits.Output, ToolCalls: s.Limits.ToolCalls, Parallel: s.Limits.Parallel,
-			HostBytes: s.Limits.HostBytes, Recursion: s.Limits.Recursion},
+		Limits: policy.LimitRecord(s.Limits).Limits(),
 		Plugin: s.Plugin, Function: s.Function,
 	}
 	if s.Plugin != "" {

@@ -195,10 +195,7 @@ func (r *Run) startRecord() *audit.Start {
 	}
 	slices.Sort(s.Offers)
 	s.Keep = audit.Keep{Code: string(r.keep.Code), Inputs: string(r.keep.Inputs), Outputs: string(r.keep.Outputs)}
-	s.Limits = audit.Limits{
-		Fuel: r.limits.Fuel, Memory: r.limits.Memory, TimeMS: r.limits.Time.Milliseconds(), Output: r.limits.Output,
-		ToolCalls: r.limits.ToolCalls, Parallel: r.limits.Parallel, HostBytes: r.limits.HostBytes, Recursion: r.limits.Recursion,
-	}
+	s.Limits = audit.Limits(r.limits.Record())
 	s.CodeSHA256, s.Code = kept(r.keep.Code, s.CodeSHA256, s.Code)
 	s.ArgsSHA256, s.Args = kept(r.keep.Inputs, s.ArgsSHA256, s.Args)
 	s.InputSHA256, s.Input = kept(r.keep.Inputs, s.InputSHA256, s.Input)

@@ -288,7 +288,7 @@ func (c *checker) wide(r *rule, fit []catalogue.Tool) {
 		}
 	}
 	for _, t := range fit {
-		risky := destroys(t.Name)
+		risky := catalogue.NameDestroys(t.Name)
 		said := t.Annotations.Destructive != nil && *t.Annotations.Destructive
 		if !risky && !said {
 			continue
@@ -301,7 +301,7 @@ func (c *checker) wide(r *rule, fit []catalogue.Tool) {
 				continue
 			}
 			held = held || o.tool.Match(t.ID())
-			if intends == nil && o.when == nil && destroys(strings.NewReplacer("*", " ", "?", " ", "{", " ", "}", " ").Replace(o.tool.text)) && speaksOf(o.tool, t.Server) {
+			if intends == nil && o.when == nil && catalogue.NameDestroys(strings.NewReplacer("*", " ", "?", " ", "{", " ", "}", " ").Replace(o.tool.text)) && speaksOf(o.tool, t.Server) {
 				intends = o
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/wexec/wexec/internal/units"
 )
 
 // Bounds of a file. The YAML parser takes time that grows with the square of
@@ -154,7 +156,7 @@ func fieldOf(f reflect.StructField) field {
 var (
 	typeExpr   = reflect.TypeFor[expr]()
 	typeGlob   = reflect.TypeFor[Glob]()
-	typeRate   = reflect.TypeFor[Rate]()
+	typeRate   = reflect.TypeFor[units.Rate]()
 	typeObject = reflect.TypeFor[jsonObject]()
 )
 
@@ -373,18 +375,18 @@ func (d *decoder) scalar(n ast.Node, v reflect.Value, f field) {
 		if g, err = ParseGlob(text); err == nil {
 			v.Set(reflect.ValueOf(g))
 		}
-	case Rate:
-		var r Rate
-		if r, err = ParseRate(text); err == nil {
+	case units.Rate:
+		var r units.Rate
+		if r, err = units.ParseRate(text); err == nil {
 			v.Set(reflect.ValueOf(r))
 		}
-	case Count:
-		err = d.number(v, f, pos, text, ParseCount)
-	case Size:
-		err = d.number(v, f, pos, text, ParseSize)
-	case Duration:
+	case units.Count:
+		err = d.number(v, f, pos, text, units.ParseCount)
+	case units.Size:
+		err = d.number(v, f, pos, text, units.ParseSize)
+	case units.Duration:
 		err = d.number(v, f, pos, text, func(s string) (int64, error) {
-			t, err := ParseDuration(s)
+			t, err := units.ParseDuration(s)
 			return int64(t), err
 		})
 	}

@@ -140,31 +140,31 @@ func (c callCounts) Get(key ref.Val) ref.Val {
 // kinds are the types of the objects that expressions begin with.
 var kinds = struct{ run, tool, notes, actor *objectKind }{runKind(), toolKind(), annotationsKind(), actorKind()}
 
-func text(get func(*Request) string) objectField {
+func textField(get func(*Request) string) objectField {
 	return objectField{typ: cel.StringType, get: func(f *facts) ref.Val { return types.String(get(&f.req)) }}
 }
 
 func runKind() *objectKind {
 	return &objectKind{cel.ObjectType("wexec.run"), map[string]objectField{
-		"id":            text(func(r *Request) string { return r.Run.ID }),
-		"language":      text(func(r *Request) string { return r.Run.Language }),
-		"intent":        text(func(r *Request) string { return r.Run.Intent }),
-		"trigger":       text(func(r *Request) string { return r.Run.Trigger }),
+		"id":            textField(func(r *Request) string { return r.Run.ID }),
+		"language":      textField(func(r *Request) string { return r.Run.Language }),
+		"intent":        textField(func(r *Request) string { return r.Run.Intent }),
+		"trigger":       textField(func(r *Request) string { return r.Run.Trigger }),
 		"deterministic": {typ: cel.BoolType, get: func(f *facts) ref.Val { return types.Bool(f.req.Run.Deterministic) }},
 	}}
 }
 
 func actorKind() *objectKind {
 	return &objectKind{cel.ObjectType("wexec.actor"), map[string]objectField{
-		"id":   text(func(r *Request) string { return r.Actor.ID }),
-		"type": text(func(r *Request) string { return r.Actor.Type }),
+		"id":   textField(func(r *Request) string { return r.Actor.ID }),
+		"type": textField(func(r *Request) string { return r.Actor.Type }),
 	}}
 }
 
 func toolKind() *objectKind {
 	return &objectKind{cel.ObjectType("wexec.tool"), map[string]objectField{
-		"server":      text(func(r *Request) string { return r.Tool.Server }),
-		"name":        text(func(r *Request) string { return r.Tool.Name }),
+		"server":      textField(func(r *Request) string { return r.Tool.Server }),
+		"name":        textField(func(r *Request) string { return r.Tool.Name }),
 		"annotations": {typ: cel.ObjectType("wexec.annotations"), get: func(f *facts) ref.Val { return &f.notes }},
 	}}
 }

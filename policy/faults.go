@@ -8,6 +8,7 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/text"
 )
 
 // Fault is one thing that is wrong in a file.
@@ -92,3 +93,6 @@ func meant(word string, list []string) string {
 	}
 	return "one of " + strings.Join(list, ", ")
 }
+
+// clip shortens a text for a message.
+func clip(s string) string { return text.Clip(s, 60) }

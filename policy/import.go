@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 )
 
@@ -121,7 +122,7 @@ func (im *importer) tool(effect Effect, pattern, origin string) {
 		switch {
 		case strings.ContainsAny(pattern, "*?"):
 			r.effect, r.note = Ask, "allowed there; asks here, since a pattern also fits tools that come later"
-		case changes(tool):
+		case catalogue.NameWrites(tool):
 			r.effect, r.note = Ask, "allowed there; asks here, since its name sounds as if it changes something"
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/wexec/wexec/internal/units"
 )
 
 // Origin says where a policy comes from, and so what it may widen.
@@ -130,8 +132,8 @@ type rule struct {
 	message   string
 	says      *condition // messageExpression
 	limits    RuleLimit
-	cache     Duration
-	timeout   Duration
+	cache     units.Duration
+	timeout   units.Duration
 	rests     bool // an allow whose condition asks what the server says of itself
 	limitless bool // limits has nothing set
 }

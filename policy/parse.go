@@ -76,12 +76,7 @@ func (r *reporter) layer(doc *document, base string) *layer {
 		_ = l.byDefault.UnmarshalText([]byte(doc.Default.V)) // the words were checked
 	}
 	r.rules(l, doc)
-	if b := doc.Limits; b != nil {
-		l.limits = Limits{
-			Fuel: int64(b.Fuel.V), Memory: int64(b.Memory.V), Time: time.Duration(b.Time.V), Output: int64(b.Output.V),
-			ToolCalls: int(b.ToolCalls.V), Parallel: int(b.Parallel.V), HostBytes: int64(b.HostBytes.V), Recursion: int(b.Recursion.V),
-		}
-	}
+	l.limits = doc.Limits.limits()
 	l.hasLanguages = doc.Languages != nil
 	l.languages = values(doc.Languages)
 	if b := doc.Files; b != nil {
@@ -230,7 +225,7 @@ func (r *reporter) rule(l *layer, effect Effect, b *ruleBlock) rule {
 	}
 	if b.Limits != nil {
 		out.limits = RuleLimit{
-			Rule: out.where, Calls: int(b.Limits.Calls.V), Rate: b.Limits.Rate.V,
+			Rule: out.where, Calls: int(b.Limits.Calls.V), Rate: Rate(b.Limits.Rate.V),
 			Result: int64(b.Limits.Result.V), Timeout: time.Duration(b.Limits.Timeout.V),
 		}
 		out.limitless = out.limits == RuleLimit{Rule: out.where}

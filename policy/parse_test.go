@@ -158,14 +158,14 @@ tools:
   allow:
     - {tool: a.b, limits: {rate: 5 per min, result: lots}, cache: soon}
 `, `
-policy.yaml:3:16: "30" is not a time (write it as 500ms, 30s, 15m or 1h30m)
-policy.yaml:3:26: "-1" is not a whole number from 0 on (write it as 200 or 5_000_000_000)
+policy.yaml:3:16: "30" is not a duration (write it as 500ms, 30s, 15m or 1h30m)
+policy.yaml:3:26: "-1" is not a whole number of 0 or more (write it as 200 or 5_000_000_000)
 policy.yaml:3:38: "5x" is not a size (write it as 65536, 64KiB or 256MiB)
 policy.yaml:3:52: parallel cannot be 0 (leave it out for the default)
-policy.yaml:3:67: "1.5" is not a whole number from 0 on (write it as 200 or 5_000_000_000)
+policy.yaml:3:67: "1.5" is not a whole number of 0 or more (write it as 200 or 5_000_000_000)
 policy.yaml:6:34: "5 per min" is not a rate (write it as 5/min, 100/h or 10/30s)
 policy.yaml:6:53: "lots" is not a size (write it as 65536, 64KiB or 256MiB)
-policy.yaml:6:67: "soon" is not a time (write it as 500ms, 30s, 15m or 1h30m)`},
+policy.yaml:6:67: "soon" is not a duration (write it as 500ms, 30s, 15m or 1h30m)`},
 		"conditions": {`
 version: 1
 vars:

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/wexec/wexec/internal/units"
 )
 
 // Schema is the JSON Schema (2020-12) of a policy file, for editors. It is made
@@ -97,7 +99,7 @@ func scalarSchema(t reflect.Type, f field) map[string]any {
 		return map[string]any{"anyOf": []any{number, text}}
 	}
 	if f.enum != nil {
-		if t == reflect.TypeFor[Count]() {
+		if t == reflect.TypeFor[units.Count]() {
 			return map[string]any{"const": 1}
 		}
 		words := make([]any, len(f.enum))
@@ -107,11 +109,11 @@ func scalarSchema(t reflect.Type, f field) map[string]any {
 		return map[string]any{"enum": words}
 	}
 	switch t {
-	case reflect.TypeFor[Count]():
+	case reflect.TypeFor[units.Count]():
 		return either(`^[0-9](_?[0-9])*(\.0+)?([eE]\+?[0-9]+)?$`)
-	case reflect.TypeFor[Size]():
+	case reflect.TypeFor[units.Size]():
 		return either(`^[0-9](_?[0-9])*(\.[0-9]+)? ?([kKmMgGtT]([iI]?[bB])?|[bB])?$`)
-	case reflect.TypeFor[Duration]():
+	case reflect.TypeFor[units.Duration]():
 		text["pattern"] = `^([0-9]+(\.[0-9]+)?d|0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 		return text
 	case typeRate:

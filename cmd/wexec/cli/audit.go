@@ -16,7 +16,7 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/files"
-	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/internal/units"
 )
 
 func (d *door) auditCommand() *cli.Command {
@@ -127,7 +127,7 @@ func sinceTime(text string) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, nil
 	}
-	ago, err := policy.ParseDuration(text)
+	ago, err := units.ParseDuration(text)
 	if err != nil {
 		return time.Time{}, fault.New(fault.UsageFlag, "--since %s is neither a time nor a duration", text).WithHint("2h, or 2026-01-31T08:00:00Z")
 	}

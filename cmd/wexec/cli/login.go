@@ -15,7 +15,7 @@ import (
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/upstream"
-	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/internal/units"
 )
 
 func (d *door) loginCommand() *cli.Command {
@@ -73,7 +73,7 @@ func (d *door) login(ctx *cli.Context) error {
 		}
 		o.Secret = strings.TrimSpace(string(data))
 	}
-	wait, err := policy.ParseDuration(ctx.String("wait"))
+	wait, err := units.ParseDuration(ctx.String("wait"))
 	if err != nil {
 		return fault.New(fault.UsageFlag, "--wait: %w", err)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -29,18 +30,18 @@ func settingFlags() []cli.Flag {
 	}
 }
 
-// limitFlags are the limits of a run, by the names of the Request.
+// limitFlags are the flags of the limits of a run.
 func limitFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "fuel", Category: limits, Usage: "`N`: how many units it may burn, each about one instruction (default 100e9)"},
-		&cli.StringFlag{Name: "memory", Category: limits, Usage: "`SIZE`: how much memory it may take, such as 64MiB (default 512MiB)"},
-		&cli.StringFlag{Name: "time", Category: limits, Usage: "`DURATION`: how long it may run, such as 5s or 2m (default 30s)"},
-		&cli.StringFlag{Name: "output", Category: limits, Usage: "`SIZE`: how large stdout, stderr and value may be together (default 1MiB)"},
-		&cli.StringFlag{Name: "max-tool-calls", Category: limits, Usage: "`N`: how many tool calls it may make (default 200)"},
-		&cli.StringFlag{Name: "parallel", Category: limits, Usage: "`N`: how many of them at the same time (default 16)"},
-		&cli.StringFlag{Name: "host-bytes", Category: limits, Usage: "`SIZE`: how much may pass through the host (default 256MiB)"},
-		&cli.StringFlag{Name: "recursion", Category: limits, Usage: "`N`: how deep it may recurse (default the interpreter's own)"},
+	var out []cli.Flag
+	for _, f := range policy.LimitFields() {
+		placeholder := map[policy.LimitKind]string{policy.LimitCount: "N", policy.LimitSize: "SIZE", policy.LimitDuration: "DURATION"}[f.Kind]
+		standard := "the interpreter's own"
+		if f.Default > 0 {
+			standard = f.Format(f.Default)
+		}
+		out = append(out, &cli.StringFlag{Name: f.Flag, Category: limits, Usage: fmt.Sprintf("`%s`: %s (default %s)", placeholder, f.Doc, standard)})
 	}
+	return out
 }
 
 // allowFlags widen the defaults, never a policy file.
@@ -101,33 +102,16 @@ func oneOf(flag, word string, words ...string) error {
 func limitsOf(ctx *cli.Context) (policy.Limits, error) {
 	var l policy.Limits
 	var wrong []error
-	read := func(name string, set func(string) error) {
-		text := ctx.String(name)
+	for _, f := range policy.LimitFields() {
+		text := ctx.String(f.Flag)
 		if text == "" {
-			return
+			continue
 		}
-		if err := set(text); err != nil {
-			wrong = append(wrong, fault.New(fault.UsageFlag, "--%s: %w", name, err).WithHint("%s", fault.HintOf(err)))
+		v, err := f.Parse(text)
+		if err != nil {
+			wrong = append(wrong, fault.New(fault.UsageFlag, "--%s: %w", f.Flag, err).WithHint("%s", fault.HintOf(err)))
 		}
+		f.Set(&l, v)
 	}
-	count := func(to *int64) func(string) error {
-		return func(s string) (err error) { *to, err = policy.ParseCount(s); return err }
-	}
-	size := func(to *int64) func(string) error {
-		return func(s string) (err error) { *to, err = policy.ParseSize(s); return err }
-	}
-	var calls, parallel, recursion int64
-	read("fuel", count(&l.Fuel))
-	read("memory", size(&l.Memory))
-	read("time", func(s string) (err error) { l.Time, err = policy.ParseDuration(s); return err })
-	read("output", size(&l.Output))
-	read("max-tool-calls", count(&calls))
-	read("parallel", count(&parallel))
-	read("host-bytes", size(&l.HostBytes))
-	read("recursion", count(&recursion))
-	l.ToolCalls, l.Parallel, l.Recursion = whole(calls), whole(parallel), whole(recursion)
 	return l, errors.Join(wrong...)
 }
-
-// whole is a count as an int; more than a program can ever reach is that many.
-func whole(n int64) int { return int(min(n, 1<<30)) }

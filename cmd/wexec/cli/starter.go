@@ -172,25 +172,14 @@ func reading(t catalogue.Tool) (bool, string) {
 	switch {
 	case a.Destructive != nil && *a.Destructive && (a.ReadOnly == nil || !*a.ReadOnly):
 		return false, "the server says it destroys"
-	case a.ReadOnly != nil && *a.ReadOnly && writingName(words):
+	case a.ReadOnly != nil && *a.ReadOnly && catalogue.NameWrites(t.Name):
 		return false, "the server says it reads, its name says it writes"
 	case a.ReadOnly != nil && *a.ReadOnly:
 		return true, "the server says it only reads"
-	case named && !writingName(words):
+	case named && !catalogue.NameWrites(t.Name):
 		return true, "its name says it reads"
 	}
 	return false, "it may write"
-}
-
-func writingName(words []string) bool {
-	for _, w := range words {
-		switch w {
-		case "create", "delete", "remove", "update", "write", "send", "post", "put", "set", "move", "rename", "merge", "push",
-			"add", "insert", "drop", "execute", "run", "upload", "edit", "close", "cancel", "deploy", "kill":
-			return true
-		}
-	}
-	return false
 }
 
 func relative(dir, path string) string {

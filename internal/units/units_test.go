@@ -1,0 +1,55 @@
+package units
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestQuantitiesAreReadAsTheyAreWritten(t *testing.T) {
+	sizes := map[string]int64{"0": 0, "65536": 65536, "64KiB": 64 << 10, "64 KiB": 64 << 10, "1.5GiB": 3 << 29, "2k": 2 << 10, "10MB": 10_000_000, "1_000": 1000, "3b": 3}
+	for text, want := range sizes {
+		if got, err := ParseSize(text); err != nil || got != want {
+			t.Errorf("%s: %d %v", text, got, err)
+		}
+	}
+	times := map[string]time.Duration{"30s": 30 * time.Second, "1h30m": 90 * time.Minute, "2d": 48 * time.Hour, "250ms": 250 * time.Millisecond, "0": 0}
+	for text, want := range times {
+		if got, err := ParseDuration(text); err != nil || got != want {
+			t.Errorf("%s: %v %v", text, got, err)
+		}
+	}
+	rates := map[string]Rate{"5/min": {5, time.Minute}, "100 / h": {100, time.Hour}, "10/30s": {10, 30 * time.Second}, "1/day": {1, 24 * time.Hour}}
+	for text, want := range rates {
+		got, err := ParseRate(text)
+		if err != nil || got != want {
+			t.Errorf("%s: %v %v", text, got, err)
+		}
+		if again, err := ParseRate(got.String()); err != nil || again != got {
+			t.Errorf("%s is written as %s", text, got)
+		}
+	}
+	counts := map[string]int64{"5_000_000_000": 5e9, "5e9": 5e9, "0": 0}
+	for text, want := range counts {
+		if got, err := ParseCount(text); err != nil || got != want {
+			t.Errorf("%s: %d %v", text, got, err)
+		}
+	}
+	wrong := []string{"", "x", "-1", "1_", "_1", "1__0", "0x10", "1e400", "NaN", "Inf", "1 2", "9e30", "1.5.5"}
+	for _, text := range wrong {
+		if n, err := ParseSize(text); err == nil {
+			t.Errorf("size %q is %d", text, n)
+		}
+		if n, err := ParseCount(text); err == nil {
+			t.Errorf("count %q is %d", text, n)
+		}
+		if n, err := ParseRate(text + "/s"); err == nil {
+			t.Errorf("rate %q is %v", text, n)
+		}
+	}
+	for _, text := range append(slices.Clone(wrong), "30", "-5s", "s") {
+		if d, err := ParseDuration(text); err == nil {
+			t.Errorf("time %q is %v", text, d)
+		}
+	}
+}
