@@ -38,7 +38,7 @@ func makeTiny(o meter.Options) (*wasmmodules.Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	bones, err := snapshot.Skeleton(code)
+	bones, err := snapshot.Stub(code)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func makeTiny(o meter.Options) (*wasmmodules.Module, error) {
 		return nil, err
 	}
 	files, artefacts := fstest.MapFS{}, map[string]wasmmodules.Artefact{}
-	for kind, data := range map[string][]byte{"code": code, "image": image, "skeleton": bones} {
+	for kind, data := range map[string][]byte{"code": code, "image": image, "stub": bones} {
 		packed := enc.EncodeAll(data, nil)
 		sum := sha256.Sum256(data)
 		files["artefacts/"+kind] = &fstest.MapFile{Data: packed}

@@ -136,7 +136,7 @@ func compileInto(ctx context.Context, dir string, wasm []byte) (string, error) {
 
 // skeletonOf is the skeleton that the native code of a module lies under.
 func (c *Cache) skeletonOf(m *wasmmodules.Module) ([]byte, error) {
-	skeleton, err := c.unpacked(m.Name+".skeleton", m.SkeletonSHA256, m.SkeletonSize, m.Skeleton)
+	skeleton, err := c.unpacked(m.Name+".skeleton", m.StubSHA256, m.StubSize, m.Stub)
 	if err != nil {
 		return nil, err
 	}

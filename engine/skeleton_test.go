@@ -136,7 +136,7 @@ func TestCodeOfTheSkeletonItselfIsNoticedAtTheFirstRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	skeleton, err := m.Skeleton()
+	skeleton, err := m.Stub()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestTwoBuildsOfOneShapeDoNotTakeEachOthersCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		skeleton, err := m.Skeleton()
+		skeleton, err := m.Stub()
 		if err != nil {
 			t.Fatal(err)
 		}

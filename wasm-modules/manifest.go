@@ -67,10 +67,10 @@ type Artefact struct {
 
 // The artefacts of a guest, as the manifest names them.
 const (
-	artefactCode     = "code"
-	artefactImage    = "image"
-	artefactSkeleton = "skeleton"
-	artefactLibrary  = "library"
+	artefactCode    = "code"
+	artefactImage   = "image"
+	artefactStub    = "stub"
+	artefactLibrary = "library"
 )
 
 // maxArtefact bounds what is unpacked.

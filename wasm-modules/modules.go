@@ -34,11 +34,11 @@ type Module struct {
 	Version string
 	// Digest names the guest as a whole: code, image and library.
 	Digest string
-	// CodeSHA256, ImageSHA256, LibrarySHA256 and SkeletonSHA256 are the digests
+	// CodeSHA256, ImageSHA256, LibrarySHA256 and StubSHA256 are the digests
 	// of the parts, unpacked; that of the library is zero where there is none.
-	CodeSHA256, ImageSHA256, LibrarySHA256, SkeletonSHA256 [32]byte
-	// ImageSize, LibrarySize and SkeletonSize are sizes in bytes, unpacked.
-	ImageSize, LibrarySize, SkeletonSize uint64
+	CodeSHA256, ImageSHA256, LibrarySHA256, StubSHA256 [32]byte
+	// ImageSize, LibrarySize and StubSize are sizes in bytes, unpacked.
+	ImageSize, LibrarySize, StubSize uint64
 	// LibraryName is the name of the library's file below /lib, or empty.
 	LibraryName string
 
@@ -125,7 +125,7 @@ func open(files fs.FS, e contents) (*Module, error) {
 		{artefactCode, &mod.CodeSHA256, nil, true},
 		{artefactImage, &mod.ImageSHA256, &mod.ImageSize, true},
 		{artefactLibrary, &mod.LibrarySHA256, &mod.LibrarySize, e.Library != ""},
-		{artefactSkeleton, &mod.SkeletonSHA256, &mod.SkeletonSize, false},
+		{artefactStub, &mod.StubSHA256, &mod.StubSize, false},
 	} {
 		a, ok := e.Artefacts[part.kind]
 		if !ok {
@@ -143,7 +143,7 @@ func open(files fs.FS, e contents) (*Module, error) {
 		if part.size != nil {
 			*part.size = uint64(a.Size)
 		}
-		if part.kind != artefactSkeleton { // which follows from the code
+		if part.kind != artefactStub { // which follows from the code
 			fmt.Fprintf(whole, "%s %s\n", part.kind, a.SHA256)
 		}
 	}
@@ -157,10 +157,10 @@ func (m *Module) Code() ([]byte, error) { return m.unpack(artefactCode) }
 // Image is the memory that every instance starts from.
 func (m *Module) Image() ([]byte, error) { return m.unpack(artefactImage) }
 
-// Skeleton is the code-only module with every function body left out. A cache
-// that holds the native code of the whole under the skeleton's name loads it
+// Stub is the code-only module with every function body left out. A cache
+// that holds the native code of the whole under the stub's name loads it
 // without decoding and validating the whole.
-func (m *Module) Skeleton() ([]byte, error) { return m.unpack(artefactSkeleton) }
+func (m *Module) Stub() ([]byte, error) { return m.unpack(artefactStub) }
 
 // Library is the archive of the guest's standard library, the file LibraryName
 // below /lib. It is empty where the guest has none.

@@ -240,14 +240,14 @@ func passiveData(all []section) ([]byte, error) {
 	return nil, nil
 }
 
-// Skeleton makes of a module one that has the same shape, every section but
+// Stub makes of a module one that has the same shape, every section but
 // the custom ones as it is, in which every function body is a single
 // unreachable. It is a fraction of the module's size, and so is the time to
 // decode and validate it.
-func Skeleton(module []byte) ([]byte, error) {
+func Stub(module []byte) ([]byte, error) {
 	all, err := sections(module)
 	if err != nil {
-		return nil, fmt.Errorf("make a skeleton: %w", err)
+		return nil, fmt.Errorf("make a stub: %w", err)
 	}
 	var kept []section
 	for _, s := range all {
@@ -258,7 +258,7 @@ func Skeleton(module []byte) ([]byte, error) {
 			r := reader{b: s.body}
 			count := r.u32()
 			if r.err != nil || uint64(count) > uint64(len(r.b)) {
-				return nil, fmt.Errorf("make a skeleton: %w", errShort)
+				return nil, fmt.Errorf("make a stub: %w", errShort)
 			}
 			s.body = binary.AppendUvarint(make([]byte, 0, 5+4*int(count)), uint64(count))
 			for range count {

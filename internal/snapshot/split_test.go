@@ -102,19 +102,19 @@ func TestSplitNamesWhatItCannotKeep(t *testing.T) {
 	}
 }
 
-func TestSkeletonHasTheShapeAndNoCode(t *testing.T) {
+func TestStubHasTheShapeAndNoCode(t *testing.T) {
 	ctx := context.Background()
 	rt := wazero.NewRuntime(ctx)
 	defer rt.Close(ctx)
 	code, _ := split(t)
-	skeleton, err := Skeleton(code)
+	stub, err := Stub(code)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(skeleton) >= len(code) {
-		t.Errorf("%d bytes of %d", len(skeleton), len(code))
+	if len(stub) >= len(code) {
+		t.Errorf("%d bytes of %d", len(stub), len(code))
 	}
-	m, err := rt.Instantiate(ctx, skeleton)
+	m, err := rt.Instantiate(ctx, stub)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,8 +141,8 @@ func FuzzModules(f *testing.F) {
 	f.Cleanup(func() { rt.Close(ctx) })
 	inst := started(f, rt, guest())
 	f.Fuzz(func(t *testing.T, module []byte) {
-		if out, err := Skeleton(module); err == nil && len(out) > 2*len(module)+64 {
-			t.Errorf("the skeleton of %d bytes has %d", len(module), len(out))
+		if out, err := Stub(module); err == nil && len(out) > 2*len(module)+64 {
+			t.Errorf("the stub of %d bytes has %d", len(module), len(out))
 		}
 		if code, _, err := Split(module, inst); err == nil {
 			if _, err := sections(code); err != nil {

@@ -66,7 +66,7 @@ func (b *baker) bake(ctx context.Context) ([]part, error) {
 	if err != nil {
 		return nil, fmt.Errorf("what came out does not work: %w", err)
 	}
-	skeleton, err := snapshot.Skeleton(code)
+	stub, err := snapshot.Stub(code)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (b *baker) bake(ctx context.Context) ([]part, error) {
 	b.entry.Pages = uint64(len(image)) >> 16
 	b.entry.Fuel = fuel
 	b.entry.PreludeIs = prelude
-	parts := []part{{"code", code}, {"image", image}, {"skeleton", skeleton}}
+	parts := []part{{"code", code}, {"image", image}, {"stub", stub}}
 	if b.entry.Library != "" {
 		parts = append(parts, part{"library", b.library})
 	}
