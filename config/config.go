@@ -43,6 +43,7 @@ type Settings struct {
 	Project    Project
 
 	values []Value
+	files  []string // policy and MCP files that were read
 }
 
 // Audit says where and how runs are recorded.
@@ -248,6 +249,7 @@ func (s *Settings) addPolicy(env *Environment, path string, read reading, origin
 		p, said = p.Tightening(), said+", not trusted: what it denies or asks for"
 	}
 	s.Policies = append(s.Policies, policy.Layered{Policy: p, Origin: origin})
+	s.files = append(s.files, path)
 	s.set("policy."+string(origin), path, said)
 	return nil
 }
@@ -258,6 +260,7 @@ func (s *Settings) addMCP(env *Environment, path string, read reading, workspace
 		return err
 	}
 	s.addServers(servers, path)
+	s.files = append(s.files, path)
 	s.set("mcp", path, path)
 	return nil
 }

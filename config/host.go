@@ -75,7 +75,7 @@ func (s *Settings) Open(ctx context.Context, o Options) (opened *Host, err error
 		}
 		sink = h.log
 	}
-	providers := append([]hostfns.Provider{h.Upstream, fetch.New(fetch.Options{}), files.New()}, o.More...)
+	providers := append([]hostfns.Provider{h.Upstream, fetch.New(fetch.Options{}), files.New(s.protected(o.Env)...)}, o.More...)
 	h.Table, err = hostfns.NewTable(s.Policy(), sink, providers...)
 	if err != nil {
 		return nil, errors.Join(err, h.closeLog())

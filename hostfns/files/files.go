@@ -24,10 +24,12 @@ import (
 )
 
 // Provider gives the runs of a table their files. It has no tools.
-type Provider struct{}
+type Provider struct{ protected []string }
 
-// New makes the provider.
-func New() *Provider { return &Provider{} }
+// New makes the provider. The protected files and folders, absolute paths of
+// the host, are out of reach for every program, whatever a policy grants: they
+// are what decides and records what programs do. So are /proc, /sys and /dev.
+func New(protected ...string) *Provider { return &Provider{protected: protected} }
 
 // Servers is empty: files are no tools.
 func (*Provider) Servers() []string { return nil }
@@ -50,7 +52,8 @@ func (*Provider) Close() error { return nil }
 const defaultMemory = 64 << 20
 
 // Mount makes the file system of one run.
-func (*Provider) Mount(m hostfns.Mount) (sys.FS, io.Closer, error) {
+func (p *Provider) Mount(m hostfns.Mount) (sys.FS, io.Closer, error) {
+	never := &protected{paths: p.protected}
 	t := &tree{
 		gate:  m.Gate,
 		dir:   cleanDir(m.Dir),
@@ -58,14 +61,14 @@ func (*Provider) Mount(m hostfns.Mount) (sys.FS, io.Closer, error) {
 		tools: func() sys.FS { return &sysfs.AdaptFS{FS: toolTree(m.Catalogue)} },
 	}
 	if root := cleanDir(m.Root); root != "" {
-		t.app = &host{gate: m.Gate, grant: root, app: true}
+		t.app = &host{gate: m.Gate, grant: root, app: true, never: never}
 	}
 	if packages := cleanDir(m.Packages); packages != "" {
-		t.packages = &host{gate: m.Gate, grant: packages, app: true, whole: true}
+		t.packages = &host{gate: m.Gate, grant: packages, app: true, whole: true, never: never}
 	}
 	for _, grant := range slices.Concat(m.Read, m.Write) {
 		if grant = cleanDir(grant); grant != "" && !slices.ContainsFunc(t.hosts, func(h *host) bool { return h.grant == grant }) {
-			t.hosts = append(t.hosts, &host{gate: m.Gate, grant: grant})
+			t.hosts = append(t.hosts, &host{gate: m.Gate, grant: grant, never: never})
 		}
 	}
 	// The longest grant that a path is in speaks for it.
@@ -102,6 +105,8 @@ type tree struct {
 	hosts []*host
 
 	packages *host // nil: no folder of packages
+
+	descriptors int // open files and folders; the lock of tmp guards it
 }
 
 // Close gives up whatever is open; writing that has not ended is dropped.
@@ -276,9 +281,18 @@ const writing = sys.O_RDWR | sys.O_WRONLY | sys.O_APPEND | sys.O_CREAT | sys.O_T
 
 func (t *tree) OpenFile(name string, flag sys.Oflag, perm fs.FileMode) (sys.File, sys.Errno) {
 	p, errno := t.find(name)
-	switch {
-	case errno != 0:
+	if errno != 0 {
 		return nil, errno
+	}
+	f, errno := t.open(p, flag, perm)
+	if errno != 0 {
+		return nil, errno
+	}
+	return t.descriptor(f)
+}
+
+func (t *tree) open(p place, flag sys.Oflag, perm fs.FileMode) (sys.File, sys.Errno) {
+	switch {
 	case p.dir:
 		if flag&writing != 0 {
 			return nil, sys.EISDIR

@@ -26,10 +26,12 @@ type host struct {
 	grant string // literal start of what is granted, or the program's folder
 	app   bool   // the program's own folder: its sources may be read
 	whole bool   // a folder of packages, which the caller named: all of it may be read
+	never *protected
 
 	mu     sync.Mutex
 	root   *os.Root
 	base   string // folder that root is; grant or the nearest above it that exists
+	real   string // base with its links resolved
 	closed bool
 	opened map[*hostFile]bool
 }
@@ -67,7 +69,11 @@ func (h *host) anchor() (*os.Root, string, sys.Errno) {
 			if err != nil {
 				return nil, "", errnoOf(err)
 			}
-			h.root, h.base = root, base
+			if h.never.above(base) || kernelFS(root) {
+				_ = root.Close()
+				return nil, "", sys.EACCES
+			}
+			h.root, h.base, h.real = root, base, realPath(base)
 			return root, base, 0
 		}
 		if path.Dir(base) == base {
@@ -180,7 +186,7 @@ func (h *host) enter(root *os.Root, base string, folders []string, name string) 
 	}
 	n := &node{parent: root, name: name, path: strings.TrimSuffix(base, "/") + "/" + strings.Join(append(slices.Clone(folders), name), "/")}
 	for _, f := range folders {
-		next, errno := openFolder(n.parent, f)
+		next, errno := h.openFolder(n.parent, f)
 		n.done()
 		if errno != 0 {
 			return nil, errno
@@ -198,8 +204,8 @@ func (h *host) enter(root *os.Root, base string, folders []string, name string) 
 	return n, 0
 }
 
-// openFolder opens a folder that is no link.
-func openFolder(parent *os.Root, name string) (*os.Root, sys.Errno) {
+// openFolder opens a folder that is no link and is not protected.
+func (h *host) openFolder(parent *os.Root, name string) (*os.Root, sys.Errno) {
 	info, err := parent.Lstat(name)
 	if err != nil {
 		return nil, errnoOf(err)
@@ -212,7 +218,12 @@ func openFolder(parent *os.Root, name string) (*os.Root, sys.Errno) {
 		return nil, errnoOf(err)
 	}
 	got, err := next.Lstat(".")
-	if err != nil || !os.SameFile(info, got) {
+	ok := err == nil && os.SameFile(info, got) && !h.never.has(got)
+	if ok {
+		above, err := parent.Lstat(".")
+		ok = err == nil && !(crosses(above, got) && kernelFS(next))
+	}
+	if !ok {
 		_ = next.Close()
 		return nil, sys.EACCES
 	}
@@ -230,7 +241,7 @@ var sources = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".t
 
 // decide asks the policy about a node.
 func (h *host) decide(n *node, p place, write, look bool) sys.Errno {
-	if strings.HasPrefix(n.name, tempPrefix) {
+	if strings.HasPrefix(n.name, tempPrefix) || h.shields(n) {
 		return sys.EACCES
 	}
 	if h.app && !write && h.imports(n) {
@@ -250,6 +261,16 @@ func (h *host) decide(n *node, p place, write, look bool) sys.Errno {
 		return sys.EROFS
 	}
 	return sys.EACCES
+}
+
+// shields reports whether a node is protected. The folders that it is in were
+// checked when they were opened.
+func (h *host) shields(n *node) bool {
+	if n.info != nil && h.never.has(n.info) {
+		return true
+	}
+	rel, ok := below(h.base, n.path)
+	return !ok || h.never.covers(path.Join(h.real, rel))
 }
 
 // imports reports whether a node of the program's folder, or of its packages,
@@ -362,7 +383,7 @@ func openSame(n *node) (*os.File, sys.Errno) {
 func (h *host) list(n *node) (sys.File, sys.Errno) {
 	at := n.parent
 	if n.name != "." {
-		next, errno := openFolder(n.parent, n.name)
+		next, errno := h.openFolder(n.parent, n.name)
 		if errno != 0 {
 			return nil, errno
 		}
@@ -388,6 +409,13 @@ func (h *host) list(n *node) (sys.File, sys.Errno) {
 			continue
 		}
 		entries = append(entries, sys.Dirent{Name: e.Name(), Type: e.Type().Type(), Ino: inode(n.path + "/" + e.Name())})
+	}
+	size := 0
+	for _, e := range entries {
+		size += len(e.Name)
+	}
+	if errno := count(h.gate, size, 0); errno != 0 {
+		return nil, errno
 	}
 	slices.SortFunc(entries, func(a, b sys.Dirent) int { return strings.Compare(a.Name, b.Name) })
 	return newFolder(entries, statOf(n.info)), 0

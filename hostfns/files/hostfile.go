@@ -83,13 +83,19 @@ func (f *hostFile) Write(b []byte) (int, sys.Errno) {
 	if !f.writes {
 		return 0, sys.EBADF
 	}
-	if errno := count(f.h.gate, len(b), 0); errno != 0 {
+	whence := io.SeekCurrent
+	if f.appends {
+		whence = io.SeekEnd
+	}
+	at, err := f.f.Seek(0, whence)
+	if err != nil {
+		return 0, errnoOf(err)
+	}
+	if errno := f.grow(at); errno != 0 { // a seek may have gone past the end
 		return 0, errno
 	}
-	if f.appends {
-		if _, err := f.f.Seek(0, io.SeekEnd); err != nil {
-			return 0, errnoOf(err)
-		}
+	if errno := count(f.h.gate, len(b), 0); errno != 0 {
+		return 0, errno
 	}
 	f.changed = true
 	n, err := f.f.Write(b)
@@ -103,7 +109,7 @@ func (f *hostFile) Pwrite(b []byte, off int64) (int, sys.Errno) {
 	case off < 0:
 		return 0, sys.EINVAL
 	}
-	if errno := f.grow(off + int64(len(b))); errno != 0 {
+	if errno := f.grow(off); errno != 0 {
 		return 0, errno
 	}
 	if errno := count(f.h.gate, len(b), 0); errno != 0 {
@@ -114,8 +120,8 @@ func (f *hostFile) Pwrite(b []byte, off int64) (int, sys.Errno) {
 	return n, errnoOf(err)
 }
 
-// grow counts a hole that a write or a truncation would make: a file costs
-// what it seems to hold.
+// grow counts the hole that a write at size, or a truncation to it, makes: a
+// sparse file costs as much as a full one.
 func (f *hostFile) grow(size int64) sys.Errno {
 	info, err := f.f.Stat()
 	if err != nil {

@@ -66,7 +66,8 @@ func (m *memory) node(dir bool) *memNode {
 	return n
 }
 
-// take keeps bytes of the bound for something.
+// take reserves n bytes of the bound, or gives them back if n is negative. The
+// lock is held.
 func (m *memory) take(n int64) sys.Errno {
 	if m.ended || n > m.left {
 		return sys.EIO
@@ -155,14 +156,14 @@ func (m *memory) resize(n *memNode, size int64) sys.Errno {
 	if errno := m.take(size - int64(len(n.data))); errno != 0 {
 		return errno
 	}
-	if size <= int64(len(n.data)) {
+	switch old := int64(len(n.data)); {
+	case size > old:
+		n.data = slices.Grow(n.data, int(size-old))[:size]
+	case size < int64(cap(n.data))/2: // memory that is not counted any more must not stay in use
+		n.data = slices.Clip(slices.Clone(n.data[:size]))
+	default:
 		clear(n.data[size:])
 		n.data = n.data[:size]
-		if size == 0 {
-			n.data = nil
-		}
-	} else {
-		n.data = slices.Grow(n.data, int(size)-len(n.data))[:size]
 	}
 	n.modified = m.now().UnixNano()
 	return 0
@@ -360,6 +361,9 @@ func (f *memFile) Pwrite(b []byte, off int64) (int, sys.Errno) {
 	}
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
+	if errno := f.grow(off); errno != 0 {
+		return 0, errno
+	}
 	if end := off + int64(len(b)); end > int64(len(f.n.data)) {
 		if errno := f.m.resize(f.n, end); errno != 0 {
 			return 0, errno
@@ -368,6 +372,19 @@ func (f *memFile) Pwrite(b []byte, off int64) (int, sys.Errno) {
 	n := copy(f.n.data[off:], b)
 	f.n.modified = f.m.now().UnixNano()
 	return n, count(f.m.gate, n, 0)
+}
+
+// grow extends the file to size with zeros, which count like bytes that are
+// written. The lock is held.
+func (f *memFile) grow(size int64) sys.Errno {
+	hole := size - int64(len(f.n.data))
+	if hole <= 0 {
+		return 0
+	}
+	if errno := f.m.resize(f.n, size); errno != 0 {
+		return errno
+	}
+	return count(f.m.gate, int(hole), 0)
 }
 
 func (f *memFile) seek(offset int64, whence int) (int64, error) {
@@ -396,6 +413,9 @@ func (f *memFile) Truncate(size int64) sys.Errno {
 	}
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
+	if size > int64(len(f.n.data)) {
+		return f.grow(size)
+	}
 	return f.m.resize(f.n, size)
 }
 

@@ -2,6 +2,8 @@ package files
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -117,5 +119,113 @@ func TestAFolderCannotMoveIntoItself(t *testing.T) {
 		if errno := w.fs.Rename("tmp/a", to); errno != sys.EINVAL {
 			t.Errorf("%s: %v", to, errno)
 		}
+	}
+}
+
+func TestMemoryOfATruncatedFileIsReleased(t *testing.T) {
+	m := newMemory(64<<20, nil, nil)
+	for i := range 100 {
+		f, errno := m.OpenFile(fmt.Sprint(i), create, 0)
+		if errno != 0 {
+			t.Fatal(errno)
+		}
+		if errno := f.Truncate(30 << 20); errno != 0 {
+			t.Fatal(errno)
+		}
+		if errno := f.Truncate(1); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	kept := 0
+	for _, n := range m.root.children {
+		kept += cap(n.data)
+	}
+	if kept > 1<<20 {
+		t.Errorf("100 files of one byte keep %d bytes", kept)
+	}
+}
+
+func TestZerosThatAFileIsExtendedWithCountAsWritten(t *testing.T) {
+	for name, extend := range map[string]func(sys.File) sys.Errno{
+		"truncate": func(f sys.File) sys.Errno { return f.Truncate(1 << 19) },
+		"pwrite":   func(f sys.File) sys.Errno { _, errno := f.Pwrite([]byte("x"), 1<<19); return errno },
+	} {
+		for _, path := range []string{"tmp/a", "out/a"} {
+			w := newWorld(t)
+			f, errno := w.fs.OpenFile(path, create, 0)
+			if errno != 0 {
+				t.Fatal(errno)
+			}
+			before := w.guard.bytes.Load()
+			if errno := extend(f); errno != 0 {
+				t.Fatal(errno)
+			}
+			if got := w.guard.bytes.Load() - before; got < 1<<19 || got > 1<<19+1 {
+				t.Errorf("%s of %s: %d bytes counted", name, path, got)
+			}
+			f.Close()
+		}
+	}
+}
+
+func TestASeekPastTheEndMakesNoFreeHole(t *testing.T) {
+	w := newWorld(t)
+	w.guard.limit = 1 << 20
+	f, errno := w.fs.OpenFile("out/a", create, 0)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	defer f.Close()
+	if _, errno := f.Seek(1<<42, io.SeekStart); errno != 0 {
+		t.Fatal(errno)
+	}
+	if _, errno := f.Write([]byte("x")); errno == 0 {
+		t.Error("a sparse file of 4 TiB was written")
+	}
+}
+
+func TestDescriptorsAreBounded(t *testing.T) {
+	w := newWorld(t)
+	var files []sys.File
+	for range 2 * maxDescriptors {
+		f, errno := w.fs.OpenFile("tmp", sys.O_RDONLY, 0)
+		if errno != 0 {
+			break
+		}
+		files = append(files, f)
+	}
+	if len(files) > maxDescriptors {
+		t.Errorf("%d descriptors are open", len(files))
+	}
+	for _, f := range files {
+		f.Close()
+		f.Close() // gives nothing back twice
+	}
+	f, errno := w.fs.OpenFile("tmp", sys.O_RDONLY, 0)
+	if errno != 0 {
+		t.Fatal("closed descriptors do not come back:", errno)
+	}
+	f.Close()
+	if _, errno := w.slurp("data/a.txt"); errno != 0 {
+		t.Fatal(errno)
+	}
+}
+
+func TestListingsThatAreHeldOpenCount(t *testing.T) {
+	w := newWorld(t) // 1 MiB
+	for i := range 1000 {
+		put(t, fmt.Sprintf("%s/many/%04d-%s", w.data, i, strings.Repeat("x", 100)), "")
+	}
+	open := 0
+	for ; open < 100; open++ {
+		if _, errno := w.fs.OpenFile("data/many", sys.O_RDONLY, 0); errno != 0 {
+			break
+		}
+	}
+	if open == 0 || open > 10 {
+		t.Errorf("%d listings of 1,000 names are open at once under 1 MiB", open)
+	}
+	if w.guard.bytes.Load() < int64(open)*100_000 {
+		t.Error("the names do not count as read")
 	}
 }
