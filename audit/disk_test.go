@@ -42,12 +42,12 @@ func (d *brokenDisk) OpenFile(name string, flag int, perm fs.FileMode) (file, er
 	return &brokenFile{f, f.(*os.File), d, strings.HasSuffix(name, suffix)}, nil
 }
 
-func (d *brokenDisk) Lock(f file) (bool, error) { return d.realDisk.Lock(f.(*brokenFile).own) }
-func (d *brokenDisk) LockWait(f file) error     { return d.realDisk.LockWait(f.(*brokenFile).own) }
+func (d *brokenDisk) Lock(f file) (bool, error) { return d.realDisk.Lock(f.(*brokenFile).real) }
+func (d *brokenDisk) LockWait(f file) error     { return d.realDisk.LockWait(f.(*brokenFile).real) }
 
 type brokenFile struct {
 	file
-	own     *os.File
+	real    *os.File
 	disk    *brokenDisk
 	segment bool
 }

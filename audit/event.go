@@ -1,17 +1,17 @@
 // Package audit keeps the record of what programs did: one append-only chain
 // of JSON lines, in which each line carries the hash of the line before.
 //
-// A [Sink] takes records. Nothing may be done whose record could not be
-// written: [Sink.Record] returns audit.unavailable then, and the caller stops.
-// [Open] gives the sink that writes files; [Memory] keeps records for hosts and
-// tests; [None] is for hosts that decide to keep none.
+// A [Sink] takes records. An action whose record cannot be written must not
+// happen: [Sink.Record] then returns audit.unavailable, and the caller stops.
+// [Open] returns a sink that writes files. [Memory] keeps records in memory, for
+// hosts and tests. [None] discards them.
 //
-// [Read] goes through the records of a folder, [Verify] says which line was
-// changed, removed, reordered or cut, and [LoadRecording] gathers what a replay of one
-// run needs.
+// [Read] iterates over the records of a directory. [Verify] reports every line
+// that was changed, removed, reordered or cut. [LoadRecording] collects what a
+// replay of one run needs.
 //
-// What this package does not do: it never decides what is secret. Callers hand
-// over values only where the policy says full, and with personal data replaced.
+// This package does not decide what is secret. Callers pass values only if the
+// policy says full, with personal data replaced.
 package audit
 
 import (
@@ -19,11 +19,11 @@ import (
 	"time"
 )
 
-// Event is one record. Exactly one of Start, Decision, Call, Privacy and End is
-// set. The caller fills in Run and that one, and Time where it is not now; the
-// sink sets Seq, Type, Prev and Hash.
+// Event is one record. The caller sets Run, exactly one of Start, Decision,
+// Call, Privacy and End, and Time unless it is now. The sink sets Seq, Type,
+// Prev and Hash.
 type Event struct {
-	Seq      uint64    `json:"seq"` // from 1 within a segment, without gaps
+	Seq      uint64    `json:"seq"` // from 1 in each segment, without gaps
 	Time     time.Time `json:"time"`
 	Run      string    `json:"run"`
 	Type     Type      `json:"type"`
@@ -33,7 +33,7 @@ type Event struct {
 	Privacy  *Privacy  `json:"privacy,omitempty"`
 	End      *End      `json:"end,omitempty"`
 	Prev     string    `json:"prev"` // hash of the record before
-	Hash     string    `json:"hash"` // SHA-256 of this line up to here, in hex
+	Hash     string    `json:"hash"` // SHA-256 of the line before this member, in hex
 }
 
 // Type names which part of an [Event] is set.
@@ -48,51 +48,55 @@ const (
 	TypeEnd      Type = "end"
 )
 
-// Kind is the type of an event, told by the part that is set, or "" where none
-// or more than one is.
+// Kind returns the type of the part that is set, or "" if none or several are.
 func (e *Event) Kind() Type {
-	var kind Type
+	kind, _ := e.part()
+	return kind
+}
+
+// part returns the part that is set and its type, or nil if none or several
+// are.
+func (e *Event) part() (kind Type, part any) {
 	n := 0
 	if e.Start != nil {
-		kind, n = TypeStart, n+1
+		kind, part, n = TypeStart, e.Start, n+1
 	}
 	if e.Decision != nil {
-		kind, n = TypeDecision, n+1
+		kind, part, n = TypeDecision, e.Decision, n+1
 	}
 	if e.Call != nil {
-		kind, n = TypeCall, n+1
+		kind, part, n = TypeCall, e.Call, n+1
 	}
 	if e.Privacy != nil {
-		kind, n = TypePrivacy, n+1
+		kind, part, n = TypePrivacy, e.Privacy, n+1
 	}
 	if e.End != nil {
-		kind, n = TypeEnd, n+1
+		kind, part, n = TypeEnd, e.End, n+1
 	}
 	if n != 1 {
-		return ""
+		return "", nil
 	}
-	return kind
+	return kind, part
 }
 
 // Sink takes records. It is safe for concurrent use; the records of one
 // goroutine are written in its order.
 type Sink interface {
-	// Record writes one event and returns its hash. When it returns without an
-	// error the record has left the process: it survives the process being
-	// killed. Any error has the code audit.unavailable, and what the record
-	// announced must not be done. A cancelled context stops no record: that a
-	// run was cancelled is recorded too.
+	// Record writes one event and returns its hash. If it returns no error, the
+	// record survives the process being killed. Every error has the code
+	// audit.unavailable; the caller must not do what the record announced. A
+	// canceled context does not stop a record: cancellation is recorded too.
 	Record(ctx context.Context, e Event) (head string, err error)
 }
 
-// Start says what is about to run. A replay takes everything it needs from
-// here; the texts stand only where the policy keeps them.
+// Start is the record of a run that begins. It has everything that a replay
+// needs, as far as the policy keeps it.
 type Start struct {
 	Version  string `json:"version,omitempty"` // of wexec
 	Language string `json:"language,omitempty"`
-	File     string `json:"file,omitempty"`     // the name under which errors point at the program
+	File     string `json:"file,omitempty"`     // name of the program in errors
 	Plugin   string `json:"plugin,omitempty"`   // a foreign plugin, by name
-	Function string `json:"function,omitempty"` // the function of it
+	Function string `json:"function,omitempty"` // function of the plugin
 
 	CodeSHA256  string   `json:"code_sha256,omitempty"`
 	Code        Blob     `json:"code,omitempty"` // full only, as given
@@ -109,11 +113,11 @@ type Start struct {
 	Session string `json:"session,omitempty"`
 
 	Deterministic bool      `json:"deterministic,omitempty"`
-	Seed          Blob      `json:"seed,omitempty"`    // of the guest's random source; full only where it is not deterministic
-	Clock         time.Time `json:"clock,omitzero"`    // what the guest's clock showed at its start
-	Limits        Limits    `json:"limits,omitzero"`   // as they held
-	Servers       []string  `json:"servers,omitempty"` // identifiers the program could reach
-	Offers        []string  `json:"offers,omitempty"`  // what else it found: app, dry-run, fetch, files, packages, pii
+	Seed          Blob      `json:"seed,omitempty"`    // of the random source; full only unless deterministic
+	Clock         time.Time `json:"clock,omitzero"`    // initial value of the guest's clock
+	Limits        Limits    `json:"limits,omitzero"`   // in effect
+	Servers       []string  `json:"servers,omitempty"` // identifiers of servers in reach
+	Offers        []string  `json:"offers,omitempty"`  // other features: app, dry-run, fetch, files, packages, pii
 
 	GuestSHA256     string `json:"guest_sha256,omitempty"`
 	PolicySHA256    string `json:"policy_sha256,omitempty"`
@@ -121,23 +125,23 @@ type Start struct {
 	Keep            Keep   `json:"keep,omitzero"`
 }
 
-// Keep says how much of a run is in its records: "hash", "full" or "none" each.
+// Keep is how much of a run its records have: each is "hash", "full" or "none".
 type Keep struct {
 	Code    string `json:"code,omitempty"`
 	Inputs  string `json:"inputs,omitempty"`
 	Outputs string `json:"outputs,omitempty"`
 }
 
-// Full reports whether everything is kept, which a replay needs.
+// Full reports whether the records suffice for a replay.
 func (k Keep) Full() bool { return k.Code == "full" && k.Inputs == "full" && k.Outputs == "full" }
 
-// Actor is on whose behalf a program runs.
+// Actor is the person or program on whose behalf a run happens.
 type Actor struct {
 	ID   string `json:"id,omitempty"`
 	Type string `json:"type,omitempty"`
 }
 
-// Limits are the limits that held for a run: bytes and milliseconds.
+// Limits are the limits of a run, in bytes and milliseconds.
 type Limits struct {
 	Fuel      int64 `json:"fuel,omitempty"`
 	Memory    int64 `json:"memory,omitempty"`
@@ -149,63 +153,60 @@ type Limits struct {
 	Recursion int   `json:"recursion,omitempty"`
 }
 
-// Decision says what was decided about something a program wants to do, before
-// it is done.
+// Decision is the record of a policy decision. It is written before the action.
 type Decision struct {
-	Call   uint64 `json:"call,omitempty"`   // number of the call within the run, from 1; 0 outside of calls
-	Kind   string `json:"kind,omitempty"`   // "tool" where empty; "network", "file", "language", "pin", "schema"
+	Call   uint64 `json:"call,omitempty"`   // number of the call in the run, from 1; 0 outside of calls
+	Kind   string `json:"kind,omitempty"`   // empty for "tool"; or "network", "file", "language", "pin", "schema"
 	Tool   string `json:"tool,omitempty"`   // server.tool in original names, or the prelude's own name
-	Target string `json:"target,omitempty"` // of network and file: "GET https://host:port", the path
+	Target string `json:"target,omitempty"` // "GET https://host:port", or the path of a file
 	Effect string `json:"effect"`           // allow, ask or deny
 	Rule   string `json:"rule,omitempty"`   // file:line
 	Code   string `json:"code,omitempty"`   // of a denial
-	// Message is the rule's, with personal data replaced.
+	// Message is that of the rule, with personal data replaced.
 	Message    string    `json:"message,omitempty"`
 	ArgsSHA256 string    `json:"args_sha256,omitempty"`
 	Args       Blob      `json:"args,omitempty"`   // full only, as the program wrote them
-	Writes     bool      `json:"writes,omitempty"` // what is announced may change something outside
+	Writes     bool      `json:"writes,omitempty"` // the action may have side effects
 	Approval   *Approval `json:"approval,omitempty"`
 	Warnings   []string  `json:"warnings,omitempty"`
 }
 
-// Approval is how a question to people ended.
+// Approval is the outcome of a request for approval.
 type Approval struct {
 	ID     string `json:"id,omitempty"`
 	Via    string `json:"via,omitempty"`    // terminal, mcp or socket
-	By     string `json:"by,omitempty"`     // who answered, where that is known
+	By     string `json:"by,omitempty"`     // who answered, if known
 	Answer string `json:"answer,omitempty"` // yes, always, no, expired, nobody
-	MS     int64  `json:"ms,omitempty"`     // how long people were waited for
+	MS     int64  `json:"ms,omitempty"`     // time until the answer
 }
 
-// Call says how a call ended.
+// Call is the record of a call that ended.
 type Call struct {
-	Call    uint64 `json:"call"` // number within the run, as in its Decision
+	Call    uint64 `json:"call"` // number in the run, as in its Decision
 	Tool    string `json:"tool"`
 	OK      bool   `json:"ok"`
-	Code    string `json:"code,omitempty"`    // where it failed
-	Message string `json:"message,omitempty"` // where it failed, with personal data replaced
+	Code    string `json:"code,omitempty"`    // of a failure
+	Message string `json:"message,omitempty"` // of a failure, with personal data replaced
 	MS      int64  `json:"ms"`
-	Bytes   int64  `json:"bytes"`           // of the answer, as the guest saw it
-	Cache   string `json:"cache,omitempty"` // hit, where the answer came from a cache
-	Tries   int    `json:"tries,omitempty"` // where more than one
+	Bytes   int64  `json:"bytes"` // size of the answer to the guest
 
-	Args         Blob   `json:"args,omitempty"`        // full only: as the program wrote them, where its decision has no or other ones
-	AnswerKind   int    `json:"answer_kind,omitempty"` // as the guest ABI numbers them
+	Args         Blob   `json:"args,omitempty"`        // full only: as the program wrote them, unless the decision has the same
+	AnswerKind   int    `json:"answer_kind,omitempty"` // number in the guest ABI
 	AnswerSHA256 string `json:"answer_sha256,omitempty"`
-	Answer       Blob   `json:"answer,omitempty"` // full only: the bytes the guest saw
+	Answer       Blob   `json:"answer,omitempty"` // full only: as the guest received it
 }
 
-// Privacy says what personal data was found and replaced, never a value.
+// Privacy is the record of personal data that was replaced. It has no values.
 type Privacy struct {
 	Call   uint64         `json:"call,omitempty"`
 	Tool   string         `json:"tool,omitempty"`
 	Where  string         `json:"where,omitempty"` // answer, arguments, value, stdout, stderr, error, progress, approval
 	Mode   string         `json:"mode,omitempty"`
 	Counts map[string]int `json:"counts,omitempty"`
-	Fields []string       `json:"fields,omitempty"` // paths at which it was found
+	Fields []string       `json:"fields,omitempty"` // paths of the values
 }
 
-// End says how a run ended.
+// End is the record of a run that ended.
 type End struct {
 	Status  string `json:"status"` // as in a Result
 	Code    string `json:"code,omitempty"`
@@ -221,16 +222,16 @@ type End struct {
 	Stderr       Blob   `json:"stderr,omitempty"` // full only
 
 	Usage Usage `json:"usage,omitzero"`
-	// Order lists the numbers of the calls in the order in which their answers
-	// were delivered to the program. Where everything is kept, 0 stands for a
-	// wait that ended before any answer came.
+	// Order lists the numbers of the calls in the order in which the program
+	// received their answers. In a full record, 0 is a wait that ended without
+	// an answer.
 	Order []uint64       `json:"order,omitempty"`
-	Tools []string       `json:"tools,omitempty"` // that were called, sorted
+	Tools []string       `json:"tools,omitempty"` // tools that were called, sorted
 	Found map[string]int `json:"found,omitempty"` // personal data by kind
 	World *World         `json:"saw,omitempty"`   // full only
 }
 
-// Usage is what a run used up.
+// Usage is the resource usage of a run.
 type Usage struct {
 	Fuel       int64 `json:"fuel,omitempty"`
 	MemoryPeak int64 `json:"memory_peak,omitempty"`
@@ -240,4 +241,49 @@ type Usage struct {
 	ToolBytes  int64 `json:"tool_bytes,omitempty"`
 	HostBytes  int64 `json:"host_bytes,omitempty"`
 	Output     int64 `json:"output,omitempty"`
+}
+
+// World is what a program observed while it ran, apart from the answers of its
+// calls. A replay needs it in place of the clock, standard input and files.
+type World struct {
+	// Clock lists each reading of the clock, in nanoseconds since the start.
+	Clock []int64 `json:"clock,omitempty"`
+	// Input is what the program read from a standard input that was not known
+	// at the start. Reads lists the length of each read.
+	Input Blob  `json:"input,omitempty"`
+	Reads []int `json:"reads,omitempty"`
+	// Files lists the file operations, in order. Those in the scratch directory
+	// and in the library of the language are not recorded.
+	Files []FileOp `json:"looks,omitempty"`
+	// Dropped names what exceeded the limits of the record: clock, input,
+	// files, order. Such a run cannot be replayed.
+	Dropped []string `json:"lost,omitempty"`
+}
+
+// FileOp is a file operation and its outcome.
+type FileOp struct {
+	Op    string `json:"op"` // open, stat, lstat, readlink, or the name of a change
+	Path  string `json:"path"`
+	To    string `json:"to,omitempty"`    // second path
+	Flag  int    `json:"flag,omitempty"`  // open only
+	Errno int    `json:"errno,omitempty"` // 0: success
+
+	Stat   []int64     `json:"stat,omitempty"` // dev, ino, mode, nlink, size, atim, mtim, ctim
+	Text   string      `json:"text,omitempty"` // target of readlink
+	Names  []DirEntry  `json:"names,omitempty"`
+	SHA256 string      `json:"sha256,omitempty"` // of the bytes read
+	Parts  []FileRange `json:"parts,omitempty"`  // bytes read
+}
+
+// DirEntry is an entry of a directory.
+type DirEntry struct {
+	Name string `json:"name"`
+	Ino  uint64 `json:"ino,omitempty"`
+	Mode uint32 `json:"mode,omitempty"`
+}
+
+// FileRange is a range of a file that was read.
+type FileRange struct {
+	At   int64 `json:"at,omitempty"`
+	Data Blob  `json:"data"`
 }

@@ -10,6 +10,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -17,35 +19,35 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// head says how far a segment had come when it was written. It stands beside
-// the segment in two places that are written in turn, so that a process killed
-// in the middle leaves the other.
+// head is the state of a segment at the time it was written. The head file has
+// two slots that are written alternately, so that a process killed during a
+// write leaves the other one intact.
 type head struct {
 	Segment string    `json:"segment"`
 	After   string    `json:"after,omitempty"`
-	Prev    string    `json:"prev,omitempty"` // of the first record
+	Prev    string    `json:"prev,omitempty"` // hash before the first record
 	Seq     uint64    `json:"seq"`
 	Hash    string    `json:"hash"`
 	Size    int64     `json:"size"`
 	Closed  bool      `json:"closed,omitempty"`
 	Time    time.Time `json:"time"`
-	Key     string    `json:"key,omitempty"` // Ed25519, public, in hex
-	Sig     string    `json:"sig,omitempty"` // over this line up to here
+	Key     string    `json:"key,omitempty"` // Ed25519 public key, in hex
+	Sig     string    `json:"sig,omitempty"` // signature of the text before this member
 }
 
-// tail says which record was written last. It stands behind the two places of
-// the head, is written after each record, and is not signed: it is what a cut
-// after the newest head is found by.
+// tail identifies the last record. It follows the two slots of the head file, is
+// written after each record, and is not signed. It reveals a segment that was
+// cut after the newest head.
 type tail struct {
 	seq  uint64
 	hash string
 }
 
-// tailSize is what a tail takes: its number in 20 digits, its hash, and line
-// ends between.
+// tailSize is the size of a tail: its number in 20 digits, a space, its hash, and
+// a line end.
 const tailSize = 20 + 1 + 64 + 1
 
-// encodeTail writes a tail over buf.
+// encodeTail encodes a tail into buf.
 func encodeTail(buf []byte, t tail) []byte {
 	buf = append(buf[:0], "00000000000000000000"...)
 	var digits [20]byte
@@ -54,12 +56,12 @@ func encodeTail(buf []byte, t tail) []byte {
 	buf = append(buf, ' ')
 	buf = append(buf, t.hash...)
 	for len(buf) < tailSize-1 {
-		buf = append(buf, ' ') // before the first record there is no hash
+		buf = append(buf, ' ') // there is no hash before the first record
 	}
 	return append(buf[:tailSize-1], '\n')
 }
 
-// readTail reads the tail; ok is false where there is none.
+// readTail reads the tail. ok is false if there is none.
 func readTail(r io.ReaderAt) (t tail, ok bool) {
 	var buf [tailSize]byte
 	if n, err := r.ReadAt(buf[:], 2*headSlot); n < tailSize && err != nil {
@@ -79,14 +81,14 @@ const (
 
 func headName(segment string) string { return strings.TrimSuffix(segment, suffix) + headSuffix }
 
-// encodeHead writes one place: a line of JSON, filled up with spaces.
+// encodeHead encodes one slot: a line of JSON, padded with spaces.
 func encodeHead(h head, key ed25519.PrivateKey) []byte {
 	if key != nil {
 		h.Key = hex.EncodeToString(key.Public().(ed25519.PublicKey))
 	}
 	text, err := json.Marshal(h)
 	if err != nil {
-		text = []byte("{}") // no field of a head can fail to be written
+		text = []byte("{}") // unreachable: every field of a head has a JSON form
 	}
 	if key != nil {
 		text = text[:len(text)-1]
@@ -101,8 +103,7 @@ func encodeHead(h head, key ed25519.PrivateKey) []byte {
 	return slot
 }
 
-// readHead reads the newer of the two places, and says which one is to be
-// written next.
+// readHead reads the newer of the two slots. next is the slot to write next.
 func readHead(r io.ReaderAt) (h head, next int, ok bool) {
 	for i := range 2 {
 		buf := make([]byte, headSlot)
@@ -120,9 +121,21 @@ func readHead(r io.ReaderAt) (h head, next int, ok bool) {
 	return h, next, ok
 }
 
+// headOf reads the head and the tail of a segment.
+func headOf(dir, name string) (head, tail, bool) {
+	f, err := os.Open(filepath.Join(dir, headName(name)))
+	if err != nil {
+		return head{}, tail{}, false
+	}
+	defer f.Close()
+	h, _, ok := readHead(f)
+	last, _ := readTail(f)
+	return h, last, ok
+}
+
 var errHead = errors.New("not a head")
 
-// parseHead reads one place. A signature that does not fit makes it none.
+// parseHead reads one slot. It fails if the signature is not valid.
 func parseHead(slot []byte) (head, error) {
 	text := bytes.TrimRight(slot, " \n")
 	var h head
@@ -143,11 +156,11 @@ func parseHead(slot []byte) (head, error) {
 	return h, nil
 }
 
-// ParseKey reads a private Ed25519 key: PKCS #8 in PEM, as openssl genpkey
-// -algorithm ed25519 writes it, or its 32-byte seed in hex or base64.
+// ParseKey parses a private Ed25519 key: PKCS #8 in PEM, as written by openssl
+// genpkey -algorithm ed25519, or a 32-byte seed in hex or base64.
 func ParseKey(data []byte) (ed25519.PrivateKey, error) {
-	bad := fault.New(fault.UsageAudit, "this is no private Ed25519 key").
-		WithHint("make one with: openssl genpkey -algorithm ed25519")
+	bad := fault.New(fault.UsageAudit, "not a private Ed25519 key").
+		WithHint("create one with: openssl genpkey -algorithm ed25519")
 	if block, _ := pem.Decode(data); block != nil {
 		key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 		ed, ok := key.(ed25519.PrivateKey)
@@ -166,10 +179,10 @@ func ParseKey(data []byte) (ed25519.PrivateKey, error) {
 	return nil, bad
 }
 
-// ParsePublicKey reads a public Ed25519 key: PEM, or 32 bytes in hex or base64.
+// ParsePublicKey parses a public Ed25519 key: PEM, or 32 bytes in hex or base64.
 func ParsePublicKey(data []byte) (ed25519.PublicKey, error) {
-	bad := fault.New(fault.UsageAudit, "this is no public Ed25519 key").
-		WithHint("take it out of the private one with: openssl pkey -pubout")
+	bad := fault.New(fault.UsageAudit, "not a public Ed25519 key").
+		WithHint("derive it from the private key with: openssl pkey -pubout")
 	if block, _ := pem.Decode(data); block != nil {
 		key, err := x509.ParsePKIXPublicKey(block.Bytes)
 		ed, ok := key.(ed25519.PublicKey)

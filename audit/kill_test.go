@@ -15,7 +15,7 @@ import (
 
 const childDir = "WEXEC_TEST_AUDIT_DIR"
 
-// TestChildRecords is no test of its own: it is the process that
+// TestChildRecords is not a test by itself: it is the process that
 // [TestKilledProcessesLoseNothingThatWasAcknowledged] kills. It records as fast
 // as it can and says which records were acknowledged.
 func TestChildRecords(t *testing.T) {

@@ -12,18 +12,18 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// link is what a chain is checked by.
+// link is the part of a record that chains it to the one before.
 type link struct {
 	seq    uint64
 	prev   string
-	hash   string // as the line says
-	intact bool   // the hash is that of the line
+	hash   string // as stored in the line
+	intact bool   // the hash matches the line
 }
 
 var errLine = errors.New("not a record")
 
-// parseLine takes a line apart, its line end left out, without reading the
-// event in it.
+// parseLine reads the link of a line, given without its line end. It does not
+// decode the event.
 func parseLine(line []byte) (link, error) {
 	at := len(line) - (tailLen - 1)
 	if at < 0 || string(line[at:at+len(hashKey)]) != hashKey || string(line[len(line)-2:]) != `"}` {
@@ -43,31 +43,31 @@ func parseLine(line []byte) (link, error) {
 	return link{seq: *r.Seq, prev: *r.Prev, hash: string(stored), intact: bytes.Equal(want[:], stored)}, nil
 }
 
-// parseEvent reads the event in a line. One that is not whole, or has not
-// exactly one part, is usage.audit.
+// parseEvent decodes the event of a line. A line that was changed, or that does
+// not have exactly one part, is a usage.audit error.
 func parseEvent(line []byte) (Event, error) {
 	r, err := parseLine(line)
 	if err != nil {
-		return Event{}, fault.New(fault.UsageAudit, "the line is no audit record")
+		return Event{}, fault.New(fault.UsageAudit, "not an audit record")
 	}
 	if !r.intact {
-		return Event{}, fault.New(fault.UsageAudit, "the record was changed: its hash is not the one it carries")
+		return Event{}, fault.New(fault.UsageAudit, "the record was changed: its hash does not match")
 	}
 	var e Event
 	if err := json.Unmarshal(line, &e); err != nil {
-		return Event{}, fault.New(fault.UsageAudit, "the record cannot be read: %w", err)
+		return Event{}, fault.New(fault.UsageAudit, "decode the record: %w", err)
 	}
 	if e.Kind() == "" || e.Kind() != e.Type {
-		return Event{}, fault.New(fault.UsageAudit, "the record has not exactly the part that its type names")
+		return Event{}, fault.New(fault.UsageAudit, "the record must have exactly the part named by its type")
 	}
 	return e, nil
 }
 
-// lineReader reads whole lines, and remembers where it stands.
+// lineReader reads complete lines and tracks its position.
 type lineReader struct {
 	r    *bufio.Reader
-	line int   // of the last line, from 1
-	at   int64 // where the next line begins
+	line int   // number of the last line, from 1
+	at   int64 // offset of the next line
 }
 
 func newLineReader(r io.Reader) *lineReader {
@@ -76,8 +76,9 @@ func newLineReader(r io.Reader) *lineReader {
 
 var errLong = errors.New("the line is too long")
 
-// next gives the next whole line without its end. Half a line at the end of the
-// file comes with io.ErrUnexpectedEOF. The slice holds until the next call.
+// next returns the next line without its line end. An incomplete line at the
+// end of the file is returned with io.ErrUnexpectedEOF. The slice is valid until
+// the next call.
 func (l *lineReader) next(buf []byte) ([]byte, error) {
 	buf = buf[:0]
 	for {

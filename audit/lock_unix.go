@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock takes the file for this process until it is closed or the process ends.
+// lock locks a file until it is closed or the process ends.
 func lock(f *os.File, wait bool) (bool, error) {
 	how := unix.LOCK_EX
 	if !wait {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lock takes the file for this process until it is closed or the process ends.
-// The locked byte lies far behind the end, so that readers are not kept out.
+// lock locks a file until it is closed or the process ends. The locked byte is
+// far beyond the end, so that others can still read the file.
 func lock(f *os.File, wait bool) (bool, error) {
 	how := uint32(windows.LOCKFILE_EXCLUSIVE_LOCK)
 	if !wait {

@@ -11,20 +11,18 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// Sync says when records are forced to the disk before Record returns. In any
-// case they have left the process then: a killed process loses nothing, a
-// machine without power may.
+// Sync says which records are synced to disk before Record returns. The others
+// survive the end of the process, but may be lost in a power failure.
 type Sync uint8
 
-// The ways to sync.
+// Sync modes.
 const (
-	SyncWrites Sync = iota // before effects that may change something outside: the default
+	SyncWrites Sync = iota // decisions that allow side effects: the default
 	SyncNever
 	SyncAlways
 )
 
-// ParseSync reads a way to sync as a configuration writes it: writes, never or
-// always; empty is writes.
+// ParseSync parses a sync mode: writes, never or always. Empty means writes.
 func ParseSync(word string) (Sync, error) {
 	switch word {
 	case "", "writes":
@@ -34,15 +32,15 @@ func ParseSync(word string) (Sync, error) {
 	case "always":
 		return SyncAlways, nil
 	}
-	return 0, fault.New(fault.UsageConfig, "there is no way to sync called %q", word).WithHint("one of writes, never, always")
+	return 0, fault.New(fault.UsageConfig, "invalid sync mode %q", word).WithHint("use writes, never or always")
 }
 
-// Options for [Open]. The zero value is safe.
+// Options configures [Open]. The zero value is safe.
 type Options struct {
-	// Rotate is the size in bytes at which a segment is closed and the next
-	// begun. Zero means 64 MiB.
+	// Rotate is the size in bytes at which a new segment begins. Zero means
+	// 64 MiB.
 	Rotate int64
-	// Sync says when records are forced to the disk.
+	// Sync says which records are synced to disk.
 	Sync Sync
 	// Key signs the heads of segments. Nil leaves them unsigned.
 	Key ed25519.PrivateKey
@@ -50,8 +48,8 @@ type Options struct {
 	disk disk
 }
 
-// Log is a sink that writes files: a segment for each process at a time, which
-// the next process takes up where it was left. It is safe for concurrent use.
+// Log is a sink that writes files. Each process has a segment at a time, which a
+// later process continues. A Log is safe for concurrent use.
 type Log struct {
 	dir string
 	o   Options
@@ -61,13 +59,13 @@ type Log struct {
 	done bool
 
 	syncing sync.Mutex
-	synced  mark // up to where the disk has everything
-	owes    bool // the disk has to have what is recorded from now on, too
+	synced  mark // everything up to here is on disk
+	syncEnd bool // a record was synced, so those after it are synced by Close
 
-	scratch sync.Pool // of *[]byte, for the events of records
+	scratch sync.Pool // of *[]byte, for encoded events
 }
 
-// mark is a place in a chain.
+// mark is a position in a chain.
 type mark struct {
 	segment int
 	seq     uint64
@@ -84,9 +82,9 @@ const (
 	maxScratch    = 64 << 10
 )
 
-// Open begins to record in a folder, which is made if need be, and which other
-// processes may record in at the same time. A segment that a killed process
-// left behind is taken up after its last whole record.
+// Open opens a directory for recording and creates it if needed. Several
+// processes may record in one directory. A segment that a killed process left
+// is continued after its last complete record.
 func Open(dir string, o Options) (*Log, error) {
 	if o.Rotate <= 0 {
 		o.Rotate = defaultRotate
@@ -95,11 +93,11 @@ func Open(dir string, o Options) (*Log, error) {
 		o.disk = realDisk{}
 	}
 	if err := o.disk.MkdirAll(dir, 0o700); err != nil {
-		return nil, unavailable("make the folder %s: %w", dir, err)
+		return nil, unavailable("create %s: %w", dir, err)
 	}
 	l := &Log{dir: dir, o: o}
 	l.scratch.New = func() any { return new([]byte) }
-	seg, err := l.take()
+	seg, err := l.acquire()
 	if err != nil {
 		return nil, unavailable("open a segment in %s: %w", dir, err)
 	}
@@ -107,7 +105,7 @@ func Open(dir string, o Options) (*Log, error) {
 	return l, nil
 }
 
-// Record writes one event and returns its hash.
+// Record implements [Sink].
 func (l *Log) Record(_ context.Context, e Event) (string, error) {
 	if e.Time.IsZero() {
 		e.Time = time.Now().UTC()
@@ -126,14 +124,13 @@ func (l *Log) Record(_ context.Context, e Event) (string, error) {
 	}
 	if l.o.Sync == SyncAlways || (l.o.Sync == SyncWrites && announces(&e)) {
 		if err := l.sync(at); err != nil {
-			return "", unavailable("force the record to the disk: %w", err)
+			return "", unavailable("sync the record to disk: %w", err)
 		}
 	}
 	return hash, nil
 }
 
-// announces reports whether a record announces an effect that may change
-// something outside.
+// announces reports whether a record announces an action with side effects.
 func announces(e *Event) bool {
 	return e.Decision != nil && e.Decision.Writes && e.Decision.Effect == "allow"
 }
@@ -146,7 +143,7 @@ func (l *Log) append(e *Event, body []byte) (mark, string, error) {
 	}
 	s := l.seg
 	if s.size > 0 && s.size+int64(len(body))+200 > l.o.Rotate {
-		// Where no next segment can be begun the old one grows on.
+		// If no segment can be created, the current one keeps growing.
 		if next, err := l.rotate(); err == nil {
 			s = next
 		}
@@ -157,7 +154,7 @@ func (l *Log) append(e *Event, body []byte) (mark, string, error) {
 	}
 	s.unheaded++
 	if e.End != nil || s.unheaded >= headRecords || e.Time.Sub(s.headed) >= headEvery {
-		// A head that could not be written is behind, which readers allow for.
+		// Readers accept a head that is behind.
 		_ = s.writeHead(l.o.Key, false)
 	}
 	return mark{s.number, s.seq}, hash, nil
@@ -172,7 +169,7 @@ func (l *Log) rotate() (*segment, error) {
 	}
 	if l.o.Sync != SyncNever {
 		if err := old.file.Sync(); err != nil {
-			next.release() // empty, and there for the next process to take up
+			next.release() // empty; a later process continues it
 			return nil, err
 		}
 	}
@@ -182,26 +179,26 @@ func (l *Log) rotate() (*segment, error) {
 	return next, nil
 }
 
-// sync forces the chain up to a mark to the disk. Of many that wait, one does
-// the work.
+// sync writes the chain up to a mark to disk. Of several waiting callers, one
+// does it for all.
 func (l *Log) sync(to mark) error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
-	l.owes = true
+	l.syncEnd = true
 	if l.synced.reaches(to) {
 		return nil
 	}
 	l.mu.Lock()
 	s, now := l.seg, mark{l.seg.number, l.seg.seq}
 	if l.done || s.number > to.segment {
-		// Rotation and closing force what they leave behind.
+		// Rotation and Close have synced the segment.
 		l.mu.Unlock()
 		return nil
 	}
 	l.mu.Unlock()
 	if err := s.file.Sync(); err != nil {
 		if errors.Is(err, os.ErrClosed) {
-			return nil // rotated meanwhile, and forced by that
+			return nil // closed by a rotation, which synced it
 		}
 		return err
 	}
@@ -209,17 +206,16 @@ func (l *Log) sync(to mark) error {
 	return nil
 }
 
-// Head is the hash of the last record, or "" where there is none.
+// Head returns the hash of the last record, or "" if there is none.
 func (l *Log) Head() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.seg.hash
 }
 
-// Close writes the head and lets the segment go, for the next process to take
-// up. Later records fail. Where a record had to be forced to the disk those
-// after it are forced now: how it ended belongs to an effect. Where none had
-// to, nobody waits for the disk.
+// Close writes the head and releases the segment. Later records fail. If a
+// record was synced, Close syncs those after it, because the outcome of an
+// action belongs to its announcement. Otherwise it does not wait for the disk.
 func (l *Log) Close() error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
@@ -230,7 +226,7 @@ func (l *Log) Close() error {
 	}
 	l.done = true
 	var err error
-	if l.owes {
+	if l.syncEnd {
 		err = l.seg.file.Sync()
 	}
 	err = errors.Join(err, l.seg.writeHead(l.o.Key, false))

@@ -237,14 +237,14 @@ func copyDir(t testing.TB, dir string) string {
 func TestKilledAtAnyByteTheChainGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, Options{Sync: SyncNever})
-	beside := filepath.Join(dir, headName(segmentName(1)))
+	headFile := filepath.Join(dir, headName(segmentName(1)))
 	heads := make([][]byte, 3) // after so many records
 	for i := range heads {
 		if i > 0 {
 			record(t, l, decision("r", uint64(i)))
 		}
 		var err error
-		if heads[i], err = os.ReadFile(beside); err != nil {
+		if heads[i], err = os.ReadFile(headFile); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -263,7 +263,7 @@ func TestKilledAtAnyByteTheChainGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := strings.Count(string(data[:n]), "\n")
-		// What stands beside is of the time before the record, or after it.
+		// The head file is from before the record, or from after it.
 		if err := os.WriteFile(filepath.Join(copied, headName(segmentName(1))), heads[max(0, lines-n%2)], 0o600); err != nil {
 			t.Fatal(err)
 		}

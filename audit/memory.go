@@ -9,8 +9,7 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// None is the sink of a host that has decided to keep no record. It accepts
-// every event and gives each the empty hash.
+// None returns a sink that discards every event. The hash of each is empty.
 func None() Sink { return none{} }
 
 type none struct{}
@@ -22,8 +21,8 @@ func (none) Record(_ context.Context, e Event) (string, error) {
 	return "", nil
 }
 
-// Memory is a sink that keeps its events, chained as on disk, for hosts and
-// tests. The zero value is ready.
+// Memory is a sink that keeps its events in memory, chained as on disk. The zero
+// value is ready to use.
 type Memory struct {
 	mu     sync.Mutex
 	events []Event
@@ -31,7 +30,7 @@ type Memory struct {
 	fail   error
 }
 
-// Record keeps the event.
+// Record implements [Sink].
 func (m *Memory) Record(_ context.Context, e Event) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,14 +50,14 @@ func (m *Memory) Record(_ context.Context, e Event) (string, error) {
 	return hash, nil
 }
 
-// Fail makes every later Record fail with err as the cause; nil mends it.
+// Fail makes every later Record fail with err as the cause. Nil ends that.
 func (m *Memory) Fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fail = err
 }
 
-// Events gives a copy of what was recorded so far.
+// Events returns a copy of the events so far.
 func (m *Memory) Events() []Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,5 +69,5 @@ func unavailable(format string, args ...any) *fault.Error {
 }
 
 func errShape() error {
-	return unavailable("an event has exactly one of start, decision, call, privacy and end")
+	return unavailable("an event must have exactly one of start, decision, call, privacy and end")
 }

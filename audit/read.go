@@ -12,20 +12,20 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// Filter chooses events. The zero filter takes all; each field that is set
-// narrows.
+// Filter selects events. The zero filter selects all. Each field that is set
+// narrows the selection.
 type Filter struct {
-	Run    string    // of one run
-	Type   Type      // of one type
-	Tool   string    // that name a tool, as server.tool
+	Run    string    // events of this run
+	Type   Type      // events of this type
+	Tool   string    // events of this tool, as server.tool
 	Effect string    // decisions with this effect
 	Since  time.Time // at or after
 	Until  time.Time // before
-	Follow bool      // go on with what is recorded later, until the context ends
+	Follow bool      // wait for later records until the context ends
 }
 
-// takes reports whether an event is chosen.
-func (f *Filter) takes(e *Event) bool {
+// matches reports whether an event is selected.
+func (f *Filter) matches(e *Event) bool {
 	switch {
 	case f.Run != "" && e.Run != f.Run,
 		f.Type != "" && e.Type != f.Type,
@@ -43,15 +43,15 @@ func (f *Filter) takes(e *Event) bool {
 
 const followEvery = 100 * time.Millisecond
 
-// Read goes through the events of a folder, in the order of their time; those
-// of one run come in the order in which they happened. A line that cannot be
-// read comes as an error of the code usage.audit, and the reading goes on. With
-// Follow it ends when the context does.
+// Read iterates over the events of a directory in order of time. The events of
+// one run are in the order in which they happened. A damaged line yields an
+// error with the code usage.audit, and reading continues. With Follow, Read ends
+// when the context does.
 func Read(ctx context.Context, dir string, f Filter) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		m := merger{dir: dir, filter: f, known: map[string]*source{}}
 		defer m.close()
-		if err := m.look(); err != nil {
+		if err := m.open(); err != nil {
 			yield(Event{}, err)
 			return
 		}
@@ -59,7 +59,7 @@ func Read(ctx context.Context, dir string, f Filter) iter.Seq2[Event, error] {
 			for {
 				if err := ctx.Err(); err != nil {
 					if !f.Follow {
-						yield(Event{}, fault.New(fault.Cancelled, "the reading was given up: %w", err))
+						yield(Event{}, fault.New(fault.Cancelled, "stopped reading: %w", err))
 					}
 					return
 				}
@@ -79,14 +79,14 @@ func Read(ctx context.Context, dir string, f Filter) iter.Seq2[Event, error] {
 				return
 			case <-time.After(followEvery):
 			}
-			if err := m.look(); err != nil && !yield(Event{}, err) {
+			if err := m.open(); err != nil && !yield(Event{}, err) {
 				return
 			}
 		}
 	}
 }
 
-// merger puts the segments of a folder in the order of time.
+// merger merges the segments of a directory by time.
 type merger struct {
 	dir    string
 	filter Filter
@@ -94,7 +94,7 @@ type merger struct {
 	order  []*source
 }
 
-// source is one segment being read.
+// source is a segment that is being read.
 type source struct {
 	name  string
 	file  *os.File
@@ -105,8 +105,8 @@ type source struct {
 	have  bool
 }
 
-// look finds new segments.
-func (m *merger) look() error {
+// open opens new segments.
+func (m *merger) open() error {
 	names, _, err := segments(m.dir)
 	if err != nil {
 		return err
@@ -126,8 +126,7 @@ func (m *merger) look() error {
 	return nil
 }
 
-// next gives the earliest event that is chosen; ok is false where there is none
-// for now.
+// next returns the earliest selected event. ok is false if there is none yet.
 func (m *merger) next() (e Event, err error, ok bool) {
 	var first *source
 	for _, s := range m.order {
@@ -149,8 +148,8 @@ func (m *merger) next() (e Event, err error, ok bool) {
 	return e, nil, true
 }
 
-// fill reads on to the next event that is chosen. Half a line at the end waits
-// for its other half.
+// fill reads up to the next selected event. An incomplete line at the end is
+// read again later.
 func (s *source) fill(f *Filter) {
 	for {
 		line, err := s.lines.next(s.buf)
@@ -174,15 +173,15 @@ func (s *source) fill(f *Filter) {
 			s.have = true
 			return
 		}
-		if f.takes(&e) {
+		if f.matches(&e) {
 			s.event, s.err, s.have = e, nil, true
 			return
 		}
 	}
 }
 
-// rewind goes back to the end of the last whole line, so that what is written
-// later is read from there.
+// rewind returns to the end of the last complete line, from which later records
+// are read.
 func (s *source) rewind() {
 	if _, err := s.file.Seek(s.lines.at, io.SeekStart); err == nil {
 		s.lines.r.Reset(s.file)

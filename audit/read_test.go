@@ -50,7 +50,7 @@ func TestAFilterNarrows(t *testing.T) {
 	}
 }
 
-func TestFollowingSeesWhatIsRecordedLater(t *testing.T) {
+func TestFollowReadsLaterRecords(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, Options{Rotate: 600})
 	record(t, l, decision("r", 1))
@@ -85,8 +85,8 @@ func TestFollowingSeesWhatIsRecordedLater(t *testing.T) {
 	<-done
 }
 
-// Half a line is waited for, and read when its other half has come.
-func TestHalfALineIsNoEvent(t *testing.T) {
+// An incomplete line is read once it is complete.
+func TestAnIncompleteLineIsNotAnEvent(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, Options{})
 	record(t, l, decision("r", 1))
@@ -105,7 +105,7 @@ func TestHalfALineIsNoEvent(t *testing.T) {
 	}
 }
 
-func TestADamagedLineIsToldAndTheReadingGoesOn(t *testing.T) {
+func TestADamagedLineIsReportedAndReadingContinues(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, Options{})
 	for n := range 3 {
@@ -122,23 +122,23 @@ func TestADamagedLineIsToldAndTheReadingGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	var calls []uint64
-	var told []string
+	var damaged []string
 	for e, err := range Read(ctx, dir, Filter{}) {
 		if err != nil {
 			if fault.CodeOf(err) != fault.UsageAudit {
 				t.Error(err)
 			}
-			told = append(told, err.Error())
+			damaged = append(damaged, err.Error())
 			continue
 		}
 		calls = append(calls, e.Decision.Call)
 	}
-	if len(calls) != 2 || calls[0] != 1 || calls[1] != 3 || len(told) != 1 || !strings.Contains(told[0], segmentName(1)+":2") {
-		t.Errorf("%v %v", calls, told)
+	if len(calls) != 2 || calls[0] != 1 || calls[1] != 3 || len(damaged) != 1 || !strings.Contains(damaged[0], segmentName(1)+":2") {
+		t.Errorf("%v %v", calls, damaged)
 	}
 }
 
-func TestARecordingHasAllThatAReplayNeeds(t *testing.T) {
+func TestARecordingHasEverythingForAReplay(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, Options{})
 	full := Keep{"full", "full", "full"}
@@ -205,8 +205,8 @@ func TestForeignBlobsAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever is in a folder, reading and verifying end without a panic, and every
-// event that comes out has the hash it carries.
+// Reading and verifying any directory does not panic, and every event returned
+// has its hash.
 func FuzzReader(f *testing.F) {
 	dir := f.TempDir()
 	l := open(f, dir, Options{})

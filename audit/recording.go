@@ -8,26 +8,26 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// Recording is everything that is kept of one run, as a replay needs it.
+// Recording is the record of one run, as needed for a replay.
 type Recording struct {
 	Run       string
 	Start     Start
-	Decisions []Decision      // in the order in which they were taken
+	Decisions []Decision      // in order
 	Calls     map[uint64]Call // by number
 	Privacy   []Privacy
 	End       End
-	Events    []Event // all of it, in order
+	Events    []Event // all events, in order
 }
 
-// LoadRecording gathers one run from a folder. A run that is unknown, that has not
-// ended, or of which not everything was kept, is usage.audit with a hint that
-// says what to do. It checks each line and not the chain: that is [Verify]'s.
+// LoadRecording collects the record of one run from a directory. It fails with
+// usage.audit if the run is unknown, has not ended, or was not recorded in full.
+// It checks each line, but not the chain; see [Verify].
 func LoadRecording(dir, run string) (Recording, error) {
 	var events []Event
 	ended := false
 	for e, err := range Read(context.Background(), dir, Filter{Run: run}) {
 		if err != nil {
-			// A damaged line while the run was going on may have been its own.
+			// A damaged line during the run may belong to it.
 			if len(events) > 0 && !ended {
 				return Recording{}, err
 			}
@@ -41,13 +41,13 @@ func LoadRecording(dir, run string) (Recording, error) {
 		return Recording{}, err
 	}
 	if !rec.Start.Keep.Full() {
-		return Recording{}, fault.New(fault.UsageAudit, "run %s cannot be repeated: its code, inputs and outputs were not all kept", run).
-			WithHint("record runs with  audit: {code: full, inputs: full, outputs: full}  in the policy")
+		return Recording{}, fault.New(fault.UsageAudit, "run %s cannot be replayed: its code, inputs and outputs were not all recorded", run).
+			WithHint("set audit: {code: full, inputs: full, outputs: full} in the policy")
 	}
 	return rec, nil
 }
 
-// gather puts the events of one run together.
+// gather builds a recording from the events of one run.
 func gather(run string, events []Event) (Recording, error) {
 	bad := func(format string, args ...any) (Recording, error) {
 		return Recording{}, fault.New(fault.UsageAudit, format, args...)
@@ -57,11 +57,11 @@ func gather(run string, events []Event) (Recording, error) {
 	for _, e := range events {
 		switch {
 		case e.Start != nil && started:
-			return bad("run %s begins twice", run)
+			return bad("run %s starts twice", run)
 		case e.Start != nil:
 			rec.Start, started = *e.Start, true
 		case ended:
-			return bad("run %s goes on after its end", run)
+			return bad("run %s continues after its end", run)
 		case e.Decision != nil:
 			rec.Decisions = append(rec.Decisions, *e.Decision)
 		case e.Call != nil:
@@ -77,12 +77,12 @@ func gather(run string, events []Event) (Recording, error) {
 	}
 	switch {
 	case len(events) == 0:
-		return Recording{}, fault.New(fault.UsageAudit, "there is no record of run %q", run).
-			WithHint("list the runs with: wexec audit show")
+		return Recording{}, fault.New(fault.UsageAudit, "no record of run %q", run).
+			WithHint("list runs with: wexec audit show")
 	case !started:
-		return bad("the beginning of run %s is not in the record", run)
+		return bad("run %s has no start in the record", run)
 	case !ended:
-		return bad("run %s has no end in the record: it is still going on, or was killed", run)
+		return bad("run %s has no end in the record: it is still running, or was killed", run)
 	}
 	for _, n := range rec.End.Order {
 		if _, ok := rec.Calls[n]; !ok && n != 0 {
@@ -92,15 +92,13 @@ func gather(run string, events []Event) (Recording, error) {
 	return rec, nil
 }
 
-// Recording gathers a run that was kept in memory, whether or not all of it
-// was kept.
+// Recording builds a recording of a run, whether or not it was recorded in full.
 func (m *Memory) Recording(run string) (Recording, error) {
 	events := slices.DeleteFunc(m.Events(), func(e Event) bool { return e.Run != run })
 	return gather(run, events)
 }
 
-// Decision is what was decided about a call, or false where it never came to
-// one.
+// Decision returns the decision about a call, or false if there was none.
 func (r *Recording) Decision(call uint64) (Decision, bool) {
 	for _, d := range r.Decisions {
 		if d.Call == call {
@@ -110,7 +108,7 @@ func (r *Recording) Decision(call uint64) (Decision, bool) {
 	return Decision{}, false
 }
 
-// String names the run and its size.
+// String summarizes the run.
 func (r *Recording) String() string {
 	return fmt.Sprintf("run %s: %d calls, %s", r.Run, len(r.Calls), r.End.Status)
 }

@@ -6,28 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/wexec/wexec/fault"
 )
 
-// segment is one file of a chain, held by this process.
+// segment is a file of a chain that this process has locked.
 type segment struct {
 	number  int
 	name    string
-	file    file // locked, so that nobody else writes
+	file    file // locked
 	head    file
-	after   string // the segment whose last record the first one follows
-	prev    string // hash of that record
+	after   string // name of the segment before, if this process wrote it
+	prev    string // hash of the last record of that segment
 	size    int64
 	seq     uint64
 	hash    string
 	buf     []byte
 	tailBuf []byte
-	torn    bool // the end of the file may be half a record
+	torn    bool // the file may end with an incomplete record
 
 	headed   time.Time
 	unheaded int
@@ -43,7 +46,7 @@ const (
 
 func segmentName(n int) string { return fmt.Sprintf("%08d%s", n, suffix) }
 
-// segmentNumber is the number in a segment's name, or 0.
+// segmentNumber returns the number in the name of a segment, or 0.
 func segmentNumber(name string) int {
 	digits, ok := strings.CutSuffix(name, suffix)
 	if !ok || len(digits) != 8 {
@@ -56,13 +59,34 @@ func segmentNumber(name string) int {
 	return n
 }
 
+// segments lists the segments of a directory in order, and the highest number in
+// use.
+func segments(dir string) (names []string, highest int, err error) {
+	// The counter is read first, so that a segment created meanwhile is not
+	// reported as missing.
+	if c, err := os.Open(filepath.Join(dir, counter)); err == nil {
+		highest = readCounter(c)
+		c.Close()
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, 0, fault.New(fault.UsageAudit, "read the audit directory: %w", err).
+			WithHint("set the directory with --audit DIR or WEXEC_AUDIT")
+	}
+	for _, e := range entries {
+		if n := segmentNumber(e.Name()); n > 0 && e.Type().IsRegular() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, min(highest, 100_000), nil
+}
+
 func (l *Log) open(name string, flag int) (file, error) {
 	return l.o.disk.OpenFile(filepath.Join(l.dir, name), flag, 0o600)
 }
 
-// locked runs f while no other process takes up or begins a segment. The file
-// that is locked holds the highest number that was given out, so that a segment
-// that is gone is missed.
+// locked runs f while no other process opens or creates a segment. The locked
+// file has the highest number in use, so that a deleted segment is noticed.
 func (l *Log) locked(f func(c file) error) error {
 	c, err := l.open(counter, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -75,8 +99,8 @@ func (l *Log) locked(f func(c file) error) error {
 	return f(c)
 }
 
-// take takes up a segment that nobody holds, or begins one.
-func (l *Log) take() (*segment, error) {
+// acquire continues a segment that no process has locked, or creates one.
+func (l *Log) acquire() (*segment, error) {
 	var s *segment
 	err := l.locked(func(c file) error {
 		entries, err := l.o.disk.ReadDir(l.dir)
@@ -88,7 +112,7 @@ func (l *Log) take() (*segment, error) {
 			if n == 0 {
 				continue
 			}
-			if s, err = l.takeUp(n); s != nil || err != nil {
+			if s, err = l.resume(n); s != nil || err != nil {
 				return err
 			}
 		}
@@ -98,7 +122,7 @@ func (l *Log) take() (*segment, error) {
 	return s, err
 }
 
-// begin begins a segment that goes on from another of this process.
+// begin creates the segment that follows another one of this process.
 func (l *Log) begin(old *segment) (*segment, error) {
 	var s *segment
 	err := l.locked(func(c file) error {
@@ -109,10 +133,10 @@ func (l *Log) begin(old *segment) (*segment, error) {
 	return s, err
 }
 
-// takeUp takes up a segment after its last whole record. It gives nil where
-// another process holds the segment, where it is closed, and where it does not
-// fit its head: such a one stays as it is, for Verify to find.
-func (l *Log) takeUp(n int) (*segment, error) {
+// resume continues a segment after its last complete record. It returns nil if
+// another process has locked the segment, if it is closed, or if it does not
+// match its head. Such a segment is left unchanged, as evidence for Verify.
+func (l *Log) resume(n int) (*segment, error) {
 	s := &segment{number: n, name: segmentName(n)}
 	f, err := l.open(s.name, os.O_RDWR)
 	if err != nil {
@@ -138,8 +162,8 @@ func (l *Log) takeUp(n int) (*segment, error) {
 	return s, s.writeHead(l.o.Key, false)
 }
 
-// recover finds the end of the last whole record, cuts what a killed process
-// left behind it, and reports whether the segment fits its head.
+// recover finds the end of the last complete record, removes what a killed
+// process left after it, and reports whether the segment matches its head.
 func (s *segment) recover(h head, last tail) bool {
 	info, err := s.file.Stat()
 	if err != nil {
@@ -171,8 +195,8 @@ func (s *segment) cut(size, end int64) bool {
 	return size == end || s.file.Truncate(end) == nil
 }
 
-// lastLine reads the last whole line of a file, its line end left out, and
-// where it ends.
+// lastLine reads the last complete line of a file, without its line end, and
+// the offset after it.
 func lastLine(f io.ReaderAt, size int64) (line []byte, end int64, err error) {
 	for n := int64(firstRead); ; n *= 4 {
 		n = min(n, size)
@@ -195,7 +219,7 @@ func lastLine(f io.ReaderAt, size int64) (line []byte, end int64, err error) {
 	}
 }
 
-// create begins a segment under the next number.
+// create creates a segment with the next number.
 func (l *Log) create(c file, old *segment) (*segment, error) {
 	last := readCounter(c)
 	entries, err := l.o.disk.ReadDir(l.dir)
@@ -209,14 +233,14 @@ func (l *Log) create(c file, old *segment) (*segment, error) {
 	if old != nil {
 		s.after, s.prev, s.hash = old.name, old.hash, old.hash
 	}
-	// The counter comes last: a process that is killed in between leaves a file
-	// that was never begun, and no number that would be missed.
+	// The counter is written last: a process killed before that leaves an empty
+	// segment, not a number without one.
 	if s.file, err = l.open(s.name, os.O_RDWR|os.O_CREATE|os.O_EXCL); err != nil {
 		return nil, err
 	}
 	if free, err := l.o.disk.Lock(s.file); err != nil || !free {
 		s.release()
-		return nil, errors.Join(errors.New("a new segment is held by another process"), err)
+		return nil, errors.Join(errors.New("a new segment is locked by another process"), err)
 	}
 	if s.head, err = l.open(headName(s.name), os.O_RDWR|os.O_CREATE|os.O_TRUNC); err != nil {
 		s.release()
@@ -245,12 +269,12 @@ func readCounter(c file) int {
 	return n
 }
 
-// write appends one record. What fails leaves no half of a record behind: the
-// next write cuts it first.
+// write appends one record. If it fails, the incomplete record is removed, at
+// the latest by the next write.
 func (s *segment) write(e *Event, body []byte) (string, error) {
 	if s.torn {
 		if err := s.file.Truncate(s.size); err != nil {
-			return "", fmt.Errorf("cut half a record: %w", err)
+			return "", fmt.Errorf("remove an incomplete record: %w", err)
 		}
 		s.torn = false
 	}
@@ -270,7 +294,7 @@ func (s *segment) write(e *Event, body []byte) (string, error) {
 	}
 	s.size += int64(len(line))
 	s.seq, s.hash = e.Seq, hash
-	// A tail that could not be written is behind, which readers allow for.
+	// Readers accept a tail that is behind.
 	_ = s.writeTail()
 	return hash, nil
 }
@@ -301,4 +325,43 @@ func (s *segment) writeHead(key ed25519.PrivateKey, closed bool) error {
 	s.slot = 1 - s.slot
 	s.headed, s.unheaded = now, 0
 	return nil
+}
+
+// disk is the file system of a log. Tests replace it to inject failures.
+type disk interface {
+	MkdirAll(dir string, perm fs.FileMode) error
+	OpenFile(name string, flag int, perm fs.FileMode) (file, error)
+	ReadDir(dir string) ([]fs.DirEntry, error)
+	Lock(f file) (bool, error) // false: locked by another process
+	LockWait(f file) error
+}
+
+type file interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Truncate(size int64) error
+	Sync() error
+	Stat() (fs.FileInfo, error)
+}
+
+// realDisk is the file system of the operating system.
+type realDisk struct{}
+
+func (realDisk) MkdirAll(dir string, perm fs.FileMode) error { return os.MkdirAll(dir, perm) }
+func (realDisk) ReadDir(dir string) ([]fs.DirEntry, error)   { return os.ReadDir(dir) }
+
+func (realDisk) OpenFile(name string, flag int, perm fs.FileMode) (file, error) {
+	f, err := os.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (realDisk) Lock(f file) (bool, error) { return lock(f.(*os.File), false) }
+
+func (realDisk) LockWait(f file) error {
+	_, err := lock(f.(*os.File), true)
+	return err
 }

@@ -32,7 +32,7 @@ func TestACutAfterTheNewestHeadIsFound(t *testing.T) {
 		line   int
 		change Change
 		words  string
-	}{{6, 7, Cut, "record 7 is gone from the end"}, {3, 4, Cut, "records 4 to 7 are gone from the end"}, {0, 1, Cut, "records 1 to 7 are gone from the end"}} {
+	}{{6, 7, Cut, "record 7 is missing at the end"}, {3, 4, Cut, "records 4 to 7 are missing at the end"}, {0, 1, Cut, "records 1 to 7 are missing at the end"}} {
 		copied := copyDir(t, dir)
 		if err := os.WriteFile(filepath.Join(copied, name), []byte(strings.Join(all[:c.kept], "")), 0o600); err != nil {
 			t.Fatal(err)

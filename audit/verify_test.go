@@ -23,7 +23,7 @@ func lines(data []byte) []string {
 	return strings.SplitAfter(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
-// forge makes a line anew with its hash, as somebody would who knows the format.
+// forge changes a line and updates its hash, as an attacker who knows the format would.
 func forge(t testing.TB, line string, change func(string) string) string {
 	t.Helper()
 	at := strings.LastIndex(line, hashKey)
@@ -114,7 +114,7 @@ func TestHeadsAreSignedWhereAKeyIsGiven(t *testing.T) {
 	if rep, _ := Verify(dir, other); rep.OK() || rep.Problems[0].Change != Unsigned {
 		t.Errorf("another key's signature passes: %+v", rep)
 	}
-	// Somebody without the key forges the record and the head beside it.
+	// Somebody without the key forges the record and the head.
 	name := filepath.Join(dir, segmentName(1))
 	data, err := os.ReadFile(name)
 	if err != nil {
