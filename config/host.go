@@ -101,7 +101,7 @@ func (s *Settings) Open(ctx context.Context, o Options) (opened *Host, err error
 		h.learned = hostfns.NewLearned(o.Env.typesDir())
 	}
 	h.Table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned, Meaning: meaning})
-	made := engine.Config{Shared: h.cache, Table: h.Table, Logger: o.Logger}
+	made := engine.Config{Shared: h.cache, Table: h.Table, Version: o.Version, Logger: o.Logger}
 	if h.cache == nil {
 		made.Cache = s.Cache
 	}

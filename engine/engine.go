@@ -27,6 +27,8 @@ type Config struct {
 	// Table is what programs may reach where a [Request] brings no table of its
 	// own. Nil denies everything and keeps no record.
 	Table *hostfns.Table
+	// Version is the version of wexec that audit records name. It may be empty.
+	Version string
 	// Logger is told what goes wrong without failing a run. Nil means nobody.
 	Logger *slog.Logger
 

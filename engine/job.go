@@ -165,7 +165,7 @@ func (j *job) open(ctx context.Context) error {
 	r := &j.req
 	j.began = newClock(r.Deterministic).start
 	start := audit.Start{
-		Language: r.Language, File: r.File, Plugin: r.Plugin, Function: r.Function,
+		Version: j.e.config.Version, Language: r.Language, File: r.File, Plugin: r.Plugin, Function: r.Function,
 		Code: []byte(r.Code), Args: audit.Blob(r.Args), Argv: r.Argv, Input: r.Input,
 		Intent: r.Intent, Trigger: r.trigger(), Actor: audit.Actor{ID: r.Actor.ID, Type: r.Actor.Type},
 		Session: r.Session, Deterministic: r.Deterministic, Clock: j.began, Offers: j.offers(),
