@@ -10,8 +10,12 @@ import (
 	"github.com/wexec/wexec/hostfns"
 )
 
-// maxTools is how many tools of one server are taken.
-const maxTools = 5000
+// Bounds of what is kept of one server: its tools, and the bytes of their
+// schemas.
+const (
+	maxTools   = 5000
+	maxSchemas = 32 << 20
+)
 
 // cleanTool is what a server says of a tool, cleaned and bounded. A tool
 // without a usable name is refused with the reason.

@@ -232,7 +232,8 @@ func (c *connection) transport(ctx context.Context, l *live) (mcp.Transport, err
 	}
 	l.secrets.add(secrets...)
 	if server.URL != "" {
-		way := &headers{set: server.Headers, host: hostOf(server.URL), next: http.DefaultTransport, refused: &l.rejected, secrets: &l.secrets}
+		way := &headers{set: server.Headers, host: hostOf(server.URL), refused: &l.rejected, secrets: &l.secrets,
+			next: &capture{answers: &l.answers, next: http.DefaultTransport}}
 		var login auth.OAuthHandler
 		if c.options.Authorize != nil {
 			login = c.options.Authorize(c.server)
@@ -353,6 +354,7 @@ func (l *live) list(ctx context.Context, server string) ([]catalogue.Tool, error
 	}
 	var tools []catalogue.Tool
 	var refused []string
+	size := 0
 	for t, err := range l.session.Tools(ctx, nil) {
 		if err != nil {
 			var asked *fault.Error
@@ -361,8 +363,8 @@ func (l *live) list(ctx context.Context, server string) ([]catalogue.Tool, error
 			}
 			return nil, fault.New(fault.UpstreamUnavailable, "server %s did not list its tools: %w", server, err)
 		}
-		if len(tools) >= maxTools {
-			refused = append(refused, fmt.Sprintf("every tool after the first %d", maxTools))
+		if len(tools) >= maxTools || size > maxSchemas || len(refused) > maxTools {
+			refused = append(refused, fmt.Sprintf("every tool after the first %d", len(tools)))
 			break
 		}
 		clean, err := cleanTool(server, version, t)
@@ -370,6 +372,7 @@ func (l *live) list(ctx context.Context, server string) ([]catalogue.Tool, error
 			refused = append(refused, err.Error())
 			continue
 		}
+		size += len(clean.InputSchema) + len(clean.OutputSchema)
 		l.scrub(&clean)
 		tools = append(tools, clean)
 	}

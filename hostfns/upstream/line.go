@@ -6,11 +6,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wexec/wexec/internal/jsonscan"
 )
 
 // maxMessage is the longest message that is taken from a server.
@@ -98,8 +101,13 @@ func (c *lineConn) message(line []byte) jsonrpc.Message {
 		c.noise(line)
 		return nil
 	}
-	if resp, ok := msg.(*jsonrpc.Response); ok && resp.Error == nil {
-		resp.Result = c.answers.take(resp.ID, resp.Result)
+	switch m := msg.(type) {
+	case *jsonrpc.Response:
+		c.answers.receive(m)
+	case *jsonrpc.Request:
+		if len(m.Params) > maxOther {
+			return nil
+		}
 	}
 	return msg
 }
@@ -125,7 +133,7 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write sends one message.
 func (c *lineConn) Write(_ context.Context, msg jsonrpc.Message) error {
-	if req, ok := msg.(*jsonrpc.Request); ok && req.Method == "tools/call" {
+	if req, ok := msg.(*jsonrpc.Request); ok {
 		c.answers.expect(req)
 	}
 	data, err := jsonrpc.EncodeMessage(msg)
@@ -151,25 +159,47 @@ func (c *lineConn) Close() error {
 func (c *lineConn) SessionID() string { return "" }
 
 // answers keeps the raw results of tool calls, found by the number that each
-// call carries as its progress token.
+// call carries as its progress token, and refuses listings that would cost too
+// much to decode.
 type answers struct {
 	mu      sync.Mutex
-	waiting map[jsonrpc.ID]int64
+	waiting map[jsonrpc.ID]int64 // the call of a request; listing for tools/list
 	arrived map[int64]json.RawMessage
 }
 
-// expect notes which request belongs to which call.
+// listing stands for a request for a page of tools. Calls are numbered from 1.
+const listing = 0
+
+// Bounds of one page of tools. The library decodes each schema into Go values,
+// which take about 100 bytes for each JSON value.
+const (
+	maxListing       = 16 << 20
+	maxListingValues = 250_000
+)
+
+// maxOther bounds what is decoded of every other message, in bytes:
+// notifications, requests and the results of other methods.
+const maxOther = 1 << 20
+
+// expect notes a request whose answer needs care.
 func (a *answers) expect(req *jsonrpc.Request) {
-	var params struct {
-		Meta struct {
-			Token json.Number `json:"progressToken"`
-		} `json:"_meta"`
-	}
-	if json.Unmarshal(req.Params, &params) != nil {
-		return
-	}
-	call, err := params.Meta.Token.Int64()
-	if err != nil {
+	call := int64(listing)
+	switch req.Method {
+	case "tools/list":
+	case "tools/call":
+		var params struct {
+			Meta struct {
+				Token json.Number `json:"progressToken"`
+			} `json:"_meta"`
+		}
+		if json.Unmarshal(req.Params, &params) != nil {
+			return
+		}
+		var err error
+		if call, err = params.Meta.Token.Int64(); err != nil || call <= listing {
+			return
+		}
+	default:
 		return
 	}
 	a.mu.Lock()
@@ -180,17 +210,45 @@ func (a *answers) expect(req *jsonrpc.Request) {
 	a.waiting[req.ID] = call
 }
 
-// take keeps a result for its call and gives the library an empty one.
-func (a *answers) take(id jsonrpc.ID, result json.RawMessage) json.RawMessage {
+// receive keeps the result of a tool call and leaves the library an empty one,
+// or refuses a listing. It reports whether it changed the response.
+func (a *answers) receive(resp *jsonrpc.Response) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	call, ok := a.waiting[id]
-	if !ok {
-		return result
+	call, expected := a.waiting[resp.ID]
+	delete(a.waiting, resp.ID)
+	var err error
+	switch {
+	case resp.Error != nil:
+		return false
+	case !expected:
+		if len(resp.Result) > maxOther {
+			err = fmt.Errorf("a result has %d bytes, and at most %d are read", len(resp.Result), maxOther)
+		}
+	case call == listing:
+		err = checkListing(resp.Result)
+	default:
+		a.arrived[call] = resp.Result
+		resp.Result = json.RawMessage(`{"content":[]}`)
+		return true
 	}
-	delete(a.waiting, id)
-	a.arrived[call] = result
-	return json.RawMessage(`{"content":[]}`)
+	if err != nil {
+		resp.Result, resp.Error = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+	}
+	return err != nil
+}
+
+func checkListing(page json.RawMessage) error {
+	if len(page) > maxListing {
+		return fmt.Errorf("a page of tools has %d bytes, and at most %d are read", len(page), maxListing)
+	}
+	values := 0
+	for s := jsonscan.New(page); s.Next(); {
+		if values++; values > maxListingValues {
+			return fmt.Errorf("a page of tools has more than %d JSON values", maxListingValues)
+		}
+	}
+	return nil
 }
 
 // collect hands over the raw result of a call, once.

@@ -12,14 +12,27 @@ import (
 // overHTTP is the way to a server over HTTP, streamable or older. A login that
 // the server asks for is the handler's; nil: there is none.
 func overHTTP(s Server, way http.RoundTripper, login auth.OAuthHandler) mcp.Transport {
-	if s.Transport != SSE {
-		return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: &http.Client{Transport: way}, MaxEventSize: maxMessage, OAuthHandler: login}
-	}
-	if login != nil {
+	if s.Transport == SSE && login != nil {
 		way = &loggingIn{login: login, host: hostOf(s.URL), next: way}
 	}
-	return lasting{&mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: &http.Client{Transport: way}}}
+	client := &http.Client{Transport: way, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+		if from := via[0].URL; req.URL.Scheme != from.Scheme || req.URL.Host != from.Host {
+			return fmt.Errorf("the server redirects to another origin, %s://%s", req.URL.Scheme, req.URL.Host)
+		}
+		if len(via) >= maxRedirects {
+			return fmt.Errorf("the server redirects more than %d times", maxRedirects)
+		}
+		return nil
+	}}
+	if s.Transport == SSE {
+		return lasting{&mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: client}}
+	}
+	return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxMessage, OAuthHandler: login}
 }
+
+// maxRedirects bounds the redirects of one request. All stay on the origin of
+// the server: a request that it passes on would come from this machine.
+const maxRedirects = 5
 
 // loggingIn sends the token of a login with each request to a server, and logs
 // in where the server asks for it: what the library does for streamable HTTP

@@ -3,6 +3,8 @@ package upstream
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -13,10 +15,43 @@ import (
 
 // result is what of a tool's answer is looked at.
 type result struct {
-	Content    []json.RawMessage `json:"content"`
-	Structured json.RawMessage   `json:"structuredContent"`
-	IsError    bool              `json:"isError"`
-	Type       string            `json:"resultType"`
+	Content    contentItems    `json:"content"`
+	Structured json.RawMessage `json:"structuredContent"`
+	IsError    bool            `json:"isError"`
+	Type       string          `json:"resultType"`
+}
+
+// maxItems bounds the content items of an answer.
+const maxItems = 10_000
+
+// contentItems are the content items of an answer as they are.
+type contentItems []json.RawMessage
+
+// UnmarshalJSON stops at the first item over the bound: a list of items takes
+// many times the memory of its text.
+func (c *contentItems) UnmarshalJSON(data []byte) error {
+	switch data[0] {
+	case '[':
+	case 'n':
+		return nil
+	default:
+		return errors.New("content is not a list")
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if _, err := dec.Token(); err != nil {
+		return err
+	}
+	for dec.More() {
+		var item json.RawMessage
+		if err := dec.Decode(&item); err != nil {
+			return err
+		}
+		if len(*c) == maxItems {
+			return fmt.Errorf("the answer has more than %d content items", maxItems)
+		}
+		*c = append(*c, item)
+	}
+	return nil
 }
 
 // item is one content item, as far as it matters here.
@@ -34,7 +69,7 @@ type item struct {
 func unwrap(server, tool string, raw json.RawMessage) (hostfns.Answer, error) {
 	var r result
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return hostfns.Answer{}, fault.New(fault.ToolFailed, "the answer of %s.%s is not what MCP says an answer is", server, tool)
+		return hostfns.Answer{}, fault.New(fault.ToolFailed, "read the answer of %s.%s: %w", server, tool, err)
 	}
 	if r.Type == "input_required" {
 		return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s.%s asks for more input, which is not offered here", server, tool)

@@ -1,0 +1,177 @@
+package upstream
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// maxErrorBody is how much is read of a response that is not a success.
+const maxErrorBody = 1 << 20
+
+// capture is the HTTP form of lineTransport: it bounds each message, which the
+// library reads whole, and keeps the raw results of tool calls from being
+// decoded.
+type capture struct {
+	answers *answers
+	next    http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *capture) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method == http.MethodPost && req.GetBody != nil {
+		if err := c.sent(req); err != nil {
+			return nil, err
+		}
+	}
+	resp, err := c.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		resp.Body = &bodyReader{body: resp.Body, next: io.LimitReader(resp.Body, maxErrorBody)}
+	case kind == "text/event-stream":
+		resp.Body = &bodyReader{body: resp.Body, next: &eventReader{answers: c.answers, in: bufio.NewReaderSize(resp.Body, 64<<10)}}
+	default:
+		resp.Body = &bodyReader{body: resp.Body, next: &messageReader{answers: c.answers, in: resp.Body}}
+	}
+	resp.ContentLength = -1
+	return resp, nil
+}
+
+// sent notes a request whose answer needs care.
+func (c *capture) sent(req *http.Request) error {
+	body, err := req.GetBody()
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	if msg, err := jsonrpc.DecodeMessage(data); err == nil {
+		if r, ok := msg.(*jsonrpc.Request); ok {
+			c.answers.expect(r)
+		}
+	}
+	return nil
+}
+
+// bodyReader reads a body through another reader.
+type bodyReader struct {
+	body io.Closer
+	next io.Reader
+}
+
+func (b *bodyReader) Read(p []byte) (int, error) { return b.next.Read(p) }
+func (b *bodyReader) Close() error               { return b.body.Close() }
+
+// filter returns a message as the library may see it, or nil.
+func (a *answers) filter(data []byte) []byte {
+	msg, err := jsonrpc.DecodeMessage(data)
+	if err != nil {
+		return data[:min(len(data), maxOther)] // the library reports it
+	}
+	switch m := msg.(type) {
+	case *jsonrpc.Request:
+		if len(m.Params) > maxOther {
+			return nil
+		}
+	case *jsonrpc.Response:
+		if a.receive(m) {
+			if data, err = jsonrpc.EncodeMessage(m); err != nil {
+				return nil
+			}
+		}
+	}
+	return data
+}
+
+func tooLong() error { return fmt.Errorf("a message is longer than %d bytes", maxMessage) }
+
+// messageReader reads a body that is one message.
+type messageReader struct {
+	answers *answers
+	in      io.Reader
+	out     *bytes.Reader
+}
+
+func (r *messageReader) Read(p []byte) (int, error) {
+	if r.out == nil {
+		data, err := io.ReadAll(io.LimitReader(r.in, maxMessage+1))
+		switch {
+		case err != nil:
+			return 0, err
+		case len(data) > maxMessage:
+			return 0, tooLong()
+		}
+		r.out = bytes.NewReader(r.answers.filter(data))
+	}
+	return r.out.Read(p)
+}
+
+// eventReader reads a stream of events whose data are messages.
+type eventReader struct {
+	answers *answers
+	in      *bufio.Reader
+	out     []byte
+	err     error
+}
+
+func (r *eventReader) Read(p []byte) (int, error) {
+	for len(r.out) == 0 {
+		if r.err != nil {
+			return 0, r.err
+		}
+		r.out, r.err = r.event()
+	}
+	n := copy(p, r.out)
+	r.out = r.out[n:]
+	return n, nil
+}
+
+// event reads one event with the blank line that ends it.
+func (r *eventReader) event() ([]byte, error) {
+	var whole, fields, data []byte // fields: all lines but data
+	for start := 0; ; {
+		part, err := r.in.ReadSlice('\n')
+		if len(whole)+len(part) > maxMessage {
+			return nil, tooLong()
+		}
+		whole = append(whole, part...)
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if err != nil {
+			return whole, err
+		}
+		line := bytes.TrimRight(whole[start:], "\r\n")
+		start = len(whole)
+		switch value, ok := bytes.CutPrefix(line, []byte("data:")); {
+		case ok:
+			if len(data) > 0 {
+				data = append(data, '\n')
+			}
+			data = append(data, bytes.TrimPrefix(value, []byte(" "))...)
+		case len(line) > 0:
+			fields = append(append(fields, line...), '\n')
+		default:
+			if data == nil {
+				return whole, nil
+			}
+			event := fields
+			if message := r.answers.filter(data); message != nil {
+				event = append(append(append(event, "data: "...), message...), '\n')
+			}
+			return append(event, '\n'), nil
+		}
+	}
+}
