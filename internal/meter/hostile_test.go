@@ -230,6 +230,26 @@ func TestHugeCountsAreRefusedWithoutBeingMade(t *testing.T) {
 	}
 	refusedAny(t, "names of locals", moduleOf(sectionOf(0, cat("name", 2, leb(7), 1, 0, most))))
 	refused(t, "table", moduleOf(sectionOf(4, cat(1, 0x70, 0, leb(1<<20+1)))), meter.ErrTooLarge)
+	refused(t, "tables", moduleOf(sectionOf(4, cat(leb(300), repeat(300, cat(0x70, 0, leb(1<<19)))))), meter.ErrTooLarge)
+}
+
+func TestTablesTogetherAreBounded(t *testing.T) {
+	for _, count := range []int{1, 2, 300} {
+		_, info, err := meter.Rewrite(moduleOf(sectionOf(4, cat(leb(uint64(count)), repeat(count, []byte{0x70, 0, 1})))), meter.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := int64(0)
+		for _, table := range info.Tables {
+			if !table.HasMax {
+				t.Errorf("%d tables: one has no limit", count)
+			}
+			total += int64(table.Max)
+		}
+		if total > meter.DefaultMaxTable || total < meter.DefaultMaxTable*9/10 {
+			t.Errorf("%d tables may have %d entries", count, total)
+		}
+	}
 }
 
 func refusedAny(t *testing.T, name string, module []byte) {

@@ -69,9 +69,9 @@ type Options struct {
 	ImportModule, ImportName string
 	// Weights are the prices of what costs more than an instruction.
 	Weights Weights
-	// MaxTable is how many entries a table of the module may have: a module
-	// that starts with more is refused, a limit beyond it is lowered to it, so
-	// that table.grow answers -1 there. Tables live outside the memory cap.
+	// MaxTable bounds the entries of the module's tables, which are outside the
+	// memory cap. A module whose tables start with more in all is refused. Each
+	// table may grow to its equal share, beyond which table.grow returns -1.
 	// Zero is DefaultMaxTable; below zero leaves the module's limits as they
 	// are.
 	MaxTable int64
@@ -82,8 +82,8 @@ type Options struct {
 	Start string
 }
 
-// DefaultMaxTable is the largest table of a module unless Options say
-// otherwise.
+// DefaultMaxTable is how many entries the tables of a module may have unless
+// Options say otherwise.
 const DefaultMaxTable = 1 << 20
 
 // Weights are prices in fuel, beside the one unit of the instruction itself.

@@ -82,6 +82,8 @@ type module struct {
 	importedG uint32 // imported globals
 	globals   uint32
 	tables    uint32
+	ownTables uint32 // that are not imported
+	entries   int64  // with which those begin
 	memories  uint32
 	elements  uint32   // segments
 	data      uint32   // segments

@@ -15,8 +15,8 @@ func (m *module) section(id byte, r *reader) {
 			m.functions[i].typ = r.index("type", uint32(len(m.types)))
 		}
 	case secTable:
-		n := r.count("tables", maxTables)
-		for range n {
+		m.ownTables = r.count("tables", maxTables)
+		for range m.ownTables {
 			m.table(r, false, nil)
 		}
 	case secMemory:
@@ -136,10 +136,13 @@ func (m *module) table(r *reader, imported bool, w *[]byte) {
 	head := r.p
 	l := m.limits(r)
 	if limit := m.o.MaxTable; limit >= 0 && !imported {
-		if int64(l.Min) > limit {
-			r.fail(ErrTooLarge, "a table of %d entries, at most %d are allowed", l.Min, limit)
-			return
+		if w == nil {
+			if m.entries += int64(l.Min); m.entries > limit {
+				r.fail(ErrTooLarge, "tables of %d entries, at most %d are allowed", m.entries, limit)
+				return
+			}
 		}
+		limit = max(limit/int64(m.ownTables), int64(l.Min)) // all tables together may reach it
 		if !l.HasMax || int64(l.Max) > limit {
 			l.HasMax, l.Max = true, uint32(min(limit, 1<<32-1))
 		}
