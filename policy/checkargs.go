@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/internal/jsonschema"
 )
 
 // maxTyped bounds the tools whose schemas one condition is checked against.
@@ -100,7 +100,7 @@ type typed struct {
 	stage  *stage
 	kinds  map[string]*objectKind
 	fields map[string][]string // type name to its fields
-	root   map[string]any      // the schema
+	root   *jsonschema.Schema  // the schema, behind references
 	vars   map[string]objectField
 }
 
@@ -135,15 +135,15 @@ func (c *checker) typesOf(t catalogue.Tool) *typed {
 		return known
 	}
 	c.types[t.ID()] = nil
-	var root map[string]any
-	if c.staged() == nil || json.Unmarshal(t.InputSchema, &root) != nil {
+	doc, err := jsonschema.Parse(t.InputSchema)
+	if c.staged() == nil || err != nil {
 		return nil
 	}
-	sch := schemaTypes{root: root, kinds: map[string]*objectKind{}}
-	if sch.object(root, "args", 0) == nil {
+	sch := schemaTypes{kinds: map[string]*objectKind{}}
+	if sch.object(doc.Root, "args", 0) == nil {
 		return nil
 	}
-	out := &typed{stage: c.stage, kinds: sch.kinds, fields: map[string][]string{}, root: root,
+	out := &typed{stage: c.stage, kinds: sch.kinds, fields: map[string][]string{}, root: doc.Root.Target(),
 		vars: map[string]objectField{}}
 	for name, k := range sch.kinds {
 		out.fields[name] = sortedKeys(k.fields)
@@ -279,7 +279,7 @@ func (t *typed) misfits(file *conditions, c *condition) []misfit {
 	info := c.tree.NativeRep().SourceInfo()
 	celast.PreOrderVisit(c.tree.NativeRep().Expr(), celast.NewExprVisitor(func(e celast.Expr) {
 		name, ok := indexed(e)
-		if !ok || t.root["properties"] == nil || slices.Contains(t.fields["wexec.args"], name) {
+		if !ok || slices.Contains(t.fields["wexec.args"], name) {
 			return
 		}
 		loc := info.GetStartLocation(e.ID())
@@ -327,12 +327,10 @@ func indexed(e celast.Expr) (string, bool) {
 	return string(s), ok
 }
 
-// schemaTypes makes CEL types of a JSON Schema. What it cannot tell for sure
-// becomes dyn, which fits everything.
+// schemaTypes maps schemas to CEL types. What is not certain becomes dyn, which
+// matches everything.
 type schemaTypes struct {
-	root  map[string]any
 	kinds map[string]*objectKind
-	count int
 }
 
 const (
@@ -340,78 +338,43 @@ const (
 	maxSchemaTypes = 500
 )
 
-// object gives the type of an object of known fields, or nil.
-func (s *schemaTypes) object(schema map[string]any, name string, depth int) *types.Type {
-	schema = s.follow(schema, 0)
-	props, ok := schema["properties"].(map[string]any)
-	if !ok || depth > maxSchemaDepth || s.count >= maxSchemaTypes {
+// object returns the type of an object with known fields, or nil.
+func (s *schemaTypes) object(n *jsonschema.Schema, name string, depth int) *types.Type {
+	n = n.Target()
+	if n == nil || n.Properties == nil || depth > maxSchemaDepth || len(s.kinds) >= maxSchemaTypes {
 		return nil
 	}
-	if _, open := schema["additionalProperties"].(map[string]any); open || schema["additionalProperties"] == true || schema["patternProperties"] != nil {
+	if n.Additional != nil && !n.Additional.Never || n.Patterns != nil || n.AllOf != nil || n.AnyOf != nil || n.OneOf != nil || n.If != nil {
 		return nil
 	}
-	for _, key := range []string{"allOf", "anyOf", "oneOf", "if"} {
-		if schema[key] != nil {
-			return nil
-		}
-	}
-	s.count++
 	k := &objectKind{typ: cel.ObjectType("wexec." + name), fields: map[string]objectField{}}
 	s.kinds["wexec."+name] = k
-	for _, field := range sortedKeys(props) {
-		sub, _ := props[field].(map[string]any)
-		k.fields[field] = objectField{typ: s.typ(sub, name+"."+field, depth+1)}
+	for _, field := range n.Names {
+		k.fields[field] = objectField{typ: s.typ(n.Properties[field], name+"."+field, depth+1)}
 	}
 	return k.typ
 }
 
-func (s *schemaTypes) typ(schema map[string]any, name string, depth int) *types.Type {
-	schema = s.follow(schema, 0)
-	if schema == nil || depth > maxSchemaDepth || schema["anyOf"] != nil || schema["oneOf"] != nil || schema["allOf"] != nil {
+func (s *schemaTypes) typ(n *jsonschema.Schema, name string, depth int) *types.Type {
+	if n = n.Target(); n == nil || depth > maxSchemaDepth || n.AnyOf != nil || n.OneOf != nil || n.AllOf != nil {
 		return cel.DynType
 	}
-	switch schema["type"] {
-	case "string":
+	switch n.Types {
+	case jsonschema.String:
 		return cel.StringType
-	case "integer":
+	case jsonschema.Integer:
 		return cel.IntType
-	case "boolean":
+	case jsonschema.Boolean:
 		return cel.BoolType
-	case "array":
-		items, _ := schema["items"].(map[string]any)
-		return cel.ListType(s.typ(items, name+".items", depth+1))
-	case "object":
-		if t := s.object(schema, name, depth); t != nil {
+	case jsonschema.Array:
+		return cel.ListType(s.typ(n.Items, name+".items", depth+1))
+	case jsonschema.Object:
+		if t := s.object(n, name, depth); t != nil {
 			return t
 		}
 		return cel.MapType(cel.StringType, cel.DynType)
 	}
-	return cel.DynType // number is int or double, as the value is
-}
-
-// follow resolves references within the schema.
-func (s *schemaTypes) follow(schema map[string]any, depth int) map[string]any {
-	at, ok := schema["$ref"].(string)
-	if !ok {
-		return schema
-	}
-	path, local := strings.CutPrefix(at, "#")
-	if !local || depth > maxSchemaDepth {
-		return nil
-	}
-	var v any = s.root
-	for part := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
-		if part == "" {
-			continue
-		}
-		m, ok := v.(map[string]any)
-		if !ok {
-			return nil
-		}
-		v = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]
-	}
-	m, _ := v.(map[string]any)
-	return s.follow(m, depth+1)
+	return cel.DynType // a number is an int or a double, as its value is
 }
 
 // truthValue is what can be told of a condition without a request.
@@ -514,15 +477,15 @@ func (c *checker) impossible(r *rule, path string, values []ref.Val, fit []catal
 			if env == nil {
 				return misfit{}, false
 			}
-			sch := schemaTypes{root: env.root}
-			props, _ := sch.follow(env.root, 0)["properties"].(map[string]any)
-			prop, _ := props[field].(map[string]any)
-			prop = sch.follow(prop, 0)
-			list, ok := prop["enum"].([]any)
-			if one, is := prop["const"]; is {
-				list, ok = []any{one}, true
+			prop := env.root.Properties[field].Target()
+			if prop == nil {
+				return misfit{}, false
 			}
-			if !ok {
+			list := prop.Enum
+			if prop.Const != nil {
+				list = []any{*prop.Const}
+			}
+			if list == nil {
 				return misfit{}, false
 			}
 			for _, v := range list {

@@ -26,19 +26,20 @@ const module = "github.com/wexec/wexec"
 const floorPlan = `
 fault:
 privacy: fault internal/jsonscan
-catalogue: fault internal/text
-policy: fault catalogue privacy internal/text internal/units
+catalogue: fault internal/jsonschema internal/text
+policy: fault catalogue privacy internal/jsonschema internal/text internal/units
 audit: fault
 internal/meter:
 internal/atomicfile:
 internal/jsonscan:
+internal/jsonschema: internal/text
 internal/text:
 internal/units: fault internal/text
 internal/snapshot: internal/atomicfile
 wasm-modules: fault internal/atomicfile internal/meter internal/snapshot
 guests: fault wasm-modules internal/text
 hostfns: fault policy audit privacy catalogue hostfns/schema internal/atomicfile internal/jsonscan internal/text
-hostfns/schema:
+hostfns/schema: internal/jsonschema internal/text
 privacy/phonegen:
 wasm-modules/bake: internal/meter internal/snapshot wasm-modules
 wasm-modules/esbuild:

@@ -3,24 +3,27 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/wexec/wexec/internal/jsonschema"
+	"github.com/wexec/wexec/internal/text"
 )
 
-// Fault says where a value does not fit and what would.
+// Fault is a value that does not match the schema.
 type Fault struct {
 	Path    string   // "args.labels[2]"
 	Problem string   // "expected a string, got a number"
-	Allowed []string // what the schema allows there, where that is a list; as JSON
+	Allowed []string // the values or names that the schema lists, as JSON
 	depth   int
-	types   kind // set for faults of type alone
-	got     kind
+	types   jsonschema.Types // expected; set if only the type is wrong
 }
 
-// Error is the path and the problem, and what is allowed.
+// Error returns the path, the problem and what is allowed.
 func (f *Fault) Error() string {
 	msg := f.Path + ": " + f.Problem
 	if len(f.Allowed) > 0 {
@@ -29,10 +32,10 @@ func (f *Fault) Error() string {
 	return msg
 }
 
-// Check says how a value, as encoding/json decodes it, fails the schema, or
-// nil. The name is what the value is called in the path. A check that takes
-// too many steps is given up: complete is false then, and nil means nothing.
-// Properties of the top object that are filled in later may be missing.
+// Check returns the first way in which a value, as decoded by encoding/json,
+// does not match the schema, or nil. The path of a fault starts with name. A
+// check that takes too many steps is abandoned: complete is false, and the fault
+// nil. Properties of the top object that are listed as later may be missing.
 func (s *Schema) Check(name string, v any, later ...string) (f *Fault, complete bool) {
 	if s == nil {
 		return nil, true
@@ -57,10 +60,10 @@ func (c *check) fault(format string, args ...any) *Fault {
 	return &Fault{Path: string(c.path), Problem: fmt.Sprintf(format, args...), depth: c.depth}
 }
 
-// into checks a part of the value under its own path.
-func (c *check) into(n *node, v any, push func()) *Fault {
+// into checks a part of the value, with its path.
+func (c *check) into(n *jsonschema.Schema, v any, extend func()) *Fault {
 	was := len(c.path)
-	push()
+	extend()
 	c.depth++
 	f := c.value(n, v, 0)
 	c.depth--
@@ -68,46 +71,46 @@ func (c *check) into(n *node, v any, push func()) *Fault {
 	return f
 }
 
-func (c *check) property(n *node, name string, v any) *Fault {
+func (c *check) property(n *jsonschema.Schema, name string, v any) *Fault {
 	return c.into(n, v, func() { c.path = append(append(c.path, '.'), clip(name)...) })
 }
 
-func (c *check) item(n *node, i int, v any) *Fault {
+func (c *check) item(n *jsonschema.Schema, i int, v any) *Fault {
 	return c.into(n, v, func() { c.path = append(strconv.AppendInt(append(c.path, '['), int64(i), 10), ']') })
 }
 
-// value checks v against n; chain counts the schemas passed without a step
-// into the value, which is how a schema that refers to itself is found.
-func (c *check) value(n *node, v any, chain int) *Fault {
-	c.steps += 1 + len(n.enum)/8 + len(n.required)/8 + len(n.patterns)
-	if c.steps > maxSteps || chain > maxDepth || c.depth > maxDepth {
+// value checks v against n. chain counts the schemas since the last step into the
+// value: it is bounded because a schema may refer to itself.
+func (c *check) value(n *jsonschema.Schema, v any, chain int) *Fault {
+	c.steps += 1 + len(n.Enum)/8 + len(n.Required)/8 + len(n.Patterns)
+	if c.steps > maxSteps || chain > jsonschema.MaxDepth || c.depth > jsonschema.MaxDepth {
 		c.gaveUp = true
 	}
 	if c.gaveUp {
 		return nil
 	}
-	if n.never {
-		return c.fault("no value is allowed here")
+	if n.Never {
+		return c.fault("no value is allowed")
 	}
-	k := kindOf(v)
-	if n.types != 0 && n.types&k == 0 {
-		f := c.fault("expected %s, got %s", nameKinds(n.types), nameKinds(k))
-		f.types, f.got = n.types, k
+	k := typeOf(v)
+	if n.Types != 0 && n.Types&k == 0 {
+		f := c.fault("expected %s, got %s", describe(n.Types), describe(k))
+		f.types = n.Types
 		return f
 	}
-	if n.ref != nil {
-		if f := c.value(n.ref, v, chain+1); f != nil {
+	if n.Ref != nil {
+		if f := c.value(n.Ref, v, chain+1); f != nil {
 			return f
 		}
 	}
-	if n.constant != nil && !equal(*n.constant, v) {
-		f := c.fault("expected one value alone")
-		f.Allowed = show([]any{*n.constant})
+	if n.Const != nil && !equal(*n.Const, v) {
+		f := c.fault("expected another value")
+		f.Allowed = show([]any{*n.Const})
 		return f
 	}
-	if n.enum != nil && !slices.ContainsFunc(n.enum, func(e any) bool { return equal(e, v) }) {
-		f := c.fault("is none of the %d values that are allowed", len(n.enum))
-		f.Allowed = show(n.enum)
+	if n.Enum != nil && !slices.ContainsFunc(n.Enum, func(e any) bool { return equal(e, v) }) {
+		f := c.fault("must be one of %d values", len(n.Enum))
+		f.Allowed = show(n.Enum)
 		return f
 	}
 	var f *Fault
@@ -115,7 +118,7 @@ func (c *check) value(n *node, v any, chain int) *Fault {
 	case float64:
 		f = c.number(n, v)
 	case string:
-		f = c.text(n, v)
+		f = c.string(n, v)
 	case []any:
 		f = c.array(n, v)
 	case map[string]any:
@@ -127,33 +130,33 @@ func (c *check) value(n *node, v any, chain int) *Fault {
 	return c.logic(n, v, chain)
 }
 
-func (c *check) logic(n *node, v any, chain int) *Fault {
-	for _, sub := range n.all {
+func (c *check) logic(n *jsonschema.Schema, v any, chain int) *Fault {
+	for _, sub := range n.AllOf {
 		if f := c.value(sub, v, chain+1); f != nil {
 			return f
 		}
 	}
-	if len(n.any) > 0 {
-		if f, _ := c.branches(n.any, v, chain, true); f != nil {
+	if len(n.AnyOf) > 0 {
+		if f, _ := c.branches(n.AnyOf, v, chain, true); f != nil {
 			return f
 		}
 	}
-	if len(n.one) > 0 {
-		f, fits := c.branches(n.one, v, chain, false)
+	if len(n.OneOf) > 0 {
+		f, fits := c.branches(n.OneOf, v, chain, false)
 		if f != nil {
 			return f
 		}
 		if fits > 1 && !c.gaveUp {
-			return c.fault("fits %d of the forms that are allowed here, and may fit one only", fits)
+			return c.fault("matches %d of the alternatives, but must match exactly one", fits)
 		}
 	}
-	if n.not != nil && c.value(n.not, v, chain+1) == nil && !c.gaveUp {
-		return c.fault("has a form that is not allowed here")
+	if n.Not != nil && c.value(n.Not, v, chain+1) == nil && !c.gaveUp {
+		return c.fault("matches a schema that is excluded")
 	}
-	if n.when != nil {
-		next := n.then
-		if c.value(n.when, v, chain+1) != nil {
-			next = n.other
+	if n.If != nil {
+		next := n.Then
+		if c.value(n.If, v, chain+1) != nil {
+			next = n.Else
 		}
 		if next != nil {
 			return c.value(next, v, chain+1)
@@ -162,12 +165,12 @@ func (c *check) logic(n *node, v any, chain int) *Fault {
 	return nil
 }
 
-// branches counts how many of the alternatives fit, and where none does, gives
-// the fault of the one that came furthest.
-func (c *check) branches(of []*node, v any, chain int, first bool) (*Fault, int) {
+// branches counts the alternatives that match, at most one if first is set. If
+// none does, it returns the fault that is deepest in the value.
+func (c *check) branches(of []*jsonschema.Schema, v any, chain int, first bool) (*Fault, int) {
 	fits := 0
 	var best *Fault
-	var types kind
+	var types jsonschema.Types
 	allTypes := true
 	for _, sub := range of {
 		f := c.value(sub, v, chain+1)
@@ -193,60 +196,60 @@ func (c *check) branches(of []*node, v any, chain int, first bool) (*Fault, int)
 		return nil, fits
 	}
 	if allTypes && best != nil {
-		f := c.fault("expected %s, got %s", nameKinds(types), nameKinds(kindOf(v)))
-		f.types, f.got = types, kindOf(v)
+		f := c.fault("expected %s, got %s", describe(types), describe(typeOf(v)))
+		f.types = types
 		return f, 0
 	}
 	return best, 0
 }
 
-func (c *check) number(n *node, v float64) *Fault {
+func (c *check) number(n *jsonschema.Schema, v float64) *Fault {
 	switch {
-	case n.min != nil && v < *n.min:
-		return c.fault("expected at least %v", *n.min)
-	case n.max != nil && v > *n.max:
-		return c.fault("expected at most %v", *n.max)
-	case n.above != nil && v <= *n.above:
-		return c.fault("expected more than %v", *n.above)
-	case n.below != nil && v >= *n.below:
-		return c.fault("expected less than %v", *n.below)
-	case n.multiple != nil:
-		q := v / *n.multiple
+	case n.Minimum != nil && v < *n.Minimum:
+		return c.fault("expected at least %v", *n.Minimum)
+	case n.Maximum != nil && v > *n.Maximum:
+		return c.fault("expected at most %v", *n.Maximum)
+	case n.ExclusiveMinimum != nil && v <= *n.ExclusiveMinimum:
+		return c.fault("expected more than %v", *n.ExclusiveMinimum)
+	case n.ExclusiveMaximum != nil && v >= *n.ExclusiveMaximum:
+		return c.fault("expected less than %v", *n.ExclusiveMaximum)
+	case n.MultipleOf != nil:
+		q := v / *n.MultipleOf
 		if math.IsInf(q, 0) || math.Abs(q-math.Round(q)) > 1e-9*max(1, math.Abs(q)) {
-			return c.fault("expected a multiple of %v", *n.multiple)
+			return c.fault("expected a multiple of %v", *n.MultipleOf)
 		}
 	}
 	return nil
 }
 
-func (c *check) text(n *node, v string) *Fault {
-	if n.minLen != nil || n.maxLen != nil {
+func (c *check) string(n *jsonschema.Schema, v string) *Fault {
+	if n.MinLength != nil || n.MaxLength != nil {
 		l := float64(utf8.RuneCountInString(v))
-		if n.minLen != nil && l < *n.minLen {
-			return c.fault("expected at least %v characters, got %v", *n.minLen, l)
+		if n.MinLength != nil && l < *n.MinLength {
+			return c.fault("expected at least %v characters, got %v", *n.MinLength, l)
 		}
-		if n.maxLen != nil && l > *n.maxLen {
-			return c.fault("expected at most %v characters, got %v", *n.maxLen, l)
+		if n.MaxLength != nil && l > *n.MaxLength {
+			return c.fault("expected at most %v characters, got %v", *n.MaxLength, l)
 		}
 	}
-	if n.pattern != nil && !n.pattern.MatchString(v) {
-		return c.fault("does not match the pattern %s", clip(n.pattern.String()))
+	if n.Pattern != nil && !n.Pattern.MatchString(v) {
+		return c.fault("does not match the pattern %s", clip(n.Pattern.String()))
 	}
 	return nil
 }
 
-func (c *check) array(n *node, v []any) *Fault {
+func (c *check) array(n *jsonschema.Schema, v []any) *Fault {
 	l := float64(len(v))
 	switch {
-	case n.minItems != nil && l < *n.minItems:
-		return c.fault("expected at least %v items, got %v", *n.minItems, l)
-	case n.maxItems != nil && l > *n.maxItems:
-		return c.fault("expected at most %v items, got %v", *n.maxItems, l)
+	case n.MinItems != nil && l < *n.MinItems:
+		return c.fault("expected at least %v items, got %v", *n.MinItems, l)
+	case n.MaxItems != nil && l > *n.MaxItems:
+		return c.fault("expected at most %v items, got %v", *n.MaxItems, l)
 	}
 	for i, e := range v {
-		sub := n.items
-		if i < len(n.prefix) {
-			sub = n.prefix[i]
+		sub := n.Items
+		if i < len(n.Prefix) {
+			sub = n.Prefix[i]
 		}
 		if sub == nil {
 			break
@@ -258,22 +261,22 @@ func (c *check) array(n *node, v []any) *Fault {
 			return nil
 		}
 	}
-	if n.contains != nil {
+	if n.Contains != nil {
 		var hits float64
 		for i, e := range v {
-			if c.item(n.contains, i, e) == nil {
+			if c.item(n.Contains, i, e) == nil {
 				hits++
 			}
 		}
 		least := 1.0
-		if n.minContains != nil {
-			least = *n.minContains
+		if n.MinContains != nil {
+			least = *n.MinContains
 		}
-		if hits < least || (n.maxContains != nil && hits > *n.maxContains) {
-			return c.fault("has %v items of a form that is asked for, which is not the right number", hits)
+		if hits < least || (n.MaxContains != nil && hits > *n.MaxContains) {
+			return c.fault("%v items match contains, which is too few or too many", hits)
 		}
 	}
-	if n.unique {
+	if n.Unique {
 		return c.uniqueItems(v)
 	}
 	return nil
@@ -287,36 +290,37 @@ func (c *check) uniqueItems(v []any) *Fault {
 			continue
 		}
 		if j, ok := seen[string(b)]; ok {
-			return c.fault("expected different items, but %d and %d are equal", j, i)
+			return c.fault("expected unique items, but items %d and %d are equal", j, i)
 		}
 		seen[string(b)] = i
 	}
 	return nil
 }
 
-func (c *check) object(n *node, v map[string]any, chain int) *Fault {
-	for _, name := range n.required {
+func (c *check) object(n *jsonschema.Schema, v map[string]any, chain int) *Fault {
+	for _, name := range n.Required {
 		if _, ok := v[name]; !ok {
 			if c.depth == 0 && slices.Contains(c.later, name) {
 				continue
 			}
 			f := c.fault("%q is missing", clip(name))
-			f.Allowed = show(anys(n.names))
+			f.Allowed = show(anys(n.Names))
 			return f
 		}
 	}
 	l := float64(len(v))
 	switch {
-	case n.minProps != nil && l < *n.minProps:
-		return c.fault("expected at least %v properties, got %v", *n.minProps, l)
-	case n.maxProps != nil && l > *n.maxProps:
-		return c.fault("expected at most %v properties, got %v", *n.maxProps, l)
+	case n.MinProperties != nil && l < *n.MinProperties:
+		return c.fault("expected at least %v properties, got %v", *n.MinProperties, l)
+	case n.MaxProperties != nil && l > *n.MaxProperties:
+		return c.fault("expected at most %v properties, got %v", *n.MaxProperties, l)
 	}
-	if n.props == nil && n.patterns == nil && n.additional == nil && n.propertyNames == nil && n.dependent == nil && n.dependentNames == nil {
+	if n.Properties == nil && n.Patterns == nil && n.Additional == nil && n.PropertyNames == nil && n.DependentSchemas == nil && n.DependentRequired == nil {
 		return nil
 	}
 	var few [16]string
-	names := sortedKeys(few[:0], v)
+	names := slices.AppendSeq(few[:0], maps.Keys(v))
+	slices.Sort(names)
 	for _, name := range names {
 		if f := c.member(n, name, v[name]); f != nil {
 			return f
@@ -325,16 +329,16 @@ func (c *check) object(n *node, v map[string]any, chain int) *Fault {
 			return nil
 		}
 	}
-	if n.dependent == nil && n.dependentNames == nil {
+	if n.DependentSchemas == nil && n.DependentRequired == nil {
 		return nil
 	}
 	for _, name := range names {
-		for _, need := range n.dependentNames[name] {
+		for _, need := range n.DependentRequired[name] {
 			if _, ok := v[need]; !ok {
-				return c.fault("%q is missing, which %q asks for", clip(need), clip(name))
+				return c.fault("%q is missing, but required with %q", clip(need), clip(name))
 			}
 		}
-		if d := n.dependent[name]; d != nil {
+		if d := n.DependentSchemas[name]; d != nil {
 			if f := c.value(d, v, chain+1); f != nil {
 				return f
 			}
@@ -343,72 +347,72 @@ func (c *check) object(n *node, v map[string]any, chain int) *Fault {
 	return nil
 }
 
-func (c *check) member(n *node, name string, v any) *Fault {
-	if n.propertyNames != nil {
-		if f := c.value(n.propertyNames, name, 0); f != nil {
-			return c.fault("has a property with a name that is not allowed: %q", clip(name))
+func (c *check) member(n *jsonschema.Schema, name string, v any) *Fault {
+	if n.PropertyNames != nil {
+		if f := c.value(n.PropertyNames, name, 0); f != nil {
+			return c.fault("property name %q is not allowed", clip(name))
 		}
 	}
 	known := false
-	if p := n.props[name]; p != nil {
+	if p := n.Properties[name]; p != nil {
 		known = true
 		if f := c.property(p, name, v); f != nil {
 			return f
 		}
 	}
-	for _, p := range n.patterns {
-		if p.re.MatchString(name) {
+	for _, p := range n.Patterns {
+		if p.Pattern != nil && p.Pattern.MatchString(name) {
 			known = true
-			if f := c.property(p.n, name, v); f != nil {
+			if f := c.property(p.Schema, name, v); f != nil {
 				return f
 			}
 		}
 	}
-	if known || n.additional == nil {
+	if known || n.Additional == nil {
 		return nil
 	}
-	if n.additional.never {
-		f := c.fault("%q is not known here", clip(name))
-		f.Allowed = show(anys(n.names))
+	if n.Additional.Never {
+		f := c.fault("unknown property %q", clip(name))
+		f.Allowed = show(anys(n.Names))
 		return f
 	}
-	return c.property(n.additional, name, v)
+	return c.property(n.Additional, name, v)
 }
 
-func kindOf(v any) kind {
+func typeOf(v any) jsonschema.Types {
 	switch v := v.(type) {
 	case nil:
-		return kindNull
+		return jsonschema.Null
 	case bool:
-		return kindBool
+		return jsonschema.Boolean
 	case float64:
 		if v == math.Trunc(v) && !math.IsInf(v, 0) {
-			return kindInteger
+			return jsonschema.Integer
 		}
-		return kindNumber
+		return jsonschema.Number
 	case string:
-		return kindString
+		return jsonschema.String
 	case []any:
-		return kindArray
+		return jsonschema.Array
 	case map[string]any:
-		return kindObject
+		return jsonschema.Object
 	}
 	return 0
 }
 
-func nameKinds(k kind) string {
+// describe names a set of types: "an object or null".
+func describe(types jsonschema.Types) string {
 	var names []string
-	for _, n := range kindNames {
-		if k&n.k == 0 || (n.k == kindInteger && k&kindNumber != 0) {
-			continue
-		}
-		switch n.name {
-		case "null":
-			names = append(names, "null")
-		case "array", "object", "integer":
-			names = append(names, "an "+n.name)
+	for i, name := range jsonschema.TypeNames {
+		t := jsonschema.Types(1) << i
+		switch {
+		case types&t == 0, t == jsonschema.Integer && types&jsonschema.Number != 0:
+		case t == jsonschema.Null:
+			names = append(names, name)
+		case strings.ContainsRune("aio", rune(name[0])):
+			names = append(names, "an "+name)
 		default:
-			names = append(names, "a "+n.name)
+			names = append(names, "a "+name)
 		}
 	}
 	if len(names) == 0 {
@@ -460,16 +464,11 @@ func show(values []any) []string {
 
 func anys(names []string) []any {
 	out := make([]any, len(names))
-	for i, n := range names {
-		out[i] = n
+	for i, name := range names {
+		out[i] = name
 	}
 	return out
 }
 
-func sortedKeys(keys []string, m map[string]any) []string {
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+// clip shortens text that a server chose.
+func clip(s string) string { return text.ClipRunes(s, 80) }

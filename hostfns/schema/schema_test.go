@@ -10,6 +10,8 @@ import (
 
 	oracle "github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
+
+	"github.com/wexec/wexec/internal/jsonschema"
 )
 
 func compile(t *testing.T, doc string) *Schema {
@@ -40,13 +42,13 @@ func TestAFaultNamesPathExpectationAndWhatIsAllowed(t *testing.T) {
 		"$defs":{"person":{"type":"object","required":["name"],"properties":{"name":{"type":"string","pattern":"^[a-z]+$"}}}}}`)
 	for _, c := range []struct{ args, want string }{
 		{`{"state":"open","labels":["a",1]}`, `args.labels[1]: expected a string, got an integer`},
-		{`{"state":"opn"}`, `args.state: is none of the 2 values that are allowed; allowed: "open", "closed"`},
+		{`{"state":"opn"}`, `args.state: must be one of 2 values; allowed: "open", "closed"`},
 		{`{}`, `args: "state" is missing; allowed: "labels", "limit", "state", "who"`},
 		{`{"state":"open","limit":0}`, `args.limit: expected at least 1`},
 		{`{"state":"open","limit":1.5}`, `args.limit: expected an integer, got a number`},
 		{`{"state":"open","who":{"name":"Bob"}}`, `args.who.name: does not match the pattern ^[a-z]+$`},
 		{`{"state":"open","who":{}}`, `args.who: "name" is missing; allowed: "name"`},
-		{`{"state":"open","lables":[]}`, `args: "lables" is not known here; allowed: "labels", "limit", "state", "who"`},
+		{`{"state":"open","lables":[]}`, `args: unknown property "lables"; allowed: "labels", "limit", "state", "who"`},
 	} {
 		f, complete := s.Check("args", value(t, c.args))
 		if f == nil || !complete || f.Error() != c.want {
@@ -121,13 +123,13 @@ func TestAHostileSchemaCostsItsCheckOnly(t *testing.T) {
 
 func TestWhatCannotBeCheckedIsAWarning(t *testing.T) {
 	for doc, want := range map[string]string{
-		`{"properties":{"a":{"type":"string","pattern":"^(?!x)"}}}`:       "the pattern at /properties/a cannot be checked here",
+		`{"properties":{"a":{"type":"string","pattern":"^(?!x)"}}}`:       "the pattern at /properties/a is not supported and is not checked",
 		`{"properties":{"a":{"$ref":"https://example.org/s.json"}}}`:      "the reference at /properties/a leads out of the schema and is not checked",
 		`{"properties":{"a":{"$ref":"#/$defs/none"}}}`:                    "the reference at /properties/a leads nowhere and is not checked",
 		`{"properties":{"a":{"type":"file"}}}`:                            `type "file" at /properties/a is not known and not checked`,
-		`{"properties":{"a":7}}`:                                          "/properties/a is no schema and is not checked",
+		`{"properties":{"a":7}}`:                                          "/properties/a is not a schema and is not checked",
 		`{"unevaluatedProperties":false,"properties":{"a":{}}}`:           "unevaluatedProperties at the top is not checked",
-		`{"patternProperties":{"(?=x)":{}},"additionalProperties":false}`: "the pattern at the top cannot be checked here",
+		`{"patternProperties":{"(?=x)":{}},"additionalProperties":false}`: "the pattern at the top is not supported and is not checked",
 	} {
 		s := compile(t, doc)
 		if !slices.Contains(s.Warnings(), want) {
@@ -137,7 +139,7 @@ func TestWhatCannotBeCheckedIsAWarning(t *testing.T) {
 			t.Errorf("%s: %v", doc, f)
 		}
 	}
-	for _, doc := range []string{`{"$schema":"http://json-schema.org/draft-03/schema#"}`, `{"$schema":"urn:mine"}`, `{`, `"x"` + strings.Repeat(" ", maxSize)} {
+	for _, doc := range []string{`{"$schema":"http://json-schema.org/draft-03/schema#"}`, `{"$schema":"urn:mine"}`, `{`, `"x"` + strings.Repeat(" ", jsonschema.MaxSize)} {
 		if _, err := Compile([]byte(doc)); err == nil {
 			t.Errorf("%.40s compiled", doc)
 		}
@@ -161,7 +163,7 @@ func TestPropertiesFilledInLaterMayBeMissing(t *testing.T) {
 		t.Error(f)
 	}
 	if f, _ := s.Check("args", value(t, `{"id":1,"in":{}}`), "tenant"); f == nil {
-		t.Error("a nested property of the same name was let pass")
+		t.Error("a nested property of the same name was accepted")
 	}
 }
 
@@ -307,7 +309,7 @@ func TestPositionsAreTheRequiredOnesInTheirOrderThenTheRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := s.Positions(); !slices.Equal(got, want) {
-			t.Errorf("%s: %v and not %v", doc, got, want)
+			t.Errorf("%s: got %v, want %v", doc, got, want)
 		}
 	}
 }
