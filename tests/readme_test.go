@@ -4,34 +4,96 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
-// update writes what is made from other documents anew.
-var update = flag.Bool("update", false, "write the table of the README anew")
+var update = flag.Bool("update", false, "rewrite the generated parts of documents")
 
-// alternatives are what people would pick in place of wexec, and what for.
-var alternatives = []struct{ language, peer, better string }{
-	{"JavaScript", "wexec", ""},
-	{"JavaScript", "isolated-vm", "V8 compiles: loops, sorting and JSON take a fraction; in Node only"},
-	{"JavaScript", "workerd", "V8 again, as a server; a tool call costs a request"},
-	{"JavaScript", "quickjs-emscripten", "the same interpreter without fuel; smaller, one memory for all runs"},
-	{"JavaScript", "goja", "in Go without WebAssembly: starts at once; slow, and its memory has no cap"},
-	{"JavaScript", "deno process", "npm, the whole platform, V8; a process for each run"},
-	{"Python", "wexec", ""},
-	{"Python", "Monty", "starts at once; a part of Python, without its library"},
-	{"Python", "Pyodide, new interpreter", "packages with C inside; seconds to start"},
-	{"Python", "python3 process", "everything Python has, at full speed; holds nothing in"},
+// TestConsoleBlocksOfTheREADMEAreReal runs the commands of console blocks, with
+// the policy that the README shows, and compares what they print. Times, run
+// ids, durations, fuel and warnings about caches may differ.
+func TestConsoleBlocksOfTheREADMEAreReal(t *testing.T) {
+	env := machine(t)
+	file := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(env.Dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file("mcp.json", `{"mcpServers": {"github": {"command": "${DEMO_SERVER}", "args": ["github"]}}}`)
+	text, ran := read(t, "README.md"), 0
+	for _, f := range fencesOf(t, "README.md") {
+		switch f.info {
+		case "yaml policy":
+			file("policy.yaml", f.text)
+		case "console":
+			var printed strings.Builder
+			for line := range strings.Lines(f.text) {
+				command, ok := strings.CutPrefix(line, "$ ")
+				if !ok {
+					continue
+				}
+				ran++
+				cmd := exec.Command("sh", "-c", command)
+				cmd.Dir = env.Dir
+				cmd.Env = append(env.Vars, "PATH="+filepath.Dir(testenv.Program(t, "wexec"))+string(filepath.ListSeparator)+os.Getenv("PATH"))
+				out, err := cmd.CombinedOutput()
+				if _, failed := err.(*exec.ExitError); err != nil && !failed {
+					t.Fatal(err)
+				}
+				fmt.Fprintf(&printed, "$ %s%s", command, out)
+			}
+			if steady(printed.String()) == steady(f.text) {
+				continue
+			}
+			if !*update {
+				t.Errorf("README.md:%d shows\n%s\nbut the commands print\n%s\ngo test ./tests -run README -update", f.line, f.text, printed.String())
+			}
+			text = strings.Replace(text, f.text, printed.String(), 1)
+		}
+	}
+	if ran == 0 {
+		t.Error("the README has no console block")
+	}
+	if *update {
+		if err := os.WriteFile("../README.md", []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
-// peerTables are the first tables of a language in docs/understand/peers.md: peer to
-// column to figure.
+var unsteady = regexp.MustCompile(`(?m)^warning: .*\n|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+|\b[0-9A-Z]{26}\b|[\d,]+ ms\b|fuel [\d,]+`)
+
+// steady replaces what differs from run to run.
+func steady(text string) string { return unsteady.ReplaceAllString(text, "…") }
+
+// alternatives are sandboxes that people could use instead of wexec.
+var alternatives = []struct{ language, peer, better string }{
+	{"JavaScript", "wexec", ""},
+	{"JavaScript", "isolated-vm", "JIT compiler: computes several times faster; needs Node"},
+	{"JavaScript", "workerd", "JIT compiler, as a server; a tool call is a request"},
+	{"JavaScript", "quickjs-emscripten", "same interpreter without fuel; smaller; all runs share one memory"},
+	{"JavaScript", "goja", "pure Go, starts at once; slow, no memory cap"},
+	{"JavaScript", "deno process", "npm and the whole platform; one process per run"},
+	{"Python", "wexec", ""},
+	{"Python", "Monty", "starts at once; a subset of Python without its standard library"},
+	{"Python", "Pyodide, new interpreter", "packages with native code; takes seconds to start"},
+	{"Python", "python3 process", "all of Python at full speed; no isolation"},
+}
+
+// peerTables returns the first table of a language in docs/understand/peers.md:
+// figures by peer and column.
 func peerTables(t *testing.T, language string) map[string]map[string]string {
 	t.Helper()
 	_, text, ok := strings.Cut(read(t, "docs/understand/peers.md"), "\n## "+language+"\n")
 	if !ok {
-		t.Fatalf("docs/understand/peers.md has nothing on %s", language)
+		t.Fatalf("docs/understand/peers.md has no section %q", language)
 	}
 	out := map[string]map[string]string{}
 	var columns []string
@@ -60,7 +122,8 @@ func peerTables(t *testing.T, language string) map[string]map[string]string {
 	return out
 }
 
-// TestTheTableOfTheREADMEIsMeasured holds the table against docs/understand/peers.md.
+// TestTheTableOfTheREADMEIsMeasured compares the table with
+// docs/understand/peers.md.
 func TestTheTableOfTheREADMEIsMeasured(t *testing.T) {
 	const begin, end = "<!-- from docs/understand/peers.md: go test ./tests -run README -update -->\n", "<!-- end -->\n"
 	columns := []string{"start, ms", "host call, µs", "commits job, ms", "fib, ms", "memory, KiB"}
@@ -90,13 +153,13 @@ func TestTheTableOfTheREADMEIsMeasured(t *testing.T) {
 	head, rest, ok := strings.Cut(text, begin)
 	have, tail, ended := strings.Cut(rest, end)
 	if !ok || !ended {
-		t.Fatal("the README has no place for the table")
+		t.Fatal("the README has no marks around the table")
 	}
 	if have == b.String() {
 		return
 	}
 	if !*update {
-		t.Fatal("the table of the README is not what docs/understand/peers.md says: go test ./tests -run README -update")
+		t.Fatal("the table of the README differs from docs/understand/peers.md: go test ./tests -run README -update")
 	}
 	if err := os.WriteFile("../README.md", []byte(head+begin+b.String()+end+tail), 0o644); err != nil {
 		t.Fatal(err)
