@@ -2,12 +2,13 @@ package catalogue
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/wexec/wexec/internal/jsonschema"
 )
 
 // kind is what a schema describes, as far as types in code can say it.
@@ -50,280 +51,209 @@ type property struct {
 	fallback string // JSON of the default
 }
 
-// shapes is a reader of one schema document: references become named shapes.
-type shapes struct {
-	root  any
-	defs  map[string]*shape // by name
-	names map[string]string // reference to name
+// shapeReader reduces a schema to shapes. References become named shapes.
+type shapeReader struct {
+	defs  map[string]*shape             // by name
+	names map[*jsonschema.Schema]string // of the targets of references
 	nodes int
 }
 
-// Bounds that keep a hostile schema from making an endless type.
+// Bounds of a type that is made from a hostile schema.
 const (
 	maxShapeDepth = 24
 	maxShapeNodes = 4000
 	maxLiterals   = 60
+	maxNamed      = 200
 )
 
-// readShape reads a schema. What is no schema becomes anything.
+// readShape returns the shape of a schema and those that it refers to, by name.
+// A document that is not a schema allows anything.
 func readShape(schema json.RawMessage) (*shape, map[string]*shape) {
-	var root any
-	if len(schema) == 0 || json.Unmarshal(schema, &root) != nil {
+	doc, _ := jsonschema.Parse(schema)
+	if doc == nil {
 		return &shape{kind: anything}, nil
 	}
-	r := &shapes{root: root, defs: map[string]*shape{}, names: map[string]string{}}
-	return r.read(root, 0), r.defs
+	r := &shapeReader{defs: map[string]*shape{}, names: map[*jsonschema.Schema]string{}}
+	return r.read(doc.Root, 0), r.defs
 }
 
-func (r *shapes) read(v any, depth int) *shape {
+func (r *shapeReader) read(n *jsonschema.Schema, depth int) *shape {
 	r.nodes++
-	if depth > maxShapeDepth || r.nodes > maxShapeNodes {
+	switch {
+	case depth > maxShapeDepth || r.nodes > maxShapeNodes:
 		return &shape{kind: anything}
+	case n.Never:
+		return &shape{kind: nothing}
+	case n.RefText != "":
+		return r.reference(n, depth)
 	}
-	switch v := v.(type) {
-	case bool:
-		if !v {
-			return &shape{kind: nothing}
-		}
-	case map[string]any:
-		return r.readObject(v, depth)
-	}
-	return &shape{kind: anything}
-}
-
-func (r *shapes) readObject(m map[string]any, depth int) *shape {
-	if ref, ok := m["$ref"].(string); ok {
-		return r.reference(ref, depth)
-	}
-	s := r.readPlain(m, depth)
-	if nullable, _ := m["nullable"].(bool); nullable {
+	s := r.readPlain(n, depth)
+	if n.Nullable {
 		s = &shape{kind: union, parts: []*shape{s, {kind: null}}}
 	}
 	return s
 }
 
-func (r *shapes) readPlain(m map[string]any, depth int) *shape {
-	if c, ok := m["const"]; ok {
-		return literalOf(c)
+func (r *shapeReader) readPlain(n *jsonschema.Schema, depth int) *shape {
+	if n.Const != nil {
+		return literalOf(*n.Const)
 	}
-	if enum, ok := m["enum"].([]any); ok && len(enum) > 0 {
-		if len(enum) > maxLiterals {
-			enum = append(slices.Clone(enum[:maxLiterals]), nil)
-			s := r.plainTypes(m, depth)
-			s.note = "one of " + strconv.Itoa(len(enum)) + " values"
-			return s
-		}
+	if len(n.Enum) > maxLiterals {
+		s := r.ofTypes(n, depth)
+		s.note = "one of " + strconv.Itoa(len(n.Enum)) + " values"
+		return s
+	}
+	if len(n.Enum) > 0 {
 		u := &shape{kind: union}
-		for _, e := range enum {
-			u.parts = append(u.parts, literalOf(e))
+		for _, v := range n.Enum {
+			u.parts = append(u.parts, literalOf(v))
 		}
 		return simplify(u)
 	}
-	for _, key := range []string{"anyOf", "oneOf"} {
-		if list, ok := m[key].([]any); ok && len(list) > 0 {
-			u := &shape{kind: union}
-			for _, e := range list {
-				u.parts = append(u.parts, r.read(e, depth+1))
-			}
-			if _, has := m["properties"]; has {
-				return simplify(&shape{kind: combined, parts: []*shape{r.plainTypes(m, depth), simplify(u)}})
-			}
-			return simplify(u)
-		}
+	list := n.AnyOf
+	if len(list) == 0 {
+		list = n.OneOf
 	}
-	if list, ok := m["allOf"].([]any); ok && len(list) > 0 {
-		c := &shape{kind: combined}
-		for _, e := range list {
-			c.parts = append(c.parts, r.read(e, depth+1))
+	if len(list) > 0 {
+		u := simplify(r.all(union, list, depth))
+		if n.Properties != nil {
+			return simplify(&shape{kind: combined, parts: []*shape{r.ofTypes(n, depth), u}})
 		}
-		if _, has := m["properties"]; has {
-			c.parts = append(c.parts, r.plainTypes(m, depth))
+		return u
+	}
+	if len(n.AllOf) > 0 {
+		c := r.all(combined, n.AllOf, depth)
+		if n.Properties != nil {
+			c.parts = append(c.parts, r.ofTypes(n, depth))
 		}
 		return simplify(c)
 	}
-	return r.plainTypes(m, depth)
+	return r.ofTypes(n, depth)
 }
 
-// plainTypes follows the keyword "type", or what the other keywords imply.
-func (r *shapes) plainTypes(m map[string]any, depth int) *shape {
-	switch t := m["type"].(type) {
-	case string:
-		return r.ofType(t, m, depth)
-	case []any:
+// all reads a list of schemas into one shape.
+func (r *shapeReader) all(k kind, list []*jsonschema.Schema, depth int) *shape {
+	s := &shape{kind: k}
+	for _, n := range list {
+		s.parts = append(s.parts, r.read(n, depth+1))
+	}
+	return s
+}
+
+// ofTypes follows the keyword "type", or what the other keywords imply.
+func (r *shapeReader) ofTypes(n *jsonschema.Schema, depth int) *shape {
+	switch {
+	case len(n.TypeNames) == 1:
+		return r.ofType(n.TypeNames[0], n, depth)
+	case len(n.TypeNames) > 1:
 		u := &shape{kind: union}
-		for _, e := range t {
-			if name, ok := e.(string); ok {
-				u.parts = append(u.parts, r.ofType(name, m, depth))
-			}
+		for _, name := range n.TypeNames {
+			u.parts = append(u.parts, r.ofType(name, n, depth))
 		}
 		return simplify(u)
-	}
-	switch {
-	case m["properties"] != nil || m["additionalProperties"] != nil || m["required"] != nil:
-		return r.ofType("object", m, depth)
-	case m["items"] != nil || m["prefixItems"] != nil:
-		return r.ofType("array", m, depth)
+	case n.Properties != nil || n.Additional != nil || n.Required != nil:
+		return r.readObject(n, depth)
+	case n.Items != nil || n.Prefix != nil:
+		return r.readArray(n, depth)
 	}
 	return &shape{kind: anything}
 }
 
-func (r *shapes) ofType(t string, m map[string]any, depth int) *shape {
-	switch t {
+func (r *shapeReader) ofType(name string, n *jsonschema.Schema, depth int) *shape {
+	switch name {
 	case "null":
 		return &shape{kind: null}
 	case "boolean":
 		return &shape{kind: boolean}
 	case "integer":
-		return &shape{kind: integer, note: bounds(m)}
+		return &shape{kind: integer, note: bounds(n)}
 	case "number":
-		return &shape{kind: number, note: bounds(m)}
+		return &shape{kind: number, note: bounds(n)}
 	case "string":
-		return &shape{kind: text, note: textNote(m)}
+		return &shape{kind: text, note: textNote(n)}
 	case "array":
-		return r.readArray(m, depth)
+		return r.readArray(n, depth)
 	case "object":
-		return r.readFields(m, depth)
+		return r.readObject(n, depth)
 	}
 	return &shape{kind: anything}
 }
 
-func (r *shapes) readArray(m map[string]any, depth int) *shape {
-	fixed, ok := m["prefixItems"].([]any)
-	rest, hasRest := m["items"]
-	if list, old := m["items"].([]any); !ok && old { // draft 7
-		fixed, ok = list, true
-		rest, hasRest = m["additionalItems"]
+func (r *shapeReader) readArray(n *jsonschema.Schema, depth int) *shape {
+	rest := &shape{kind: anything}
+	if n.Items != nil {
+		rest = r.read(n.Items, depth+1)
 	}
-	if !ok || len(fixed) > 32 {
-		s := &shape{kind: array, items: &shape{kind: anything}}
-		if hasRest && !ok {
-			s.items = r.read(rest, depth+1)
-		}
-		return s
+	if n.Prefix == nil {
+		return &shape{kind: array, items: rest}
 	}
-	s := &shape{kind: tuple}
-	for _, e := range fixed {
-		s.parts = append(s.parts, r.read(e, depth+1))
+	if len(n.Prefix) > 32 {
+		return &shape{kind: array, items: &shape{kind: anything}}
 	}
-	if closed, is := rest.(bool); !hasRest || !is || closed {
-		s.items = &shape{kind: anything}
-		if hasRest {
-			s.items = r.read(rest, depth+1)
-		}
+	s := r.all(tuple, n.Prefix, depth)
+	if rest.kind != nothing {
+		s.items = rest
 	}
 	return s
 }
 
-func (r *shapes) readFields(m map[string]any, depth int) *shape {
+func (r *shapeReader) readObject(n *jsonschema.Schema, depth int) *shape {
 	s := &shape{kind: object}
-	props, _ := m["properties"].(map[string]any)
-	required := map[string]bool{}
-	var order []string
-	if list, ok := m["required"].([]any); ok {
-		for _, e := range list {
-			if name, ok := e.(string); ok && !required[name] {
-				required[name] = true
-				if _, has := props[name]; has {
-					order = append(order, name)
-				}
-			}
+	seen := map[string]bool{}
+	for i, name := range slices.Concat(n.Required, n.Names) {
+		of := n.Properties[name]
+		if of == nil || seen[name] {
+			continue
 		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(props)) {
-		if !required[name] {
-			order = append(order, name)
-		}
-	}
-	for _, name := range order {
-		p := property{name: name, shape: r.read(props[name], depth+1), required: required[name]}
-		if d, ok := props[name].(map[string]any); ok {
-			p.doc, _ = d["description"].(string)
-			if def, ok := d["default"]; ok {
-				if b, err := json.Marshal(def); err == nil && len(b) <= 80 {
-					p.fallback = string(b)
-				}
+		seen[name] = true
+		p := property{name: name, shape: r.read(of, depth+1), required: i < len(n.Required), doc: of.Description}
+		if of.Default != nil {
+			if b, err := json.Marshal(*of.Default); err == nil && len(b) <= 80 {
+				p.fallback = string(b)
 			}
 		}
 		s.fields = append(s.fields, p)
 	}
-	switch more := m["additionalProperties"].(type) {
-	case bool:
-		if more {
-			s.items = &shape{kind: anything}
-		}
-	case map[string]any:
-		s.items = r.read(more, depth+1)
-	default:
-		if len(s.fields) == 0 {
-			s.items = &shape{kind: anything}
-		}
-	}
-	if patterns, ok := m["patternProperties"].(map[string]any); ok && s.items == nil && len(patterns) > 0 {
+	switch {
+	case n.Additional != nil && !n.Additional.Never:
+		s.items = r.read(n.Additional, depth+1)
+	case n.Additional == nil && len(s.fields) == 0, len(n.Patterns) > 0:
 		s.items = &shape{kind: anything}
 	}
 	return s
 }
 
-// reference turns a local $ref into a named shape, read once.
-func (r *shapes) reference(ref string, depth int) *shape {
-	if name, ok := r.names[ref]; ok {
+// reference returns a named shape for the target of a reference, which it reads
+// once.
+func (r *shapeReader) reference(n *jsonschema.Schema, depth int) *shape {
+	if name, ok := r.names[n.Ref]; ok {
 		return &shape{kind: named, name: name}
 	}
-	target, ok := r.resolve(ref)
-	if !ok || len(r.names) >= 200 {
+	if n.Ref == nil || len(r.names) >= maxNamed {
 		return &shape{kind: anything}
 	}
-	last := ref[strings.LastIndexByte(ref, '/')+1:]
-	base := pascal(last)
-	if base == "" || ref == "#" {
+	base := pascal(n.RefText[strings.LastIndexByte(n.RefText, '/')+1:])
+	if base == "" || n.RefText == "#" {
 		base = "Self"
 	}
 	name := base
 	for i := 2; r.defs[name] != nil; i++ {
 		name = base + strconv.Itoa(i)
 	}
-	r.names[ref] = name
-	placeholder := &shape{kind: anything}
-	r.defs[name] = placeholder
-	*placeholder = *r.read(target, depth+1)
-	if placeholder.kind == named && placeholder.name == name {
-		*placeholder = shape{kind: anything} // a reference to itself and nothing else
+	r.names[n.Ref] = name
+	def := &shape{kind: anything}
+	r.defs[name] = def
+	*def = *r.read(n.Ref, depth+1)
+	if def.kind == named && def.name == name {
+		*def = shape{kind: anything} // a reference to itself and nothing else
 	}
 	return &shape{kind: named, name: name}
 }
 
-// resolve follows a JSON pointer within the document.
-func (r *shapes) resolve(ref string) (any, bool) {
-	pointer, ok := strings.CutPrefix(ref, "#")
-	if !ok {
-		return nil, false
-	}
-	at := r.root
-	for _, part := range strings.Split(pointer, "/")[1:] {
-		part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
-		switch v := at.(type) {
-		case map[string]any:
-			if at, ok = v[part]; !ok {
-				return nil, false
-			}
-		case []any:
-			i, err := strconv.Atoi(part)
-			if err != nil || i < 0 || i >= len(v) {
-				return nil, false
-			}
-			at = v[i]
-		default:
-			return nil, false
-		}
-	}
-	return at, true
-}
-
 func literalOf(v any) *shape {
-	if v == nil {
-		return &shape{kind: null}
-	}
 	switch v.(type) {
+	case nil:
+		return &shape{kind: null}
 	case map[string]any, []any:
 		return &shape{kind: anything}
 	}
@@ -381,22 +311,25 @@ func simplify(s *shape) *shape {
 	return s
 }
 
-func bounds(m map[string]any) string {
+func bounds(n *jsonschema.Schema) string {
 	var out []string
-	for _, b := range []struct{ key, op string }{{"minimum", "≥"}, {"exclusiveMinimum", ">"}, {"maximum", "≤"}, {"exclusiveMaximum", "<"}} {
-		if f, ok := m[b.key].(float64); ok {
-			out = append(out, b.op+" "+strconv.FormatFloat(f, 'g', -1, 64))
+	for _, b := range []struct {
+		value *float64
+		op    string
+	}{{n.Minimum, "≥"}, {n.ExclusiveMinimum, ">"}, {n.Maximum, "≤"}, {n.ExclusiveMaximum, "<"}} {
+		if b.value != nil {
+			out = append(out, b.op+" "+strconv.FormatFloat(*b.value, 'g', -1, 64))
 		}
 	}
 	return strings.Join(out, ", ")
 }
 
-func textNote(m map[string]any) string {
-	if f, ok := m["format"].(string); ok && len(f) <= 40 {
-		return oneLine(f)
-	}
-	if p, ok := m["pattern"].(string); ok && len(p) <= 60 {
-		return "matches " + oneLine(p)
+func textNote(n *jsonschema.Schema) string {
+	switch {
+	case n.Format != "" && len(n.Format) <= 40:
+		return oneLine(n.Format)
+	case n.PatternText != "" && len(n.PatternText) <= 60:
+		return "matches " + oneLine(n.PatternText)
 	}
 	return ""
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/wexec/wexec/internal/jsonschema"
 )
 
 // stop holds words that say nothing about a tool.
@@ -269,41 +271,31 @@ func stem(w string) string {
 	return strings.TrimSuffix(w, "e")
 }
 
-// argumentWords collects the names of a schema's properties and the words of
-// their enums, three levels deep.
+// argumentWords returns the words in the names of properties and in enums, three
+// levels deep.
 func argumentWords(schema json.RawMessage) []string {
-	var root any
-	if len(schema) == 0 || json.Unmarshal(schema, &root) != nil {
+	doc, _ := jsonschema.Parse(schema)
+	if doc == nil {
 		return nil
 	}
 	var out []string
-	var walk func(v any, depth int)
-	walk = func(v any, depth int) {
-		m, ok := v.(map[string]any)
-		if !ok || depth > 3 || len(out) > 400 {
+	var walk func(n *jsonschema.Schema, depth int)
+	walk = func(n *jsonschema.Schema, depth int) {
+		if n == nil || depth > 3 || len(out) > 400 {
 			return
 		}
-		if props, ok := m["properties"].(map[string]any); ok {
-			names := make([]string, 0, len(props))
-			for name := range props {
-				names = append(names, name)
-			}
-			slices.Sort(names)
-			for _, name := range names {
-				out = append(out, Words(name)...)
-				walk(props[name], depth+1)
+		for _, name := range n.Names {
+			out = append(out, Words(name)...)
+			walk(n.Properties[name], depth+1)
+		}
+		for _, v := range n.Enum[:min(len(n.Enum), 20)] {
+			if s, ok := v.(string); ok {
+				out = append(out, Words(s)...)
 			}
 		}
-		if enum, ok := m["enum"].([]any); ok {
-			for _, e := range enum[:min(len(enum), 20)] {
-				if s, ok := e.(string); ok {
-					out = append(out, Words(s)...)
-				}
-			}
-		}
-		walk(m["items"], depth+1)
+		walk(n.Items, depth+1)
 	}
-	walk(root, 0)
+	walk(doc.Root, 0)
 	return out
 }
 
