@@ -143,7 +143,7 @@ func Prepare(ctx context.Context, s Source, c Compiler) (Program, error) {
 	if at := len(code) - len(strings.TrimLeft(code, " \t\r\n")); strings.HasPrefix(code[at:], "```") {
 		// To the compiler it is a template, which is not what anybody means.
 		line := strings.Count(code[:at], "\n") + 1
-		return Program{}, &SyntaxError{Message: "a program does not begin with a fence", Hint: fences,
+		return Program{}, &SyntaxError{Message: "a program must not start with a Markdown fence", Hint: fences,
 			File: file, Line: line, Column: 1, Text: lineOf(code, line)}
 	}
 	if c == nil {
@@ -185,7 +185,7 @@ func syntaxError(file, code string, out compileOutput) *SyntaxError {
 		e.Hint = `use straight quotes (" or ') in place of typographic ones`
 	default:
 		if language, _, ok := GuessLanguage(code); ok && language == Python {
-			e.Hint = "this looks like Python: say so as the language"
+			e.Hint = "this looks like Python: set the language to python"
 		} else if len(first.Notes) > 0 {
 			e.Hint = clip(first.Notes[0], 400)
 		}

@@ -1,5 +1,5 @@
-// The exceptions of host calls, and what becomes of an exception that ends a
-// program: its code, its place in the program's own text, its stack.
+// The exceptions of host calls, and the error outcome of an exception that ends
+// a program: its code, its place in the program's source, its stack.
 ($) => {
   const { define } = $;
   // puts a global where scripts expect it: not enumerable, replaceable
@@ -8,7 +8,7 @@
     if (prototype && !prototype.writable) $.classes.add(value);
     return define(globalThis, name, value);
   };
-  $.classes = new WeakSet(); // of the prelude's own, for console.log
+  $.classes = new WeakSet(); // the prelude's classes, for console.log
 
   class ToolError extends Error {
     constructor(message, fields) {
@@ -35,17 +35,17 @@
     const { code } = fields;
     const type = code.startsWith('denied.') ? PolicyError : code.startsWith('guest.') ? GuestFault : ToolError;
     const error = new type(typeof fields.message === 'string' ? fields.message : 'the call failed', fields);
-    delete error.stack; // it would be the prelude's; the place of the call takes its place
+    delete error.stack; // it would show the prelude; the place of the call is added later
     return error;
   };
   $.hook('error', $.failure);
 
   const frame = /^ {4}at (?:.* \()?([^<\n].*?):(\d+):(\d+)\)?$/m;
 
-  // {file, line, column} of an error, as far as it tells
+  // {file, line, column} of an error; missing parts are undefined
   const placeOf = (error, file) => {
     const own = (key) => (Object.hasOwn(error, key) ? error[key] : undefined);
-    // a name such as <input> is that of a text which was read, JSON for instance
+    // a name such as <input> belongs to parsed text, for example JSON
     if (typeof own('lineNumber') === 'number' && own('lineNumber') > 0 && !String(own('fileName')).startsWith('<')) {
       return { file: own('fileName') || file, line: own('lineNumber'), column: own('columnNumber') };
     }
@@ -62,7 +62,7 @@
       const c = text[at - 1];
       if (/[\w$.?]/.test(c)) at--;
       else if (c in opening || c === '"' || c === "'" || c === '`') {
-        if (/[\w$]/.test(text[at] ?? '.')) break; // a bracket that ends something else
+        if (/[\w$]/.test(text[at] ?? '.')) break; // the bracket does not belong to the callee
         let depth = 0, i = at - 1;
         if (c in opening) {
           for (; i >= 0; i--) {
@@ -81,7 +81,7 @@
     try {
       return typeof value === 'string' ? value : $.inspect(value);
     } catch {
-      return 'a value that cannot be shown';
+      return 'a value that cannot be printed';
     }
   };
 
@@ -93,7 +93,7 @@
     if (!isError) {
       outcome.name = 'Error';
       outcome.message = error === null ? 'null' : textOf(error);
-      outcome.hint = 'throw new Error(…) instead: only an Error knows where it was thrown';
+      outcome.hint = 'throw new Error(…) instead: only an Error records where it was thrown';
       const { line, column, lines } = $.thrownAt(error, input && input.code);
       if (line > 0) Object.assign(outcome, { file, line, column, text: $.sourceLine(input, file, line) });
       else if (lines && lines.length > 1) outcome.hint += `; here it was on one of the lines ${lines.slice(0, 9).join(', ')}`;
@@ -138,7 +138,7 @@
     }
     return outcome;
   };
-  $.faults = new WeakSet(); // errors of the prelude whose .fault is theirs
+  $.faults = new WeakSet(); // errors of the prelude that have .fault
 
   $.sourceLine = (input, file, line) => {
     let code;
@@ -158,7 +158,7 @@
     try {
       return describe(error, input);
     } catch {
-      return { code: 'guest.exception', name: 'Error', message: 'the program failed with an error that cannot be read' };
+      return { code: 'guest.exception', name: 'Error', message: 'the program failed with an error that cannot be inspected' };
     }
   });
 };

@@ -1,9 +1,9 @@
-// Where a value that is no Error was thrown. Such a value knows no place, so
-// the program's own text is searched for a throw that can have given it.
+// Finds where a value that is not an Error was thrown. Such a value records no
+// place, so the source is searched for a throw that can have produced it.
 ($) => {
-  // Text without what is in comments and strings: the same length, so that
-  // places hold. Literals are kept apart by where they begin.
-  const skeleton = (code) => {
+  // Source with comments and strings blanked: the length stays the same, so that
+  // positions stay valid. Literals are kept by their start.
+  const blanked = (code) => {
     const token = /\/\/[^\n]*|\/\*[^]*?\*\/|'(?:[^'\\\n]|\\[^])*'|"(?:[^"\\\n]|\\[^])*"|`(?:[^`\\]|\\[^])*`|(?<=[=(,:[!&|?{};\n]\s*)\/(?![*/])(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/g;
     const literals = new Map();
     const plain = code.replace(token, (text, at) => {
@@ -16,7 +16,7 @@
   const textIn = (literal) => literal.slice(1, -1).replace(/\\(?:u\{([0-9a-f]+)\}|u([0-9a-f]{4})|x([0-9a-f]{2})|([^]))/gi,
     (all, a, b, c, one) => (one === undefined ? String.fromCodePoint(parseInt(a ?? b ?? c, 16)) : escapes[one] ?? one));
 
-  // 2: this expression gives the value, 1: it may, 0: it does not
+  // 2: the expression produces the value, 1: it may, 0: it does not
   const gives = (value, { plain, literals }, at) => {
     const literal = literals.get(at), rest = plain.slice(at + (literal ?? '').length);
     if (literal === undefined) {
@@ -39,7 +39,7 @@
   // {line, column} of the place, or the lines of several
   $.thrownAt = (value, code) => {
     if (typeof code !== 'string' || code.length > 1 << 18) return {};
-    const text = skeleton(code), found = [[], [], []];
+    const text = blanked(code), found = [[], [], []];
     for (const match of text.plain.matchAll(/\bthrow[ \t]+|\breject\(\s*/g)) {
       found[gives(value, text, match.index + match[0].length)].push(match.index);
     }

@@ -1,36 +1,36 @@
-// Hints for the mistakes that agents make.
+// Hints for common mistakes.
 ($) => {
   const missing = {
-    require: "there is no require here: use import, for example import { readFile } from 'fs/promises'",
-    module: 'there is no module.exports here: return the value, or export default it',
-    exports: 'there is no exports here: return the value, or export default it',
-    process: 'there is no process here: args holds the arguments, env the environment, console.log prints, return ends',
-    __dirname: "there is no __dirname here: '/tmp' is the folder for files",
-    __filename: 'there is no __filename here',
-    ReadableStream: 'there are no streams here: response.text(), .json() and .bytes() take all, for await goes over response.body',
-    TransformStream: 'there are no streams here: an async generator takes its place',
-    WritableStream: 'there are no streams here: collect the parts in an array',
-    CompressionStream: "there are no streams here: import { gzipSync } from 'node:zlib'",
-    DecompressionStream: "there are no streams here: import { gunzipSync } from 'node:zlib'",
+    require: "require is not available: use import, for example import { readFile } from 'fs/promises'",
+    module: 'module.exports is not available: return the value, or use export default',
+    exports: 'exports is not available: return the value, or use export default',
+    process: 'process is not available: use args, env and console.log, and return to end the program',
+    __dirname: "__dirname is not available: write files to '/tmp'",
+    __filename: '__filename is not available',
+    ReadableStream: 'streams are not available: use response.text(), .json() or .bytes(), or iterate response.body with for await',
+    TransformStream: 'streams are not available: use an async generator',
+    WritableStream: 'streams are not available: collect the parts in an array',
+    CompressionStream: "streams are not available: import { gzipSync } from 'node:zlib'",
+    DecompressionStream: "streams are not available: import { gunzipSync } from 'node:zlib'",
     URLPattern: 'match the path with a regular expression',
-    WebAssembly: 'no other modules run in here',
+    WebAssembly: 'WebAssembly modules cannot be loaded',
     Temporal: 'use Date and Intl.DateTimeFormat',
-    window: 'there is no browser here: globalThis holds the globals',
-    document: 'there is no browser here, and no page to look at',
-    localStorage: "nothing is kept between runs: use files below '/tmp' within one",
-    XMLHttpRequest: 'use fetch, where the policy grants the host',
-    axios: 'there are no packages here: use fetch, where the policy grants the host',
-    alert: 'nobody looks at the screen: use console.log, or return the value',
-    prompt: 'nobody can be asked: the caller passes args',
-    _: 'lodash is not here: arrays, objects and Object.groupBy do most of it',
-    Deno: 'this is neither Deno nor Node: see the globals in the documentation',
-    Bun: 'this is neither Bun nor Node: see the globals in the documentation',
+    window: 'there is no browser: use globalThis',
+    document: 'there is no browser and no page',
+    localStorage: "nothing is kept between runs: use files in '/tmp' within a run",
+    XMLHttpRequest: 'use fetch, if the policy allows the host',
+    axios: 'packages are not available: use fetch, if the policy allows the host',
+    alert: 'there is no screen: use console.log, or return the value',
+    prompt: 'a program cannot ask the user: the caller passes args',
+    _: 'lodash is not available: use methods of arrays and objects, and Object.groupBy',
+    Deno: 'this is neither Deno nor Node: see the list of globals in the documentation',
+    Bun: 'this is neither Bun nor Node: see the list of globals in the documentation',
     print: 'use console.log',
     None: 'this is Python: set the language to python, or write null',
     True: 'this is Python: set the language to python, or write true',
     False: 'this is Python: set the language to python, or write false',
     len: 'this is Python: set the language to python, or use .length',
-    input: 'nobody can be asked: the caller passes args, and stdin.text() reads the input',
+    input: 'a program cannot ask the user: the caller passes args, and stdin.text() reads the input',
   };
 
   const looksPython = /^\s*(?:def \w+\(.*\)\s*(?:->.*)?:|from [\w.]+ import |import \w+(?: as \w+)?\s*$|elif |for \w+ in .*:\s*$|if .*[^{]:\s*$|print ["'])/m;
@@ -39,19 +39,19 @@
   const forSyntax = (outcome, code) => {
     const line = outcome.text || '';
     if (/\bJSON\.parse\b/.test(line) && /^unexpected token: '(?:object|\[object)|"\[object Object\]" is not valid/.test(outcome.message)) {
-      return 'the value is an object already, as every answer of a tool is: leave JSON.parse out';
+      return 'the value is already an object, as every tool answer is: remove JSON.parse';
     }
-    if (/[\u2018\u2019\u201c\u201d\u00ab\u00bb]/.test(line)) return 'the line has typographic quotes: write \' or "';
-    if (/^\s*```/m.test(code)) return 'the code contains Markdown fences (```): pass the code alone';
-    if (/\u00a0|\u200b|\ufeff/.test(line)) return 'the line has an invisible character, such as a no-break space';
+    if (/[\u2018\u2019\u201c\u201d\u00ab\u00bb]/.test(line)) return 'the line contains typographic quotes: use \' or "';
+    if (/^\s*```/m.test(code)) return 'the code contains Markdown fences (```): remove them';
+    if (/\u00a0|\u200b|\ufeff/.test(line)) return 'the line contains an invisible character, such as a no-break space';
     if (looksPython.test(line) || (looksPython.test(code) && !/[;{}]/.test(code))) return 'this looks like Python: set the language to python';
     if (looksTyped.test(line)) return 'this looks like TypeScript: set the language to typescript';
     if (/^\s*(?:return\s*\(?\s*)?<[A-Za-z]/.test(line)) return 'JSX is not supported: build the text with template strings';
     if (/\bawait\b/.test(line) && /await|unexpected token|expecting/.test(outcome.message)) {
-      return 'await works at the top level and in async functions: is the function around it marked async?';
+      return 'await works at the top level and in async functions: mark the enclosing function async';
     }
-    if (/^\s*(?:await\s+)?using\s+\w/.test(line)) return 'using is there in TypeScript: set the language to typescript, or write const and try … finally';
-    if (/^\s*import\b/.test(line)) return 'import declarations belong to the top level; elsewhere use await import(…)';
+    if (/^\s*(?:await\s+)?using\s+\w/.test(line)) return 'using is available in TypeScript: set the language to typescript, or write const and try … finally';
+    if (/^\s*import\b/.test(line)) return 'import declarations must be at the top level; elsewhere use await import(…)';
     return undefined;
   };
 
@@ -66,18 +66,18 @@
   const known = () => [Array, String, Object, Map, Set, Promise, Number, Date, RegExp]
     .flatMap((type) => [...Object.getOwnPropertyNames(type.prototype), ...Object.getOwnPropertyNames(type)]);
 
-  // what to call instead of `whole`, which is no function
+  // what to call instead of `whole`, which is not a function
   const forCall = (whole) => {
     const [, owner, name] = /^(.*)\.([\w$]+)$/s.exec(whole) ?? [];
     if (name === undefined) return undefined;
-    if (/^tools\.\w+\.\w+\(/.test(owner)) return `a tool call gives a promise: write (await ${owner}).${name}`;
-    if (/^fetch\(|\bfetch\(.*\)$/.test(owner)) return `fetch gives a promise: write (await ${owner}).${name}()`;
+    if (/^tools\.\w+\.\w+\(/.test(owner)) return `a tool call returns a promise: write (await ${owner}).${name}`;
+    if (/^fetch\(|\bfetch\(.*\)$/.test(owner)) return `fetch returns a promise: write (await ${owner}).${name}()`;
     if (Object.hasOwn(globalThis, owner) && typeof globalThis[owner] === 'object') {
       const near = $.nearest(name, Object.getOwnPropertyNames(globalThis[owner]));
       return near ? `did you mean ${owner}.${near}?` : undefined;
     }
     if (arrayMethods.has(name)) {
-      return `only arrays have .${name}: take the field that holds the list, or Object.values(…) or Object.entries(…) of an object`;
+      return `only arrays have .${name}: use the field that holds the list, or Object.values(…) or Object.entries(…) for an object`;
     }
     const near = $.nearest(name, known());
     return near && near !== name ? `did you mean .${near}()?` : undefined;
@@ -96,34 +96,34 @@
     }
     if (outcome.name === 'TypeError') {
       if (forgotAwait(input || { code: '' }) && /undefined|not a function|not iterable/.test(message)) {
-        return 'a tool call gives a promise: write await before it';
+        return 'a tool call returns a promise: write await before it';
       }
       const called = /^(.+) is not a function$/s.exec(message);
       if (called) return forCall(called[1]);
       if (/^(?:undefined|null) is not iterable|^Cannot destructure /.test(message)) {
-        return 'the value is missing: look at what it came from with console.log';
+        return 'the value is undefined or null: print what it came from with console.log';
       }
-      if (message === 'object is not iterable') return 'to go over an object, take Object.keys(…), Object.values(…) or Object.entries(…) of it';
-      if (message.startsWith('Cannot mix BigInt')) return 'Number(x) or BigInt(x) makes both of one kind';
+      if (message === 'object is not iterable') return 'to iterate an object, use Object.keys(…), Object.values(…) or Object.entries(…)';
+      if (message.startsWith('Cannot mix BigInt')) return 'convert one of the two with Number(x) or BigInt(x)';
       if (/^(?:cannot read propert|Cannot read propert)/.test(message)) {
-        return 'the value is missing: use ?. where it may be, or look at it with console.log';
+        return 'the value is undefined or null: use ?. if it is optional, or print it with console.log';
       }
     }
-    if (outcome.name === 'RangeError' && message === 'Maximum call stack size exceeded') return 'use a loop, or an array as a stack';
+    if (outcome.name === 'RangeError' && message === 'Maximum call stack size exceeded') return 'use a loop, or keep the stack in an array';
     if (outcome.name === 'SyntaxError' && /^unexpected token: '(?:undefined|\[object)|"(?:undefined|\[object Object\])" is not valid JSON/.test(message)) {
-      return 'JSON.parse takes a text: is the value missing, or an object already?';
+      return 'JSON.parse takes a string: the value may be undefined, or already an object';
     }
     return undefined;
   };
 
-  // the nearest of the names by edit distance, undefined if none is near
+  // the closest of the names by edit distance, undefined if none is close
   $.nearest = (name, names) => {
     const wanted = String(name).toLowerCase(), letters = [...wanted].sort().join('');
     let best, least = Math.min(3, Math.max(1, wanted.length >> 2) + 1);
     for (const candidate of names) {
       const text = candidate.toLowerCase();
       if (Math.abs(text.length - wanted.length) >= least || text.length < 2) continue;
-      if (text.length === wanted.length && text !== wanted && [...text].sort().join('') === letters) return candidate; // two that changed places
+      if (text.length === wanted.length && text !== wanted && [...text].sort().join('') === letters) return candidate; // two letters are swapped
       let row = Array.from({ length: text.length + 1 }, (_, i) => i);
       for (let i = 1; i <= wanted.length; i++) {
         const next = [i];

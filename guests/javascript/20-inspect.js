@@ -1,4 +1,4 @@
-// How console.log shows values: as Node does, without colours.
+// console.log's rendering of values: as in Node, without colors.
 ($) => {
   const plainKey = /^[a-zA-Z_][a-zA-Z_0-9]*$/;
   const needsEscape = /[\x00-\x1f\x27\x5c\x7f-\x9f]|[\ud800-\udfff]/;
@@ -231,7 +231,7 @@
     'Uint32Array', 'Float32Array', 'Float64Array', 'BigInt64Array', 'BigUint64Array']);
   const iterators = { 'Map Iterator': 'Map Iterator', 'Set Iterator': 'Set Iterator', 'Array Iterator': 'Array Iterator', 'String Iterator': 'String Iterator' };
 
-  // [text before the braces, braces, items, the array they come from] of an object
+  // [text before the braces, braces, items, source array] of an object
   const parts = (ctx, object, level, name, keys) => {
     const kind = $.kind(object);
     const tag = tagOf(object, name);
@@ -302,7 +302,7 @@
     return keys;
   };
 
-  // what is shown however deep it lies
+  // shown at every depth
   const isSimple = (object, keys) => {
     if (keys.length > 0) return false;
     const kind = $.kind(object);

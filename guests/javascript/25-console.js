@@ -1,4 +1,4 @@
-// console: log and its kin to standard output, warn, error and trace to
+// console: log and similar methods write to standard output, warn, error and trace to
 // standard error.
 ($) => {
   const STDOUT = 1, STDERR = 2;

@@ -4,7 +4,7 @@
   const digits = new Int8Array(128).fill(-1);
   for (let i = 0; i < 64; i++) digits[alphabet.charCodeAt(i)] = i;
 
-  // DOMException carries the names that web code asks for
+  // DOMException has the names that web code checks
   class DOMException extends Error {
     #name;
     constructor(message = '', name = 'Error') {
@@ -29,7 +29,7 @@
     }
     return parts.join('');
   };
-  // undefined where the text is no base64
+  // undefined if the text is not base64
   const decode64 = (text) => {
     let clean = text.replace(/[\t\n\f\r ]+/g, '');
     if (clean.length % 4 === 0) clean = clean.replace(/={1,2}$/, '');

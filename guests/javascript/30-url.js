@@ -1,4 +1,4 @@
-// URL and URLSearchParams by the WHATWG's rules.
+// URL and URLSearchParams as the WHATWG URL Standard defines them.
 ($) => {
   const special = { 'http:': '80', 'https:': '443', 'ws:': '80', 'wss:': '443', 'ftp:': '21', 'file:': '' };
   const isSpecial = (scheme) => Object.hasOwn(special, scheme);
@@ -84,7 +84,7 @@
     if (/^0[0-7]+$/.test(part)) return parseInt(part, 8);
     return /^\d+$/.test(part) ? parseInt(part, 10) : NaN;
   };
-  // the address, undefined where the host is none, null where it is a wrong one
+  // the IPv4 address, undefined if the host is not one, null if it is invalid
   const ipv4 = (host) => {
     const parts = host.split('.');
     if (parts.length > 1 && parts[parts.length - 1] === '') parts.pop();
@@ -126,7 +126,7 @@
     if (best < 0) return `[${hex.join(':')}]`;
     return `[${hex.slice(0, best).join(':')}::${hex.slice(best + bestLength).join(':')}]`;
   };
-  // null: no valid host
+  // null: invalid host
   const parseHost = (text, scheme) => {
     if (text.startsWith('[')) return text.endsWith(']') ? ipv6(text.slice(1, -1)) : null;
     if (!isSpecial(scheme)) return forbiddenHost.test(text) ? null : encode(text, sets.c0);

@@ -241,7 +241,7 @@
   }
   $.define(Blob.prototype, 'toJSON', function toJSON() {
     const error = new TypeError('a Blob has no JSON form');
-    $.define(error, 'hint', 'await blob.text() or await blob.bytes() gives what is in it');
+    $.define(error, 'hint', 'read the content with await blob.text() or await blob.bytes()');
     throw error;
   });
   $.bytesInBlob = Blob.bytesIn;

@@ -1,4 +1,4 @@
-// Digests: what programs make keys, signatures and checksums of.
+// Digests for keys, signatures and checksums.
 ($) => {
   const rotate = (x, n) => (x << n) | (x >>> (32 - n));
   const fraction = (x) => ((x - Math.floor(x)) * 2 ** 32) | 0;
@@ -57,7 +57,7 @@
 
   // ---- 64 bits in two halves: words 2i and 2i + 1 ----
   const mask64 = (1n << 64n) - 1n;
-  // the first 64 bits behind the point of a root of p
+  // the first 64 fractional bits of a root of p
   const rootBits = (p, degree) => {
     const target = BigInt(p) << BigInt(64 * degree);
     let low = 0n, high = BigInt(p) << 64n;
@@ -117,7 +117,7 @@
   const find = (name) => {
     const known = algorithms[String(name).toLowerCase().replace('-', '')];
     if (known) return known;
-    throw Object.assign($.coded(new Error('Digest method not supported'), 'ERR_CRYPTO_INVALID_DIGEST'), { hint: `${Object.keys(algorithms).join(', ')} are here` });
+    throw Object.assign($.coded(new Error('Digest method not supported'), 'ERR_CRYPTO_INVALID_DIGEST'), { hint: `use ${Object.keys(algorithms).join(', ')}` });
   };
   const widthOf = (algorithm) => algorithm.width ?? 64;
 
@@ -169,7 +169,7 @@
     return out;
   };
 
-  // createHash and createHmac: what is added, and a digest of all of it
+  // createHash and createHmac: collect data, then digest it at once
   class Hash {
     #parts; #finish; #done = false;
     constructor(parts, finish) {
@@ -208,7 +208,7 @@
   const keys = new WeakMap();
   const unsupported = (what) => {
     const error = new $.DOMException(`${what} is not supported`, 'NotSupportedError');
-    return $.define(error, 'hint', 'digest, and importKey, sign and verify with HMAC, are here'), error;
+    return $.define(error, 'hint', 'use digest, or importKey, sign and verify with HMAC'), error;
   };
   const keyOf = (key) => keys.get(key) ?? (() => { throw unsupported('this key'); })();
   crypto.subtle = {

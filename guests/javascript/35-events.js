@@ -6,7 +6,7 @@
     }
   };
 
-  // what setTimeout gives: an object in Node, usable as a number too
+  // the result of setTimeout: an object as in Node, which also converts to a number
   class Timeout {
     #id;
     #held = true;

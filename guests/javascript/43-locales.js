@@ -1,4 +1,4 @@
-// How numbers look elsewhere: separators, percent signs and currencies by locale.
+// Number formats by locale: separators, percent signs and currencies.
 ($) => {
   const nb = '\u00a0', narrow = '\u202f', apostrophe = "'", minus = '\u2212';
   // the symbols that most languages share
@@ -40,7 +40,7 @@
     vi: ['.', ',', 1, '%', 'after', symbols(`JPY:¥ ${most}`)], hi: [...english, symbols('USD:$ THB:฿'), { indian: true }],
   };
   rows.no = rows.nb;
-  // languages of the table whose other countries write otherwise
+  // languages of the table whose other regions use another format
   const elsewhere = new Set(['fr-CH', 'it-CH', 'en-CH', 'es-CL']);
 
   const wanted = (locale) => {
@@ -54,7 +54,7 @@
   };
   const refused = (what, tag) => {
     const error = new RangeError(`${what} does not know the locale '${tag}'`);
-    $.define(error, 'hint', "en-US and what most of Europe, America and East Asia write for numbers are here; undefined takes en-US");
+    $.define(error, 'hint', "number formats are available for en-US and for most locales of Europe, America and East Asia; undefined means en-US");
     return error;
   };
   // {tag, group, decimal, least, percent, place, symbols, …} of a locale

@@ -1,8 +1,8 @@
-// Time zones: what a compiled zone of the tz database says of a moment.
+// Time zones: offsets from the compiled zones of the tz database.
 ($) => {
   const zones = new Map(); // name as asked for, to zone or undefined
 
-  // "EST5EDT,M3.2.0,M11.1.0": what holds after the last transition of a zone
+  // "EST5EDT,M3.2.0,M11.1.0": the rule that applies after a zone's last transition
   const parseRule = (text) => {
     const found = /^(<[^>]+>|[A-Za-z]+)([-+\d:]+)(?:(<[^>]+>|[A-Za-z]+)([-+\d:]*)(?:,([^,]+),([^,]+))?)?$/.exec(text);
     if (!found) return undefined;
@@ -82,7 +82,7 @@
 
   const named = (part) => part.replace(/[^_/-]+/g, (word) => word[0].toUpperCase() + word.slice(1).toLowerCase());
   const read = (name) => {
-    // names are written in any case; most are written as a title
+    // names are case-insensitive; most are in title case
     const title = named(name);
     for (const spelling of [name, title, title.replace(/^..(?=\/)/, (word) => word.toUpperCase()), name.toUpperCase()]) {
       const data = $.readFile(`/lib/zoneinfo/${spelling}`);
@@ -91,7 +91,7 @@
     return undefined;
   };
 
-  // A zone by name: {name, at(ms)}; undefined where there is none.
+  // A zone by name: {name, at(ms)}; undefined if it does not exist.
   $.zone = (name) => {
     if (!zones.has(name)) {
       let zone;

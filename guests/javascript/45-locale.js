@@ -1,5 +1,5 @@
-// A small Intl: numbers, dates, lists, plurals, collation, segments. Words are
-// those of en-US.
+// A subset of Intl: numbers, dates, lists, plurals, collation, segments. Text is
+// that of en-US.
 ($) => {
   const narrowSymbols = { USD: '$', CAD: '$', AUD: '$', NZD: '$', MXN: '$', HKD: '$', SGD: '$', TWD: '$', ARS: '$', CLP: '$', COP: '$', EUR: '€', GBP: '£', JPY: '¥', CNY: '¥',
     KRW: '₩', INR: '₹', BRL: 'R$', ILS: '₪', VND: '₫', RUB: '₽', TRY: '₺', UAH: '₴', PLN: 'zł', CZK: 'Kč', SEK: 'kr', NOK: 'kr', DKK: 'kr', PHP: '₱', THB: '฿', ZAR: 'R', NGN: '₦' };
@@ -46,7 +46,7 @@
   const currencyName = (code, one) => {
     const name = currencyNames[code];
     if (name === undefined) {
-      const error = new RangeError(`the name of the currency ${code} is not known`);
+      const error = new RangeError(`the name of the currency ${code} is not available`);
       $.define(error, 'hint', "currencyDisplay: 'code' shows its letters");
       throw error;
     }
@@ -184,8 +184,8 @@
     if (!zone) throw new RangeError(`Invalid time zone specified: ${name}`);
     return zone;
   };
-  // English names of zones: short ones where Americans know them, long ones of
-  // those that many people know; offsets stand for the rest.
+  // English names of zones: short names of American zones, long names of common
+  // ones; the others are shown as offsets.
   const american = /^(?:[ECMPH]|AK)[SD]T$/;
   const longNames = { EST: 'Eastern Standard Time', EDT: 'Eastern Daylight Time', CST: 'Central Standard Time', CDT: 'Central Daylight Time',
     MST: 'Mountain Standard Time', MDT: 'Mountain Daylight Time', PST: 'Pacific Standard Time', PDT: 'Pacific Daylight Time',
@@ -231,7 +231,7 @@
       const words = o.weekday || ['long', 'short', 'narrow'].includes(o.month) || o.era || (o.dateStyle && !wordy.has(tag));
       if (words ? !wordy.has(tag) : !this.#order && !asAmericans.has(tag)) {
         const error = new RangeError(`Intl.DateTimeFormat does not know ${words ? 'the words of ' : ''}the locale '${tag}'`);
-        $.define(error, 'hint', 'names of months and days are here in en-US, en-GB and en-CA alone, numeric dates also in de, fr, es, it, nl, pt-BR, sv, ja and zh');
+        $.define(error, 'hint', 'names of months and days are available in en-US, en-GB and en-CA only, numeric dates also in de, fr, es, it, nl, pt-BR, sv, ja and zh');
         throw error;
       }
       this.#zone = zoneOf(o.timeZone);

@@ -1,4 +1,4 @@
-// fetch, Headers, Request, Response: the network as the policy grants it.
+// fetch, Headers, Request, Response, for the hosts that the policy allows.
 ($) => {
   const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
@@ -52,7 +52,7 @@
     return all;
   };
 
-  // A body: bytes that are there, or a stream of the host's.
+  // A body: bytes, or a stream of the host.
   const streamOf = Symbol('stream');
   class Body {
     #bytes = null; #stream; #used = false; #signal; #view;
@@ -189,7 +189,7 @@
     get ok() { return this.status >= 200 && this.status < 300; }
     clone() {
       if (this.bodyUsed) throw new TypeError('Response.clone: Body has already been consumed.');
-      if (this[streamOf] === null && this.body !== null) throw new TypeError('a response from the network is read once here: keep its text');
+      if (this[streamOf] === null && this.body !== null) throw new TypeError('a response from the network can be read only once: keep its text');
       return new Response(this[streamOf], this);
     }
     static json(data, init = {}) {
@@ -204,7 +204,7 @@
   const failed = (error) => {
     if (error instanceof PolicyError || !(error instanceof ToolError) || error.code === 'tool.timeout') return error;
     const outer = Object.assign(new TypeError('fetch failed', { cause: error }), { code: error.code });
-    // it happened where fetch was called, and is what the host says it is
+    // the place is that of the call of fetch, the error is the host's
     if (typeof error.stack === 'string') $.define(outer, 'stack', error.stack.replace(/^.*/, 'TypeError: fetch failed'));
     $.define(outer, 'fault', error.code);
     if (error.hint) $.define(outer, 'hint', error.hint);

@@ -5,7 +5,7 @@
     ENOSPC: 'no space left on device', EFBIG: 'file too large', EINVAL: 'invalid argument', ENAMETOOLONG: 'name too long',
     ELOOP: 'too many symbolic links', EXDEV: 'cross-device link not permitted', EIO: 'i/o error' };
 
-  // true where a file is missing because its folder was never granted
+  // true if a file is missing because the policy does not allow its folder
   const beyond = (path) => {
     const top = `/${path.split('/', 2)[1] ?? ''}`;
     if (top === '/' || ['/tmp', '/mcp-servers', '/app', '/packages'].includes(top)) return false;
@@ -20,7 +20,7 @@
     if (path !== undefined) error.path = path;
     if (code === 'EACCES') {
       $.define(error, 'fault', 'denied.file');
-      $.define(error, 'hint', "files are reachable below '/tmp', '/mcp-servers' and what the policy's files grant");
+      $.define(error, 'hint', "a program can reach files in '/tmp', '/mcp-servers' and the paths that the policy allows");
       $.faults.add(error);
     }
     return error;
@@ -146,7 +146,7 @@
     return done($.removeFolder(path), 'rm', path);
   };
 
-  // every call once, blocking; fs/promises and fs…Sync are made of them
+  // the blocking calls; fs/promises and fs.*Sync are built from them
   const calls = {
     readFile(file, options) {
       const path = at(file), bytes = new Uint8Array(done($.readFile(path), 'open', path)), encoding = encodingOf(options);

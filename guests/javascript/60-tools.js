@@ -5,14 +5,14 @@
   const { Proxy } = globalThis; // a program may put something else in their place
   const { create, hasOwn } = Object;
 
-  // The prelude's own calls are no tools, whatever a program makes a name of.
+  // The prelude's own calls are not tools, whatever name a program constructs.
   const own = (name) => Promise.reject(new ToolError(`there is no tool ${name}`, { code: 'tool.unknown', tool: name }));
   const caller = (name) => (name.startsWith('wexec:') ? () => own(name) : $.tool(name));
 
   const newTool = (name, owner) => {
     const tool = caller(name);
     define(tool, 'name', name);
-    // what people write who take a tool for an object: tool.call({…})
+    // some programs treat a tool as an object: tool.call({…})
     define(tool, 'call', (...list) =>
       (list.length > 1 && (list[0] === owner || list[0] === null || list[0] === undefined || list[0] === $.tools)
         ? tool(...list.slice(1)) : tool(...list)));
@@ -25,15 +25,15 @@
     return Array.isArray(list) ? list.filter((name) => typeof name === 'string') : [];
   };
 
-  // Names that ask what an object is, and not for a tool, unless there is one of
+  // Names that inspect an object and do not mean a tool, unless a tool has
   // that name.
   const reserved = create(null);
   for (const name of ['then', 'toJSON', 'constructor', 'prototype', 'toString', 'valueOf', 'hasOwnProperty',
     'inspect', '$$typeof', 'asymmetricMatch', '__proto__']) reserved[name] = true;
   const ordinary = (title, name) => (name === 'toString' ? () => `[${title}]` : name === 'hasOwnProperty' ? Object.prototype.hasOwnProperty : undefined);
 
-  // A tool by the name of `then` makes an object look like a promise. Where it is
-  // awaited, it is given two functions, and what comes of it has no such tool.
+  // A tool named `then` makes its server look like a promise. When the server is
+  // awaited, `then` gets two functions, and resolves to a proxy without that tool.
   const thenTool = (tool, again) => {
     const then = (...list) => {
       if (typeof list[0] !== 'function') return tool(...list);
@@ -46,10 +46,10 @@
   };
 
   // What is behind `tools` and every server: a proxy whose every property is
-  // what make(name) gives, and whose keys are what list() knows. It can be
-  // called, which is an error that says so. There is one for each server in each
-  // run, so it has no functions of its own. What was made once is known to the
-  // proxy itself, which does not come here for it again.
+  // made by make(name), and whose keys come from list(). It can be
+  // called, which fails with an explanation. There is one for each server in each
+  // run, so it has no functions of its own. A property is cached in the
+  // proxy itself, which does not call the handler for it again.
   const target = () => {};
   const begun = (handler, title) => {
     handler.title = title;
@@ -60,14 +60,14 @@
       if (typeof name === 'symbol') return name === Symbol.toStringTag ? this.title : undefined;
       if (reserved[name] && !(this.isTool(name) && !(name === 'then' && this.awaited))) return ordinary(this.title, name);
       const made = name === 'then' ? thenTool(this.make(name), () => this.again()) : this.make(name);
-      this.known ??= $.know(this.proxy, create(null)); // only where something is asked for
+      this.known ??= $.know(this.proxy, create(null)); // only when a property is read
       return (this.known[name] = made);
     }
     isTool(name) {
       try {
         return this.list().includes(name);
       } catch {
-        return false; // a server that is not there has no tools
+        return false; // an unknown server has no tools
       }
     }
     again() {
@@ -88,7 +88,7 @@
 
   class Server extends Namespace {
     make(name) { return newTool(`${this.title}.${name}`, this.proxy); }
-    list() { // asked anew in each run of a session: a server's tools change
+    list() { // read again in each run of a session: the tools of a server can change
       if (this.names === undefined || this.run !== $.input) [this.names, this.run] = [names(this.title), $.input];
       return this.names;
     }
@@ -106,7 +106,7 @@
     get label() { return '[tools]'; }
   }
 
-  // what console.log shows in place of such a proxy
+  // what console.log shows for such a proxy
   $.labelOf = (value) => {
     const handler = $.proxy(value)?.[1];
     return handler instanceof Namespace ? handler.label : undefined;
@@ -147,7 +147,7 @@
   helpers.search_tools = helpers.searchTools;
   helpers.describe_tool = helpers.describeTool;
 
-  // ---- branches that may fail ----
+  // ---- calls that may fail ----
   const sleep = (ms) => new Promise((resolve) => { $.startTimer(resolve, ms, false, true, []); });
   $.sleep = sleep;
 
@@ -177,7 +177,7 @@
     }
   };
 
-  // A denial and an unknown tool stay what they are however often one asks.
+  // A denial and an unknown tool do not change on a retry.
   const wanted = (error, retryOn) => {
     if (typeof retryOn === 'function') return Boolean(retryOn(error));
     const code = error && error.code;
@@ -220,9 +220,9 @@
     return results;
   };
 
-  // The items of every page. Follows the cursors and page numbers of real
-  // servers: what an answer names as the next cursor goes into the argument of
-  // the same family; without one, page numbers count up while pages are full.
+  // The items of every page. Follows the cursors and page numbers of common
+  // servers: the next cursor of an answer becomes the argument of
+  // the same name family; without a cursor, page numbers count up while pages are full.
   const cursors = [
     ['nextCursor', 'cursor'], ['next_cursor', 'cursor'], ['nextPageToken', 'pageToken'], ['next_page_token', 'page_token'],
     ['nextToken', 'nextToken'], ['next_token', 'next_token'], ['endCursor', 'after'], ['end_cursor', 'after'],
@@ -275,7 +275,7 @@
       }
     };
     const iterator = walk();
-    // `await pages(…)` gives all of them at once
+    // `await pages(…)` returns all items
     iterator.then = (resolve, reject) => {
       delete iterator.then;
       return (async () => {

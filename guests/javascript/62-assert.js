@@ -1,4 +1,4 @@
-// node:assert, for programs that check themselves.
+// node:assert.
 ($) => {
   class AssertionError extends Error {
     constructor({ message, actual, expected, operator }) {

@@ -1,4 +1,4 @@
-// Modules of Node that programs lean on: events, util, url, querystring,
+// Common modules of Node: events, util, url, querystring,
 // timers/promises, string_decoder, os.
 ($) => {
   const wrong = (name, type, value) => $.coded(new TypeError(`The "${name}" argument must be of type ${type}. Received ${$.inspect(value)}`), 'ERR_INVALID_ARG_TYPE');

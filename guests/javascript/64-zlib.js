@@ -1,10 +1,10 @@
-// node:zlib: gzip, zlib and raw deflate, all of a text at once.
+// node:zlib: gzip, zlib and raw deflate, without streams.
 ($) => {
   const bad = (text, code, errno) => Object.assign(new Error(text), { code, errno });
   const damaged = (text) => bad(text, 'Z_DATA_ERROR', -3);
 
   // ---- Huffman codes ----
-  // What a list of code lengths means: how many codes there are of each length,
+  // Reads a list of code lengths: the number of codes of each length,
   // and the symbols in the order of their codes.
   const codesOf = (lengths) => {
     const counts = new Uint16Array(16), at = new Uint16Array(16), symbols = new Uint16Array(lengths.length);
@@ -158,7 +158,7 @@
     return Uint8Array.from(out);
   };
 
-  // ---- what stands around it ----
+  // ---- containers ----
   const table = Int32Array.from({ length: 256 }, (_, n) => { for (let k = 0; k < 8; k++) n = n & 1 ? (n >>> 1) ^ 0xedb88320 : n >>> 1; return n; });
   const crc32 = (bytes, start = 0) => { let c = ~start; for (const b of bytes) c = table[(c ^ b) & 255] ^ (c >>> 8); return ~c >>> 0; };
   const adler32 = (bytes) => { let a = 1, b = 0; for (const x of bytes) { a = (a + x) % 65521; b = (b + a) % 65521; } return ((b << 16) | a) >>> 0; };
@@ -215,7 +215,7 @@
   }
   for (const name of ['brotliCompress', 'brotliDecompress', 'brotliCompressSync', 'brotliDecompressSync']) {
     zlib[name] = () => {
-      const error = new Error(`zlib.${name} is not here`);
+      const error = new Error(`zlib.${name} is not available`);
       $.define(error, 'hint', 'gzip and deflate are');
       throw error;
     };

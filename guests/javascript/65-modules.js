@@ -1,19 +1,19 @@
-// What an import means: modules of the platform, tools, files beside the
+// Resolves imports: modules of the platform, tools, files next to the
 // program, and pure JavaScript packages.
 ($) => {
   const hints = {
-    child_process: 'processes cannot be started here', net: 'use fetch, where the policy grants the host', http: 'use fetch, where the policy grants the host',
-    https: 'use fetch, where the policy grants the host', process: 'args, env and console.log take its place',
-    worker_threads: 'there is one thread; calls to tools overlap with Promise.all', stream: 'async generators and for await take their place',
-    readline: 'stdin.lines() gives the lines of the input', async_hooks: 'nothing follows a program across await here: pass the value along',
-    vm: 'there is one world of globals; import loads files beside the program', sqlite: 'Python has sqlite3', test: 'node:assert is here; call the tests one by one',
-    dns: 'use fetch, where the policy grants the host', tls: 'use fetch, where the policy grants the host', cluster: 'there is one thread; calls to tools overlap with Promise.all',
-    axios: 'use fetch, where the policy grants the host', 'node-fetch': 'fetch is a global', got: 'use fetch, where the policy grants the host',
-    lodash: 'arrays, objects and Object.groupBy do most of it', moment: 'use Date and Intl.DateTimeFormat', dotenv: 'env holds the environment',
-    zod: 'there are no packages here: check values by hand', 'csv-parse': 'split the text into lines and fields',
+    child_process: 'a program cannot start processes', net: 'use fetch, if the policy allows the host', http: 'use fetch, if the policy allows the host',
+    https: 'use fetch, if the policy allows the host', process: 'use args, env and console.log',
+    worker_threads: 'there is one thread: run tool calls concurrently with Promise.all', stream: 'use async generators and for await',
+    readline: 'use stdin.lines() to read the input line by line', async_hooks: 'there is no context across await: pass the value as an argument',
+    vm: 'there is one global scope: use import to load files next to the program', sqlite: 'write the program in Python, which has sqlite3', test: 'use node:assert, and call the tests yourself',
+    dns: 'use fetch, if the policy allows the host', tls: 'use fetch, if the policy allows the host', cluster: 'there is one thread: run tool calls concurrently with Promise.all',
+    axios: 'use fetch, if the policy allows the host', 'node-fetch': 'use the global fetch', got: 'use fetch, if the policy allows the host',
+    lodash: 'use methods of arrays and objects, and Object.groupBy', moment: 'use Date and Intl.DateTimeFormat', dotenv: 'use env, which holds the environment',
+    zod: 'packages are not available: validate values in your own code', 'csv-parse': 'split the text into lines and fields',
   };
 
-  // names that the host keeps from imports where no policy grants them
+  // JSON files that the host does not let a program import unless the policy allows it
   const withheld = /(?:credential|secret|password|service[-_]?account)[^/]*\.json$/i;
 
   // made when first imported
@@ -41,7 +41,7 @@
   };
   const bare = (name) => (name.startsWith('node:') ? name.slice(5) : name);
 
-  // ---- where an import stands, for its error ----
+  // ---- the place of an import, for its error ----
   // the program's file by the name that the caller gave it
   const asGiven = (file) => ($.input && file === `${$.input.root}/${$.path.basename($.input.file)}` ? $.input.file : file);
   const placed = (error, name, base) => {
@@ -87,17 +87,17 @@
     }
   };
 
-  // what builds native code, or looks for it
+  // packages that build or load native code
   const builders = ['node-gyp', 'node-gyp-build', 'prebuild-install', 'bindings', 'nan', 'node-addon-api', 'node-pre-gyp', '@mapbox/node-pre-gyp'];
   const refuseAddon = (title, name, base) => {
-    const error = new Error(`the package '${title}' is a native addon: only pure JavaScript runs here`);
-    $.define(error, 'hint', 'use a package that is written in JavaScript alone, or a tool');
+    const error = new Error(`the package '${title}' is a native addon: only pure JavaScript is supported`);
+    $.define(error, 'hint', 'use a package written in pure JavaScript, or a tool');
     error.code = 'ERR_DLOPEN_FAILED';
     throw placed(error, name, base);
   };
 
-  // What the exports of a package.json name for a path in it. Which of several
-  // answers holds is said by conditions, in the order of the file.
+  // The target of a path in the exports of a package.json. Conditions decide
+  // between several targets, in the order of the file.
   const imported = ['import', 'module', 'module-sync', 'node', 'default'], required = ['require', 'node', 'default'];
   const exported = (exports, inside, conditions) => {
     const pick = (target) => {
@@ -126,7 +126,7 @@
     return undefined;
   };
 
-  // the file by which an import enters a package, undefined where there is no such package
+  // the entry file of a package, undefined if the package does not exist
   const packageFile = (name, base, byRequire) => {
     const parts = name.split('/');
     const title = parts.slice(0, name.startsWith('@') ? 2 : 1).join('/');
@@ -170,7 +170,7 @@
     return Object.fromEntries([...Object.keys(owner).map((name) => [name, owner[name]]), ['default', owner]]);
   };
 
-  // A session that stays open sees tools that come later: the module of other
+  // A session sees tools that are added later: a module with other
   // names is another module.
   const editions = new Map();
   const toolModuleName = (path) => {
@@ -186,23 +186,23 @@
     if (Object.hasOwn(builtins, plain)) return `wexec:${plain}`;
     if (name.startsWith('wexec:')) return name;
     const root = ($.input && $.input.root) || '';
-    // the program itself lies in its root, by whatever path the caller named it
+    // the program is in its root, whatever path the caller used
     const from = base.startsWith('/') ? base : `${root}/${$.path.basename(base)}`;
     if (/^\/mcp-servers(?:\/|$)/.test(name)) return toolModuleName($.path.normalize(name).replace(/\/$/, ''));
     if (name.startsWith('./') || name.startsWith('../') || name.startsWith('/') || name === '.' || name === '..') {
-      if (isAddon(name)) throw notFound(name, base, 'a native addon cannot run here: only pure JavaScript does');
+      if (isAddon(name)) throw notFound(name, base, 'native addons are not supported: only pure JavaScript is');
       const packages = ($.input && $.input.packages) || '';
       const inside = (path, folder) => folder !== '' && (path === folder || path.startsWith(`${folder}/`));
       if (!root && !inside(base, packages)) {
-        throw notFound(name, base, 'this program has no files beside it: put everything into one program');
+        throw notFound(name, base, 'the program has no folder to import from: put everything into one file');
       }
       const path = name.startsWith('/') ? $.path.normalize(name) : $.path.normalize(`${$.path.dirname(from)}/${name}`);
       if (!inside(path, root) && !inside(path, packages)) {
-        throw notFound(name, base, `imports stay inside the program's folder`);
+        throw notFound(name, base, "imports cannot leave the program's folder");
       }
       const file = fileAt(path);
-      if (!file) throw notFound(name, base, withheld.test(name) ? 'JSON whose name says that it holds a secret is not imported: grant it with --allow-read or the policy'
-        : 'there is no such file beside the program');
+      if (!file) throw notFound(name, base, withheld.test(name) ? 'a JSON file whose name suggests a secret is not imported: allow it with --allow-read or in the policy'
+        : "the file does not exist in the program's folder");
       return file;
     }
     if (/^https?:/.test(name)) throw notFound(name, base, 'code is never loaded from the network', 'module');
@@ -210,8 +210,8 @@
     if (file) return file;
     const near = $.nearest(plain, Object.keys(builtins));
     throw notFound(name, base, hints[plain] ?? hints[plain.split('/')[0]] ?? (near ? `did you mean '${near}'?`
-      : root && kindOf(`${root}/node_modules`) ? 'there is no such package in node_modules beside the program'
-        : 'there are no packages here: write it yourself, or use a tool'), name.startsWith('node:') ? 'module' : 'package');
+      : root && kindOf(`${root}/node_modules`) ? 'the package is not in node_modules next to the program'
+        : 'packages are not available: write the code yourself, or use a tool'), name.startsWith('node:') ? 'module' : 'package');
   };
 
   // ---- CommonJS ----
@@ -226,7 +226,7 @@
     if (full.startsWith('wexec:')) return valuesOf(full.slice(6));
     return loadCommon(full);
   };
-  // what packages ask of Node's process
+  // what packages read from Node's process
   const process = { env: { NODE_ENV: 'production' }, argv: [], platform: 'wasi', version: 'v20.0.0', versions: { node: '20.0.0' },
     cwd: () => $.path.resolve('.'), nextTick: (fn, ...list) => queueMicrotask(() => fn(...list)), emitWarning: () => {} };
   const loadCommon = (file) => {

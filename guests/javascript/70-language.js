@@ -1,4 +1,4 @@
-// What the language has by now and the interpreter has not yet.
+// Parts of the language that the interpreter does not have yet.
 ($) => {
   const add = (target, methods) => {
     for (const name of Reflect.ownKeys(methods)) if (!Object.hasOwn(target, name)) $.define(target, name, methods[name]);
@@ -42,7 +42,7 @@
         parts.splice(kept, parts.length, x);
       }
       if (!Number.isFinite(special) || parts.length === 0) return special;
-      // on the way it grew beyond what a number holds, which the whole may not
+      // a partial sum overflowed, but the total may not
       if (!parts.every(Number.isFinite)) return Math.sumPrecise(Array.from(list, (item) => item * 2 ** -64)) * 2 ** 64;
       let at = parts.length - 1, sum = parts[at], rest = 0;
       while (at > 0) {
@@ -51,7 +51,7 @@
         rest = part - (sum - before);
         if (rest !== 0) break;
       }
-      // half way between two: what lies below decides
+      // a tie: the lower partial sums decide
       if (at > 0 && Math.sign(rest) === Math.sign(parts[at - 1])) {
         const twice = rest * 2, up = sum + twice;
         if (twice === up - sum) return up;
@@ -67,7 +67,7 @@
   });
 
   const read = (text, encoding, pattern) => {
-    if (typeof text !== 'string') throw new TypeError('a string is needed');
+    if (typeof text !== 'string') throw new TypeError('expected a string');
     if (!pattern.test(text)) throw new SyntaxError(`the string is not valid ${encoding}`);
     return new Uint8Array($.bytesIn(text, encoding));
   };
@@ -84,7 +84,7 @@
   });
 
   const keysOf = (other) => {
-    if (typeof other !== 'object' || other === null || typeof other.has !== 'function') throw new TypeError('a Set-like object is needed');
+    if (typeof other !== 'object' || other === null || typeof other.has !== 'function') throw new TypeError('expected a Set-like object');
     return [...(other.keys ? { [Symbol.iterator]: () => other.keys() } : other)];
   };
   add(Set.prototype, {
@@ -151,7 +151,7 @@
     Iterator.from = (items) => (items[Symbol.iterator] ? items[Symbol.iterator]() : Object.setPrototypeOf({ next: () => items.next() }, iteratorPrototype));
     $.expose('Iterator', Iterator);
   }
-  // What esbuild's lowered `using` and decorators look for.
+  // Symbols that esbuild's output for `using` and decorators needs.
   for (const name of ['dispose', 'asyncDispose', 'metadata']) {
     if (!(name in Symbol)) Object.defineProperty(Symbol, name, { value: Symbol(`Symbol.${name}`) });
   }

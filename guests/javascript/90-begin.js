@@ -1,6 +1,6 @@
-// Before a program: its arguments, environment, input and servers.
+// Prepares a run: arguments, environment, input and servers.
 ($) => {
-  // Fences of Markdown around the whole code go; its lines keep their numbers.
+  // Removes Markdown fences around the whole code; lines keep their numbers.
   const unfenced = (code) => {
     const fenced = /^(\s*)```[\w+-]*[ \t]*(\r?\n[^]*?\n)[ \t]*```\s*$/.exec(code);
     return fenced && !/^[ \t]*```/m.test(fenced[2]) ? fenced[1] + fenced[2] : code;

@@ -122,7 +122,7 @@ func TestErrorsNameThePlaceInTheProgram(t *testing.T) {
 		{"rejected text", "await new Promise((done, reject) => {\n  setTimeout(() => reject('late'), 1)\n})", "guest.exception", "Error", "late", 2, 20, ""},
 		{"thrown value of a name", "const e = 'x'.repeat(3)\nconst s = \"throw 'xxx'\"\nthrow e", "guest.exception", "Error", "xxx", 3, 1, ""},
 		{"thrown text of two lines", "const f = (x) => {\n  if (x) throw 'no';\n  throw 'no'\n}\nf(1)", "guest.exception", "Error", "no", 0, 0, "lines 2, 3"},
-		{"stalled", "const a = 1\nawait new Promise(() => {})", "guest.stalled", "", "can never come", 2, 0, ""},
+		{"stalled", "const a = 1\nawait new Promise(() => {})", "guest.stalled", "", "a promise that nothing can settle", 2, 0, ""},
 		{"function as a result", "return { items: [1, { owner() {} }] }", "guest.result", "", "value.items[1].owner is a function", 0, 0, "call it"},
 		{"promise in a result", "return { a: Promise.resolve(1) }", "guest.result", "", "value.a is a promise", 0, 0, "await it"},
 		{"cycle in a result", "const o = { b: {} }; o.b.o = o; return o", "guest.result", "", "value.b.o closes a cycle", 0, 0, ""},

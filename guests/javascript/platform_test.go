@@ -118,7 +118,7 @@ func TestToolsAreNames(t *testing.T) {
 }
 
 // TestEveryNameOfAToolCanBeCalled: what an object is asked for anyway is a tool
-// where there is one of that name, and the prelude's own calls are none.
+// where there is one of that name, and the prelude's own calls are not tools.
 func TestEveryNameOfAToolCanBeCalled(t *testing.T) {
 	names := []string{"constructor", "__proto__", "toString", "then", "hasOwnProperty", "prototype", "valueOf", "toJSON", "name", "length"}
 	called := func(h *host) {

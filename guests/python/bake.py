@@ -1,4 +1,4 @@
-"""What Python code sees of wexec, baked into the memory image of the guest.
+"""The part of wexec that is written in Python, baked into the memory image of the guest.
 
 This module runs once, when the image is made: it imports and installs. Then the
 shim runs the programs of prelude.warm, and freezes what is there.
@@ -10,8 +10,8 @@ have (threads, sockets, processes).
 
 import sys
 
-# What programs import most. Each costs image size and nothing else until it is
-# touched; the modules they pull in come along.
+# The most common imports. Each costs image size and nothing else until it is
+# used; the modules they import are included.
 import abc, argparse, array, ast, asyncio, atexit, base64, binascii, bisect, calendar  # noqa: E401,F401
 import collections, collections.abc, concurrent.futures, concurrent.futures.thread  # noqa: E401,F401
 import contextlib, contextvars, copy, csv, dataclasses, datetime, decimal, enum  # noqa: E401,F401
@@ -31,8 +31,8 @@ install.everything()
 sys.path_importer_cache.pop("/prelude", None)
 sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")
 sys.stderr.reconfigure(line_buffering=True)
-atexit._clear()  # logging's own; prelude.run knows when it is needed
+atexit._clear()  # the hook of logging; prelude.run calls it when it is needed
 
-# Room at the end of the memory, so that a small program need not ask for more.
+# Free space at the end of the memory, so that a small program does not grow it.
 room = bytearray(512 << 10)
 del room

@@ -1,22 +1,24 @@
-"""Reading a program without running it: which tools does it name, and where?"""
+"""Checks a program without running it: which tools does it refer to, and where?"""
 
 import ast
+
+from .helpers import HELPERS
 
 LIMIT = 1000
 
 
 def named(source, file):
-    """The tools that a program names: [server, tool, line, column, sure], columns from 1.
+    """The tools that a program refers to: rows of [server, tool, line, column, explicit], columns from 1.
 
-    A name that is not under `tools` may be the program's own; it is given where
-    the program never binds it, and sure is False.
+    A call of a name that is not under `tools` may be the program's own; it is reported
+    if the program never binds the name, and explicit is False.
     """
     tree = compile(source, file, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     whole, servers, functions, bound, found = {"tools"}, {}, {}, set(), []
     lines = source.split("\n")
 
     def add(server, tool, node, sure):
-        if len(found) < LIMIT:
+        if server not in HELPERS and len(found) < LIMIT:
             text = lines[node.lineno - 1].encode()[:node.col_offset] if node.lineno <= len(lines) else b""
             found.append([server, tool, node.lineno, len(text.decode(errors="replace")) + 1, sure])
 

@@ -1,4 +1,4 @@
-"""What a sandbox does not have: using it says what to use here instead."""
+"""What the sandbox does not have: using it raises an error with an alternative."""
 
 import builtins
 import importlib.abc
@@ -10,12 +10,12 @@ import types
 import _socket
 import _thread
 
-CALL_A_TOOL = "there are no processes here: call a tool (from tools import …), or do it in Python"
-NO_THREADS = ("there are no threads here: use asyncio.gather with tools.aio for calls side by side, "
-              "asyncio.to_thread and ThreadPoolExecutor run in line")
-NO_SOCKETS = "there are no sockets here: call a tool, or use requests or urllib.request for hosts that the policy grants"
-NO_CTYPES = "there is no native code here: write it in Python, or call a tool"
-NO_PIP = "packages cannot be installed here: pure Python packages come from a folder that the caller names"
+CALL_A_TOOL = "processes are not available: call a tool (from tools import …), or write it in Python"
+NO_THREADS = ("threads are not available: use asyncio.gather with tools.aio for concurrent calls,  "
+              "asyncio.to_thread and ThreadPoolExecutor run functions inline")
+NO_SOCKETS = "sockets are not available: call a tool, or use requests or urllib.request for hosts that the policy allows"
+NO_CTYPES = "native code is not available: write it in Python, or call a tool"
+NO_PIP = "packages cannot be installed: put pure Python packages into the packages folder of the run"
 
 GONE = {
     "multiprocessing": CALL_A_TOOL, "ctypes": NO_CTYPES, "_ctypes": NO_CTYPES, "pip": NO_PIP, "ensurepip": NO_PIP, "venv": NO_PIP,
@@ -27,7 +27,7 @@ GONE = {
 
 
 class Missing(RuntimeError):
-    """Something that the sandbox does not have; .hint says what to use."""
+    """Something that the sandbox does not have; .hint names an alternative."""
 
     def __init__(self, what, hint):
         super().__init__(f"{what}: {hint}")
@@ -39,7 +39,7 @@ Missing.__name__ = Missing.__qualname__ = "RuntimeError"
 
 
 def refusal(what, hint):
-    """A function that refuses."""
+    """A function that raises Missing."""
 
     def refuse(*args, **kwargs):
         raise Missing(what, hint)
@@ -49,7 +49,7 @@ def refusal(what, hint):
 
 
 class GoneFinder:
-    """Refuses modules that are not here, by name and with the way out."""
+    """Rejects modules that are not available, with an alternative."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):

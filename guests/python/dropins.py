@@ -1,4 +1,4 @@
-"""Standard functions with another way to the same behaviour."""
+"""Other implementations of standard functions, with the same behavior."""
 
 import concurrent.futures
 import concurrent.futures.thread
@@ -21,7 +21,7 @@ def install():
     json.loads = _wexec.loads
     json.dumps = _wexec.dumps
     json.dump = dump
-    queue.SimpleQueue = queue._PySimpleQueue  # the other one waits below Python, where nothing can end it
+    queue.SimpleQueue = queue._PySimpleQueue  # the C version blocks where nothing can interrupt it
     hashlib.pbkdf2_hmac = pbkdf2_hmac
     zoneinfo._common.load_tzdata = load_tzdata
     zoneinfo._tzpath.available_timezones = zoneinfo.available_timezones = available_timezones
@@ -33,12 +33,12 @@ original_dump = json.dump
 
 
 def dump(obj, fp, **keywords):
-    """json.dump; the original's chunks come out of a slow encoder."""
+    """json.dump; the original uses a slow encoder for its chunks."""
     if not keywords.keys() - {"indent", "ensure_ascii"}:
         try:
             text = _wexec.dumps(obj, **keywords)
         except (TypeError, ValueError, RecursionError):
-            pass  # the original raises it again, after what it wrote until then
+            pass  # the original raises the error again, after writing what comes before it
         else:
             fp.write(text)
             return
@@ -78,7 +78,7 @@ def library_file(name):
 
 
 def load_tzdata(key):
-    """The compiled zone of that name, out of the library's archive."""
+    """The compiled zone with that name, from the archive of the library."""
     parts = str(key).split("/")
     if not key or any(p in ("", ".", "..") for p in parts):
         raise zoneinfo._common.ZoneInfoNotFoundError(f"No time zone found with key {key}")
@@ -94,7 +94,7 @@ def available_timezones():
 
 
 class InlineExecutor(concurrent.futures.Executor):
-    """A pool of threads in a place without threads: what is submitted runs at once.
+    """A thread pool without threads: a submitted function runs at once.
 
     Tools are the exception: their calls are started, and the answer is waited for
     when the future is asked, so that they are under way side by side.
@@ -127,7 +127,7 @@ class InlineExecutor(concurrent.futures.Executor):
 
 
 class CallFuture(concurrent.futures.Future):
-    """The future of a tool's call that is under way."""
+    """The future of a tool call in flight."""
 
     def __init__(self, call):
         super().__init__()
@@ -158,7 +158,7 @@ class CallFuture(concurrent.futures.Future):
 
 
 def wait(fs, timeout=None, return_when=concurrent.futures.ALL_COMPLETED):
-    """concurrent.futures.wait, where calls may be under way."""
+    """concurrent.futures.wait, with calls in flight."""
     for future in fs:
         if isinstance(future, CallFuture):
             future._settle(timeout)

@@ -1,8 +1,8 @@
-"""ToolError and PolicyError: what a call raises."""
+"""ToolError and PolicyError: the exceptions of calls."""
 
 
 class CallError(Exception):
-    """A call that did not give an answer."""
+    """A call that failed."""
 
     def __init__(self, message="", *, code="tool.failed", tool="", hint="", rule=""):
         super().__init__(message)
@@ -22,7 +22,7 @@ class ToolError(CallError):
 
 
 class PolicyError(CallError):
-    """The policy does not allow it: .code, .tool, .message, .rule, .hint."""
+    """The policy denied a call: .code, .tool, .message, .rule, .hint."""
 
 
 for _kind in (CallError, ToolError, PolicyError):
@@ -45,7 +45,7 @@ def from_answer(answer):
 
 
 def with_bytes(items):
-    """A content list in which {"$bytes": …} became bytes."""
+    """A content list with {"$bytes": …} converted to bytes."""
     import base64
 
     def walk(value, depth):

@@ -1,4 +1,4 @@
-"""Files: what is denied says so, and modules beside the program are found."""
+"""Files: errors of denied files, and imports of modules next to the program."""
 
 import _io
 import builtins
@@ -13,7 +13,7 @@ GRANTED = ("/tmp", "/mcp-servers", "/app", "/packages", "/lib")
 
 
 def beyond(path):
-    """True where a file is missing because its folder was never granted."""
+    """True if a file is missing because the policy does not allow its folder."""
     try:
         path = os.path.abspath(os.fspath(path))
         if isinstance(path, bytes):
@@ -35,14 +35,14 @@ def denied(path):
 
 
 def explain(file, error):
-    """The error of open() that says what is the matter."""
+    """The error that open() raises, with an explanation."""
     if isinstance(error, FileNotFoundError) and beyond(file) or error.errno == errno.EROFS:
         return denied(file)
     return error
 
 
 class NativeFinder:
-    """Refuses, by name, modules that are there as native code alone."""
+    """Rejects modules that exist as native code only."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -57,7 +57,7 @@ class NativeFinder:
             for file in files:
                 if file.startswith(last + ".") and file.endswith((".so", ".pyd", ".dylib")):
                     error = ModuleNotFoundError(f"{name} is native code ({file}), which cannot run here", name=name)
-                    error.hint = "use a package in pure Python, or a tool that does the same"
+                    error.hint = "use a pure Python package, or a tool"
                     raise error
         return None
 

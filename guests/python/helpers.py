@@ -1,4 +1,4 @@
-"""What helps in using tools: builtins, and importable from tools.
+"""Helpers around tools: builtins, which can also be imported from tools.
 
 They work on plain functions and on coroutine functions alike: given something
 asynchronous, a helper returns a coroutine.
@@ -20,12 +20,12 @@ FINAL_CODES = ("tool.unknown", "tool.invalid_args")
 
 
 def search_tools(query, limit=10, detail="summary"):
-    """Finds tools by words: {"tools": [{"name", "call", "summary", …}], "total"}."""
+    """Searches tools: {"tools": [{"name", "call", "summary", …}], "total"}."""
     return _wexec.call("wexec:search", {"query": str(query), "limit": limit, "detail": detail})
 
 
 def describe_tool(name):
-    """Everything about one tool: describe_tool("github.list_commits")."""
+    """The full description of one tool: describe_tool("github.list_commits")."""
     return _wexec.call("wexec:describe", {"name": name._name if isinstance(name, Tool) else str(name)})
 
 
@@ -34,7 +34,7 @@ def is_async(fn):
 
 
 def worth_trying(error, retry_on):
-    """A denial and an unknown tool stay what they are however often one asks."""
+    """Whether to retry: a denial and an unknown tool do not change."""
     code = getattr(error, "code", None)
     if retry_on is None:
         return not isinstance(error, PolicyError) and code not in FINAL_CODES
@@ -56,7 +56,7 @@ class Trial:
         self.count = 0
 
     def pause(self, error):
-        """Seconds until the next try; None where this was the last one."""
+        """Seconds until the next try; None after the last one."""
         if self.count >= self.retries or not worth_trying(error, self.retry_on):
             return None
         pause = self.backoff * 2**self.count
@@ -195,23 +195,23 @@ async def pages_later(tool, walk):
 
 
 def progress(done=None, total=None, text=None):
-    """Shows the person who waits how far the work is: progress(3, 10, "reading issues")."""
+    """Reports progress to the user: progress(3, 10, "reading issues")."""
     _wexec.call("wexec:progress", {k: v for k, v in (("done", done), ("total", total), ("text", text)) if v is not None})
 
 
 class Privacy:
-    """What can be known of personal data without seeing it."""
+    """Properties of redacted personal data, without revealing it."""
 
     def kind(self, value):
         """email, phone, … or None."""
         return _wexec.call("wexec:pii", {"op": "kind", "values": [value]})
 
     def equal(self, one, other):
-        """True where two tokens or values mean the same."""
+        """True if two tokens or values stand for the same value."""
         return _wexec.call("wexec:pii", {"op": "equal", "values": [one, other]})
 
     def domain(self, value):
-        """The domain of a mail address."""
+        """The domain of an email address."""
         return _wexec.call("wexec:pii", {"op": "domain", "values": [value]})
 
     def __repr__(self):

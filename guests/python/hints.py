@@ -1,28 +1,28 @@
-"""What to do about the mistakes that programs written for elsewhere make."""
+"""Hints for common mistakes, and for programs written for other environments."""
 
 import re
 import sys
 
 INSTEAD = {
-    "numpy": "statistics, math and array are here; lists and comprehensions do the rest",
-    "pandas": "csv, json, sqlite3, collections and statistics are here; sqlite3 in memory joins and groups",
-    "httpx": "requests and urllib.request are here, for hosts that the policy grants",
-    "aiohttp": "requests and urllib.request are here, for hosts that the policy grants",
-    "yaml": "json, csv, tomllib and configparser are here",
-    "dateutil": "datetime.fromisoformat and zoneinfo are here",
-    "pytz": "zoneinfo is here: zoneinfo.ZoneInfo('Europe/Berlin')",
-    "bs4": "html.parser and xml.etree.ElementTree are here",
-    "lxml": "xml.etree.ElementTree and html.parser are here",
-    "scipy": "statistics and math are here",
-    "openai": "the tools are what this program can call: from tools import …",
-    "dotenv": "os.environ already holds what the policy lets through",
+    "numpy": "use statistics, math, array and list comprehensions",
+    "pandas": "use csv, json, sqlite3, collections and statistics; an in-memory sqlite3 database can join and group",
+    "httpx": "use requests or urllib.request, for hosts that the policy allows",
+    "aiohttp": "use requests or urllib.request, for hosts that the policy allows",
+    "yaml": "use json, csv, tomllib or configparser",
+    "dateutil": "use datetime.fromisoformat and zoneinfo",
+    "pytz": "use zoneinfo: zoneinfo.ZoneInfo('Europe/Berlin')",
+    "bs4": "use html.parser or xml.etree.ElementTree",
+    "lxml": "use xml.etree.ElementTree or html.parser",
+    "scipy": "use statistics and math",
+    "openai": "call a tool instead: from tools import …",
+    "dotenv": "use os.environ, which holds the variables that the policy allows",
     "github": "from tools import github",
     "ssl": "the host makes the connections: use requests or urllib.request",
-    "tkinter": "there is no screen here",
-    "matplotlib": "there is no screen here; return the figures",
+    "tkinter": "there is no screen",
+    "matplotlib": "there is no screen: return the numbers",
 }
 
-# Names of other languages for what str, list and dict have.
+# Names of other languages for methods of str, list and dict.
 METHODS = {
     "toUpperCase": ".upper()", "toLowerCase": ".lower()", "trim": ".strip()", "push": ".append(…)", "length": "len(x)", "size": "len(x)",
     "includes": "y in x", "contains": "y in x", "indexOf": ".find(…) of a text, .index(…) of a list", "map": "[f(x) for x in …]",
@@ -34,7 +34,7 @@ METHODS = {
     "toFixed": "f'{x:.2f}'", "flat": "[y for x in … for y in x]", "add": ".append(…)", "toJSON": "json.dumps(x)", "json": "the value itself",
 }
 
-# Where names that programs often forget to import come from.
+# Modules of names that programs often forget to import.
 ORIGINS = {
     "collections": "Counter defaultdict OrderedDict namedtuple deque ChainMap", "datetime": "timedelta timezone date",
     "pathlib": "Path PurePath", "dataclasses": "dataclass field asdict astuple", "enum": "Enum IntEnum auto", "decimal": "Decimal ROUND_HALF_UP",
@@ -46,9 +46,9 @@ ORIGINS = {
     "random": "randint shuffle", "abc": "ABC abstractmethod",
 }
 
-# What is written so elsewhere, and how it is written here; in lines that are no Python.
+# Syntax of other languages and its form in Python, for lines that are not Python.
 ELSEWHERE = (
-    (r"\s*[!%]|\s*pip3? install\b", "this is a notebook's command: nothing is installed and no shell is here"),
+    (r"\s*[!%]|\s*pip3? install\b", "this is a notebook command: nothing can be installed, and there is no shell"),
     (r".*[^+]\+\+\s*;?\s*$|\s*\+\+\w|.*--;?\s*$", "write x += 1"),
     (r"\s*else\s+if\b", "write elif"),
     (r"\s*(//|/\*)", "a comment begins with #"),
@@ -85,15 +85,15 @@ def about_syntax(error, place, source):
     text = place.get("text", "")
     message = error.msg or ""
     if "```" in source:
-        return "the code is inside markdown fences: send the code alone"
+        return "the code is inside Markdown fences: remove them"
     if QUOTES.search(text):
-        return "the line has typographic quotes: use ' or \""
+        return "the line contains typographic quotes: use ' or \""
     if isinstance(error, TabError) or "inconsistent use of tabs" in message:
         return "indent with spaces only"
     if isinstance(error, IndentationError):
         return "indent with four spaces each level, and nothing at the top level"
     if re.match(r"\s*(const|let|var|function)\b|.*=>|.*\bnew [A-Z]", text):
-        return "this looks like JavaScript: say so with the language, or write it in Python"
+        return "this looks like JavaScript: set the language to javascript, or write it in Python"
     if re.match(r"\s*print\s+[\"'\w]", text):
         return "print is a function: print(…)"
     if "'await' outside async function" in message:
@@ -118,9 +118,9 @@ def about_import(error, place, source):
         if name in INSTEAD:
             return INSTEAD[name]
         if name in sys.stdlib_module_names:
-            return "this part of the standard library has no meaning in the sandbox"
-        return ("only Python's standard library is here, with requests, tools and mcp_servers; "
-                "pure Python packages come from a folder that the caller names")
+            return "this module of the standard library is not available in the sandbox"
+        return ("only the standard library, requests, tools and mcp_servers are available; "
+                "put pure Python packages into the packages folder of the run")
     if name == "tools" or name == "mcp_servers":
         wrong = getattr(error, "name_from", None)
         return nearest_server(wrong, f"from {error.name} import {{}}") if wrong else ""
@@ -168,8 +168,8 @@ def about_attribute(error, place, source):
 
 def nothing_there(place):
     if re.search(r"\.(sort|reverse|append|extend|insert|update|add|remove|clear)\([^()]*\)\s*[.\[]", place.get("text", "")):
-        return "a method that changes its object gives None: write it on a line of its own, or sorted(…), reversed(…), x + [y]"
-    return "the value is None: a function without return gives it, and .get(…) where there is no such key"
+        return "a method that changes its object returns None: call it on its own line, or use sorted(…), reversed(…) or x + [y]"
+    return "the value is None: a function without return returns None, and so does .get(…) for a missing key"
 
 
 def about_key(error, place, source):
@@ -177,7 +177,7 @@ def about_key(error, place, source):
         return "zoneinfo.available_timezones() lists the names, such as Europe/Berlin"
     if type(error) is not KeyError:
         return ""
-    return "there is no such key: list(x) shows the keys, x.get(key) gives None where one is missing"
+    return "the key does not exist: list(x) shows the keys, x.get(key) returns None for a missing key"
 
 
 def about_value(error, place, source):
@@ -185,35 +185,35 @@ def about_value(error, place, source):
 
     if isinstance(error, json.JSONDecodeError):
         if "double quotes" in error.msg and "'" in error.doc[:200]:
-            return "JSON has double quotes; what Python printed is read by ast.literal_eval(…)"
+            return "JSON uses double quotes: read what Python printed with ast.literal_eval(…)"
         if not error.doc.strip():
             return "the text is empty"
     return ""
 
 
 def about_input(error, place, source):
-    return "nobody can be asked: the caller passes args, and standard input holds the run's input"
+    return "a program cannot ask the user: the caller passes args, and sys.stdin holds the run's input"
 
 
 def about_type(error, place, source):
     message = str(error)
     if "coroutine" in message and ("not subscriptable" in message or "not iterable" in message or "has no len" in message):
-        return "the call was not awaited: write await in front of it"
+        return "the call was not awaited: write await before it"
     if "JSON object must be str, bytes or bytearray" in message:
-        return "a tool's answer is a Python object already: leave json.loads out"
+        return "a tool's answer is already a Python object: remove json.loads"
     if "is not JSON serializable" in message:
-        return "json.dumps knows plain values: json.dumps(x, default=str)"
+        return "json.dumps takes plain values only: use json.dumps(x, default=str)"
     if "string indices must be integers" in message:
-        return "this is a text, not a dict; if it is JSON, json.loads(…) makes it one"
+        return "the value is a string, not a dict: if it is JSON, use json.loads(…)"
     if "'NoneType' object is not" in message:
         return nothing_there(place)
     if "offset-naive and offset-aware" in message:
-        return "give both a time zone: datetime.now(timezone.utc), x.replace(tzinfo=timezone.utc)"
+        return "give both values a time zone: datetime.now(timezone.utc), x.replace(tzinfo=timezone.utc)"
     unhashable = message.startswith("unhashable type")
     if any(words in message for words in NOT_AWAITABLE) or unhashable and re.search(r"\b(gather|wait|create_task|as_completed)\(", place.get("text", "")):
         return about_await(place, source)
     if unhashable:
-        return "what is in a set or a key of a dict never changes: tuple(x) of a list, frozenset(x) of a set, tuple(sorted(x.items())) of a dict"
+        return "members of a set and keys of a dict must be immutable: use tuple(x) for a list, frozenset(x) for a set, tuple(sorted(x.items())) for a dict"
     return ""
 
 
@@ -222,14 +222,14 @@ NOT_AWAITABLE = ("can't be used in 'await' expression", "a coroutine was expecte
 
 
 def about_await(place, source):
-    """Something was awaited that is there already: most often the answer of a blocking call."""
+    """A value was awaited that is not awaitable: most often the answer of a blocking call."""
     from . import state
 
     called = re.findall(r"\b(?:tools\s*\.\s*)?(\w+)\s*\.\s*\w+\s*\(", place.get("text", "")) or re.findall(r"\b(\w+)\.\w+\(", source)
     server = next((name for name in called if name in state.servers), None)
     if server is None:
-        return "the value is there already: leave await out; tools.aio has the tools as coroutines"
-    return (f"tools.{server} waits for its answer by itself: leave await out, "
+        return "the value is not awaitable: remove await; tools.aio has the tools as coroutines"
+    return (f"tools.{server} is a blocking call: remove await, "
             f"or write from tools.aio import {server}, whose calls are awaited and overlap in asyncio.gather")
 
 
@@ -238,17 +238,17 @@ def about_runtime(error, place, source):
     if "asyncio.run() cannot be called" in message:
         return "write await main() instead of asyncio.run(main())"
     if isinstance(error, RecursionError):
-        return "use a loop or a list as a stack, or raise the recursion limit of the run"
+        return "use a loop, keep the stack in a list, or raise the recursion limit of the run"
     return ""
 
 
 def about_memory(error, place, source):
-    return "keep less at once: take answers page by page, keep the fields that are needed, or raise the memory limit"
+    return "keep less data at once: read answers page by page, keep only the fields you need, or raise the memory limit"
 
 
 def about_permission(error, place, source):
     if getattr(error, "filename", None):
-        return "files are in /tmp (scratch), /mcp-servers (the catalogue) and what the policy grants"
+        return "a program can reach files in /tmp (scratch), /mcp-servers (the catalogue) and the paths that the policy allows"
     return ""
 
 
@@ -257,13 +257,13 @@ def about_missing_file(error, place, source):
 
 
 def nearest_server(name, form="tools.{}"):
-    """What to write in place of a server's name that there is not."""
+    """What to write instead of an unknown server name."""
     import difflib
 
     from . import state
 
     if not state.servers:
-        return "no server is connected: tools come from --mcp or the configuration, and --allow-tool or a policy"
+        return "no server is connected: add servers with --mcp or in the configuration, and allow their tools with --allow-tool or a policy"
     close = difflib.get_close_matches(name or "", state.servers, 1, 0.5)
     if close:
         return "did you mean " + form.format(close[0])

@@ -1,4 +1,4 @@
-"""Puts everything in place before the image is made."""
+"""Installs the prelude before the image is made."""
 
 import asyncio
 import builtins

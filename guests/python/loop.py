@@ -1,4 +1,4 @@
-"""An event loop that waits for the host: for answers of calls and for time."""
+"""An event loop that waits in the host, for answers and for time."""
 
 import asyncio
 import heapq
@@ -10,11 +10,11 @@ import _wexec
 from . import state
 from .report import Stalled, own, place_in
 
-NO_SOCKETS = "there are no sockets here: call a tool, or use requests or urllib.request"
+NO_SOCKETS = "sockets are not available: call a tool, or use requests or urllib.request"
 
 
 class Waiter:
-    """Stands where asyncio expects a selector; its events are answers that came."""
+    """Takes the place of asyncio's selector; its events are answers that arrived."""
 
     def __init__(self, loop):
         self.loop, self.calls = loop, {}
@@ -87,7 +87,7 @@ class Loop(base_events.BaseEventLoop):
         return self.call_soon(callback, *args, context=context)
 
     def run_in_executor(self, executor, func, *args):
-        """In line: there are no threads. A tool's own function runs as a call in flight."""
+        """Runs the function inline, without a thread. A tool runs as a call in flight."""
         from . import tools
 
         if isinstance(func, tools.Tool):
@@ -115,7 +115,7 @@ class Loop(base_events.BaseEventLoop):
     connect_accepted_socket = add_reader = add_writer = remove_reader = remove_writer = _no_sockets
 
     def subprocess_exec(self, *args, **kwargs):
-        raise OSError("there are no processes here: call a tool")
+        raise OSError("processes are not available: call a tool")
 
     subprocess_shell = subprocess_exec
 
@@ -131,7 +131,7 @@ class Policy(events.BaseDefaultEventLoopPolicy):
 
 
 def remember(loop, context):
-    """What asyncio would log about a task that nobody looked at is an error of the program."""
+    """An exception of a task that was never retrieved, which asyncio would log, is an error of the program."""
     error = context.get("exception")
     if error is not None:
         state.background.append(error)
@@ -144,7 +144,7 @@ def drive(awaitable):
     loop = Loop()
     events.set_event_loop(loop)
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(limit + 8)  # the frames of the loop under the program's first one
+    sys.setrecursionlimit(limit + 8)  # the loop's frames below the program's first frame
     task = tasks.ensure_future(awaitable, loop=loop)
     try:
         return loop.run_until_complete(task)
@@ -157,8 +157,8 @@ def drive(awaitable):
 
 
 def stalled(loop):
-    """The error of a loop that nothing can wake, at the place where its first task waits."""
-    error = Stalled("the program waits for something that can never come")
+    """The error of a loop that nothing can wake, with the place where its first task waits."""
+    error = Stalled("the program waits for an event that nothing can trigger")
     waiting = sorted(tasks.all_tasks(loop), key=lambda t: (len(t.get_name()), t.get_name()))
     error.place = next(filter(None, map(waiting_at, waiting)), None)
     return error
@@ -189,14 +189,14 @@ def finish_loop(loop):
 
 
 def look_at_tasks():
-    """Tasks that failed and whose exception nobody asked for."""
+    """Failed tasks whose exception was never retrieved."""
     for task in list(tasks._scheduled_tasks):
         if task.done() and not task.cancelled() and getattr(task, "_log_traceback", False):
             state.background.append(task.exception())
 
 
 def close_left_over():
-    """Tasks of loops that the program ran by itself."""
+    """Tasks of loops that the program ran itself."""
     if len(tasks._scheduled_tasks):
         look_at_tasks()
 
@@ -230,7 +230,7 @@ def install():
 
 
 async def to_thread(func, /, *args, **kwargs):
-    """Runs the function here and now; a tool's own function as a call in flight."""
+    """Runs the function inline; a tool runs as a call in flight."""
     from . import tools
 
     if isinstance(func, tools.Tool):

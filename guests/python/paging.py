@@ -1,4 +1,4 @@
-"""Going through an answer's pages, by the conventions of real servers.
+"""Pagination by the conventions of common servers.
 
 What an answer names as the next cursor goes into the argument of the same
 family; without one, page numbers count up while pages are full.
@@ -45,7 +45,7 @@ def cursor_of(page):
 
 
 class Walk:
-    """The requests of a walk through pages, one after the other."""
+    """The sequence of requests that reads all pages."""
 
     def __init__(self, given, max_items, max_pages):
         self.given, self.max_items, self.left = given, max_items, max_pages

@@ -1,4 +1,4 @@
-"""Exceptions as error outcomes: the program's own line, a readable stack, a hint."""
+"""Exceptions as error outcomes: place in the program, readable stack, hint."""
 
 import linecache
 import sys
@@ -16,9 +16,9 @@ LIBRARY = "/lib/"
 
 
 class Stalled(BaseException):
-    """The program waits for what can never come."""
+    """The program waits for an event that nothing can trigger."""
 
-    hint = "nothing is under way that could wake it: look for a future, event, queue or lock that nobody serves"
+    hint = "no call and no timer is pending: look for a future, event, queue or lock that is never set or released"
     place = None
 
 
@@ -54,7 +54,7 @@ def cut(text):
 
 
 def first_of_group(error):
-    """A group of one is that one, which is what the program's author looks for."""
+    """Replaces a group of one exception by that exception."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
@@ -95,7 +95,7 @@ def message_of(error):
         if not text and isinstance(error, MemoryError):
             text = "out of memory"
     except Exception:
-        text = "an exception whose text cannot be had"
+        text = "an exception that cannot be converted to text"
     return text if len(text) <= TEXT else text[:TEXT] + "…"
 
 
@@ -135,7 +135,7 @@ def place_in(code, instruction, line):
 
 
 def stack_of(error):
-    """Python's own rendering, causes and contexts included, without the prelude's frames."""
+    """Python's traceback with causes and contexts, without the frames of the prelude."""
     try:
         whole = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
         trim(whole, 0)
@@ -150,7 +150,7 @@ def stack_of(error):
 
 
 def trim(node, depth):
-    """Drops the prelude's frames, and asyncio's above the first frame of the program."""
+    """Removes the prelude's frames, and asyncio's above the first frame of the program."""
     if node is None or depth > 50:
         return
     if node.stack:
@@ -165,5 +165,5 @@ def trim(node, depth):
 
 
 def print_exception(error, header=""):
-    """For what is reported beside the outcome: on stderr, as Python prints it."""
+    """Prints an exception that is not the outcome to stderr, as Python does."""
     sys.stderr.write(header + stack_of(error) + "\n")

@@ -1,4 +1,4 @@
-"""A small requests: what programs use of it, over the host's connections."""
+"""A subset of requests, over connections of the host."""
 
 import json as json_module
 import sys
@@ -12,7 +12,7 @@ from .failures import ToolError
 
 
 class RequestException(OSError):
-    """A request that did not work."""
+    """A request that failed."""
 
     def __init__(self, *args, request=None, response=None):
         super().__init__(*args)
@@ -32,7 +32,7 @@ class Timeout(RequestException):
 
 
 class InvalidURL(RequestException, ValueError):
-    """A text that is no address."""
+    """An invalid URL."""
 
 
 class JSONDecodeError(RequestException, json_module.JSONDecodeError):
@@ -44,7 +44,7 @@ class JSONDecodeError(RequestException, json_module.JSONDecodeError):
 
 
 class Headers(dict):
-    """Headers by name, whatever their case."""
+    """Headers with case-insensitive names."""
 
     def __init__(self, pairs=()):
         super().__init__()
@@ -73,7 +73,7 @@ class Headers(dict):
 
 
 class Response:
-    """A response; its body is read when first asked for."""
+    """A response; its body is read on first use."""
 
     def __init__(self, method, status, reason, url, headers, stream, redirected):
         self.status_code, self.reason, self.url = status, reason or phrase(status), url
@@ -234,7 +234,7 @@ class Session:
     def request(self, method, url, params=None, data=None, headers=None, cookies=None, files=None, auth=None, timeout=None,
                 allow_redirects=True, proxies=None, hooks=None, stream=None, verify=None, cert=None, json=None):
         if files:
-            raise RequestException("files cannot be sent from here: put the bytes into data")
+            raise RequestException("multipart uploads are not supported: put the bytes into data")
         if not str(url).lower().startswith(("http://", "https://")):
             raise InvalidURL(f"Invalid URL {url!r}: No scheme supplied. Perhaps you meant https://{url}?")
         sent = Headers(self.headers)

@@ -1,4 +1,4 @@
-"""One run: prepare, then the program's code (called by the shim), then complete or failed."""
+"""One run: prepare, then the program's code (run by the shim), then complete or failed."""
 
 import asyncio
 import atexit
@@ -18,13 +18,13 @@ from . import check, loop, report, state
 from .values import NoForm, natural
 
 VALUE, ERROR, NOTHING = 0, 1, 2
-PLAIN = frozenset({int, str, list, dict, float, bool, tuple, set})  # types that nobody awaits
+PLAIN = frozenset({int, str, list, dict, float, bool, tuple, set})  # types that are never awaitable
 
 FENCED = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([\w+-]*)[ \t]*\n(.*?)\n?[ \t]*\1[ \t]*\s*\Z", re.DOTALL)
 
 
 def prepare():
-    """Reads the input and compiles the program; None where that was the whole run."""
+    """Reads the input and compiles the program; None if the run is over."""
     doc = _wexec.input()
     state.input = doc
     state.file = file = doc.get("file") or "main.py"
@@ -50,7 +50,7 @@ def prepare():
 
 
 def unseed():
-    """random draws a seed when it is first asked for a number."""
+    """Makes random draw a seed on first use."""
     generator = random._inst
     _wexec.unseed(generator)
     if generator.gauss_next is not None:
@@ -89,7 +89,7 @@ def working_folder(folder):
         if os.getcwd() != folder:
             os.chdir(folder)
     except OSError:
-        pass  # a place without a scratch folder
+        pass  # there is no scratch folder
 
 
 def source_again():
@@ -97,7 +97,7 @@ def source_again():
 
 
 def plain_source(code):
-    """The text without a byte order mark and without one pair of fences around all of it."""
+    """The code without a byte order mark and without Markdown fences around it."""
     code = code.removeprefix("\ufeff")
     if "```" in code or "~~~" in code:
         fenced = FENCED.match(code)
@@ -123,7 +123,7 @@ def compiled(source, file):
 
 
 def outdented(source):
-    """A program that is indented as a whole, moved to the left."""
+    """A program that is indented as a whole, without the indentation."""
     first = next((line for line in source.splitlines() if line.strip()), "")
     margin = first[:len(first) - len(first.lstrip())]
     if not margin:
@@ -135,7 +135,7 @@ def outdented(source):
 
 
 def complete(result):
-    """The program's code came to its end with this result."""
+    """The program ended with this result."""
     if result is not None and type(result) not in PLAIN and inspect.isawaitable(result):
         result = loop.drive(result)
     elif state.result == 0:
@@ -152,7 +152,7 @@ def complete(result):
     elif not _wexec.finish(VALUE, result):
         plain = natural(result)
         if not _wexec.finish(VALUE, plain):
-            raise MemoryError("the result does not fit into memory")
+            raise MemoryError("the result does not fit in memory")
 
 
 def failed(error):
@@ -170,7 +170,7 @@ def failed(error):
 
 
 def leave(error):
-    """exit(n): nothing and 0 are a good end without a value."""
+    """exit(n): no status and 0 mean success without a value."""
     try:
         loop.close_left_over()
         run_exit_functions()
@@ -194,5 +194,5 @@ def leave(error):
 def run_exit_functions():
     if atexit._ncallbacks():
         atexit._run_exitfuncs()
-    if len(logging._handlerList) > 1:  # more than the one of last resort
+    if len(logging._handlerList) > 1:  # more than the handler of last resort
         logging.shutdown()

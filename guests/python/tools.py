@@ -15,7 +15,7 @@ NO_SUCH = "has no attribute"
 
 
 def packed(args, kwargs):
-    """What a call sends: an object where arguments are named, an array where they are not."""
+    """The arguments of a call: an object if they are named, else an array."""
     if not args:
         return kwargs
     if len(args) == 1 and type(args[0]) is dict:
@@ -26,7 +26,7 @@ def packed(args, kwargs):
 
 
 def tool_name(name):
-    """The name, if it is a tool's: the prelude's own calls are none."""
+    """The name, unless it is one of the prelude's own calls, which are not tools."""
     if name.startswith("wexec:"):
         raise ToolError(f"there is no tool {name}", code="tool.unknown", tool=name)
     return name
@@ -44,7 +44,7 @@ class Tool:
         return _wexec.call(self._name, packed(args, kwargs) if args else kwargs)
 
     def later(self, /, *args, **kwargs):
-        """The same call as a coroutine."""
+        """The call as a coroutine."""
         return coroutine_of(self._name, packed(args, kwargs))
 
     @property
@@ -56,7 +56,7 @@ class Tool:
         return documentation(self._name)
 
     def __getattr__(self, name):
-        if name == "call":  # what other sandboxes write
+        if name == "call":  # common in other sandboxes
             return self
         raise AttributeError(f"tool {self._name} {NO_SUCH} {name!r}: it is called, {self._name}(…)", name=name, obj=self)
 
@@ -139,7 +139,7 @@ def names_of(server):
 
 
 def server_name(name):
-    """The server that this spelling means, or None."""
+    """The server with this spelling, or None."""
     if name in state.servers:
         return name
     plain = name.replace("_", "").lower()
@@ -171,7 +171,7 @@ class ServersModule(types.ModuleType):
 
 
 def servers_of(module):
-    """The server objects of a module, made when first asked for."""
+    """The server objects of a module, made on first use."""
     known = module.__dict__["_servers"]
     for name in state.servers:
         if name not in known:
@@ -180,7 +180,7 @@ def servers_of(module):
 
 
 class ToolsModule(ServersModule):
-    """tools: servers, and what helps in using them."""
+    """The module tools: servers and helpers."""
 
     def call(self, name, arguments=None, /, **kwargs):
         """A tool by its whole name: tools.call("github.list_commits", limit=10)."""
@@ -188,7 +188,7 @@ class ToolsModule(ServersModule):
 
 
 class AsyncTools(ServersModule):
-    """tools.aio: the same tools as coroutines."""
+    """The module tools.aio: the tools as coroutines."""
 
     _kind = AsyncTool
 
@@ -242,7 +242,7 @@ def make(kind, name):
 
 
 def install(helpers, async_helpers):
-    """Puts the modules in place; helpers are importable from tools as well."""
+    """Installs the modules; helpers can be imported from tools as well."""
     tools = make(ToolsModule, "tools")
     aio = make(AsyncTools, "tools.aio")
     make(ServersModule, "mcp_servers")

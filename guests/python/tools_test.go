@@ -224,7 +224,7 @@ func TestAwaitingABlockingCallIsExplained(t *testing.T) {
 		f := run(t, code, func(h *host) {
 			h.handle = func(name, args string) answer { return answer{kind: answerJSON, data: `[{"a":1}]`} }
 		}).fault(t)
-		if f.Name != "TypeError" || f.Line != 2 || !strings.Contains(f.Hint, "leave await out, or write from tools.aio import github") {
+		if f.Name != "TypeError" || f.Line != 2 || !strings.Contains(f.Hint, "remove await, or write from tools.aio import github") {
 			t.Errorf("%s\n%s at line %d: %s | %s", code, f.Name, f.Line, f.Message, f.Hint)
 		}
 	}

@@ -44,9 +44,9 @@ NoForm.__name__ = NoForm.__qualname__ = "TypeError"
 
 
 def natural(value, root="value"):
-    """The same value made of what JSON has; NoForm names the place where there is none."""
+    """The value converted to JSON types; raises NoForm with the place of a value without a JSON form."""
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(limit + 3 * DEPTH)  # a level takes two frames, and the limit is the program's
+    sys.setrecursionlimit(limit + 3 * DEPTH)  # a level takes two frames; the limit is the program's
     try:
         return convert(value, root, [])
     finally:
@@ -117,7 +117,7 @@ def special(value, path, around):
     raise without_form(value, path)
 
 
-NUMBER_HINT = "write None or a text in its place, for instance None if math.isnan(x) else x"
+NUMBER_HINT = "replace it with None or a string, for example None if math.isnan(x) else x"
 
 
 def finite(value, path):
@@ -129,7 +129,7 @@ def finite(value, path):
 def long_digits(value):
     try:
         return str(value)
-    except ValueError:  # the interpreter's limit on digits holds for people, not for data
+    except ValueError:  # the interpreter's limit on digits does not apply to data
         sign = "-" if value < 0 else ""
         return sign + decimal_digits(abs(value))
 
@@ -150,7 +150,7 @@ def moment(value):
 def enter(value, path, around):
     for there, where in around:
         if there is value:
-            raise NoForm(path, f"closes a cycle: it is {where} again", "return the parts that are needed")
+            raise NoForm(path, f"closes a cycle: it is {where} again", "return only the parts you need")
     if len(around) >= DEPTH:
         raise NoForm(short(path), f"is nested more than {DEPTH} levels deep")
     around.append((value, path))
@@ -196,7 +196,7 @@ def key_text(key, path):
         return str(key)
     shown = short(repr(key))
     raise NoForm(path, f"has the key {shown}, a {type(key).__name__}, and JSON keys are text",
-                 "make the key a text, for instance '/'.join(key) or str(key)")
+                 "convert the key to a string, for example '/'.join(key) or str(key)")
 
 
 def error_object(value, path, around):
@@ -216,17 +216,17 @@ def without_form(value, path):
     name = type(value).__name__
     if inspect.isawaitable(value):
         label = getattr(value, "__qualname__", "") or name
-        return NoForm(path, f"is a {name} that was never awaited", f"write await in front of it: await {label}(…)")
+        return NoForm(path, f"is a {name} that was never awaited", f"write await before it: await {label}(…)")
     if isinstance(value, ITERATORS) or hasattr(value, "__next__"):
-        return NoForm(path, f"is a {name}, which has no JSON form", "make it a list: list(…)")
+        return NoForm(path, f"is a {name}, which has no JSON form", "convert it to a list: list(…)")
     if isinstance(value, CALLABLES) or callable(value) and not hasattr(value, "__dict__"):
         label = getattr(value, "__name__", name)
         kind = "module" if isinstance(value, types.ModuleType) else "class" if isinstance(value, type) else "function"
         hint = "return what is in it" if kind == "module" else "call it" if label == "<lambda>" else f"call it: {label}(…)"
         return NoForm(path, f"is the {kind} {label}, which has no JSON form", hint)
-    hint = "return what is needed of it"
+    hint = "return only the fields you need"
     if getattr(value, "__dict__", None):
-        hint = "return vars(x), or the attributes that are needed"
+        hint = "return vars(x), or only the attributes you need"
     elif isinstance(value, complex):
         hint = "return [x.real, x.imag]"
     article = "an" if name[:1].lower() in "aeiou" else "a"

@@ -49,7 +49,7 @@ func TestAValueWithoutAFormNamesItsPlace(t *testing.T) {
 		{"import json\njson", "value is the module json", ""},
 		{"tools.github.list_commits", "value is the function list_commits", "list_commits(…)"},
 		{"[tools.aio.github.a()]", "never awaited", "await github.a(…)"},
-		{"{(1, 2): 3}", "value has the key (1, 2), a tuple", "text"},
+		{"{(1, 2): 3}", "value has the key (1, 2), a tuple", "string"},
 		{"{1: 'a', '1': 'b'}", "two keys that are both '1'", ""},
 		{"a = [1]\na.append(a)\na", "value[1] closes a cycle: it is value again", ""},
 		{"a = {}\na['x'] = {'y': a}\na", "value.x.y closes a cycle", ""},

@@ -53,7 +53,7 @@ def documents():
 
 
 def forget():
-    """Nothing of these programs is left for the first run."""
+    """Removes what these programs left, before the first run."""
     state.main = None
     state.input = {}
     state.source = ""

@@ -1,4 +1,4 @@
-"""HTTP through the host, under urllib.request and requests alike."""
+"""HTTP through the host, for urllib.request and requests."""
 
 import base64
 import io
@@ -15,7 +15,7 @@ CHUNK = 1 << 18
 
 
 class Late(ToolError):
-    """No answer within the time that the program gave."""
+    """No answer within the timeout of the program."""
 
 
 class Stream(io.RawIOBase):
@@ -49,7 +49,7 @@ class Stream(io.RawIOBase):
 
 
 def call(name, arguments, timeout):
-    """A host call that is given up after timeout seconds."""
+    """A host call that is cancelled after timeout seconds."""
     if timeout is None:
         return _wexec.call(name, arguments)
     call = _wexec.start(name, arguments)
@@ -66,7 +66,7 @@ def fetch(method, url, headers, body=None, *, redirect="follow", timeout=None):
         request["body"] = base64.b64encode(body).decode("ascii")
     answer = call("wexec:fetch", request, timeout)
     if not isinstance(answer, dict) or not isinstance(answer.get("status"), int):
-        raise ToolError("the host's answer to a request is none", code="upstream.unavailable")
+        raise ToolError("the host's answer to a request is invalid", code="upstream.unavailable")
     given = [(str(k), str(v)) for k, v in answer.get("headers") or ()]
     stream = io.BufferedReader(Stream(answer.get("body"), timeout), CHUNK)
     return (answer["status"], answer.get("statusText") or "", answer.get("url") or url, given, stream,

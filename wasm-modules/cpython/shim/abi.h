@@ -43,8 +43,8 @@ struct json_text {
     uint8_t *bytes;
     uint32_t size, room;
 };
-/* Writes what is made of exact builtin types alone. 0 on success, otherwise -1
- * with no exception set: the caller falls back to the careful way. */
+/* Writes values of exact builtin types only. 0 on success, otherwise -1
+ * with no exception set: the caller uses the slow path. */
 int json_write(struct json_text *out, PyObject *value, const struct json_style *style);
 
 /* json_dropin.c */

@@ -10,7 +10,7 @@ int _PyRandom_Unseed(PyObject *random); /* patches/random.patch */
 
 static const struct json_style value_style = {.utf8 = 1, .values = 1, .indent = -1, .comma = ",", .colon = ":"};
 
-/* What the program printed has to be out before the host makes it wait. */
+/* Output is flushed before the host makes the program wait. */
 static int flush_output(void)
 {
     PyObject *out = PySys_GetObject("stdout");
@@ -72,7 +72,7 @@ static int64_t start_call(PyObject *name, PyObject *args)
     return id;
 }
 
-/* An answer that has arrived, as an object or as the exception it stands for. */
+/* An arrived answer as an object, or as an exception. */
 static PyObject *take_answer(int64_t id)
 {
     int64_t packed = wexec_answer_size(id);
@@ -122,7 +122,7 @@ static PyObject *host_call(PyObject *self, PyObject *const *args, Py_ssize_t cou
     if (id < 0)
         return NULL;
     if (wexec_call_wait(id, -1) != id) {
-        PyErr_SetString(PyExc_RuntimeError, "the host gave no answer");
+        PyErr_SetString(PyExc_RuntimeError, "the host returned no answer");
         return NULL;
     }
     return take_answer(id);
@@ -258,7 +258,7 @@ static PyObject *host_wrap_open(PyObject *self, PyObject *args)
     Py_XSETREF(original_open, Py_NewRef(open));
     Py_XSETREF(explain_missing, Py_NewRef(explain));
     PyObject *module = PyUnicode_FromString("_io"), *doc = PyObject_GetAttrString(open, "__doc__");
-    open_method.ml_doc = doc ? PyUnicode_AsUTF8(doc) : NULL; /* lives as long as open does */
+    open_method.ml_doc = doc ? PyUnicode_AsUTF8(doc) : NULL; /* lives as long as open */
     PyObject *made = module ? PyCFunction_NewEx(&open_method, NULL, module) : NULL;
     Py_XDECREF(doc);
     Py_XDECREF(module);

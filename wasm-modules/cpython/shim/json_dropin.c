@@ -1,4 +1,4 @@
-/* json.loads and json.dumps of the program's own. The fast result is used only
+/* json.loads and json.dumps of the program. The fast result is used only
  * where it succeeded and the call used the defaults; everything else, and every
  * error, is the original function's. */
 #include "abi.h"
@@ -32,7 +32,7 @@ static void age_young_objects(void)
     }
 }
 
-/* json_parse with the collector held off. */
+/* json_parse with garbage collection disabled. */
 PyObject *json_parse_held(const uint8_t *text, size_t size)
 {
     int on = PyGC_Disable();
@@ -50,7 +50,7 @@ static int within_memory(const void *at, size_t size)
     return (uintptr_t)at + size + JSON_SLACK <= end || end == 0;
 }
 
-/* True where no keyword says anything but its default None. */
+/* Whether every keyword has its default, None. */
 static int only_defaults(PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     Py_ssize_t n = names ? PyTuple_GET_SIZE(names) : 0;
@@ -75,7 +75,7 @@ static PyObject *fast_loads(PyObject *source)
         text = PyBytes_AS_STRING(source);
         size = PyBytes_GET_SIZE(source);
         if (size < 4 || memchr(text, 0, 4))
-            return NULL; /* perhaps UTF-16 or UTF-32 */
+            return NULL; /* may be UTF-16 or UTF-32 */
     }
     return text && within_memory(text, size) ? json_parse_held((const uint8_t *)text, size) : NULL;
 }
@@ -112,7 +112,7 @@ static int read_style(struct json_style *style, PyObject *const *values, PyObjec
             style->utf8 = v == Py_False;
         } else if (PyUnicode_EqualToUTF8(name, "default") || PyUnicode_EqualToUTF8(name, "cls")) {
             if (v != Py_None && !PyUnicode_EqualToUTF8(name, "default"))
-                return 0; /* a default is asked only for what the writer refuses */
+                return 0; /* default is called only for what the writer rejects */
         } else {
             return 0;
         }

@@ -1,5 +1,5 @@
-/* Objects into JSON text. Only exact builtin types are written here; anything
- * else makes the whole attempt fail, and the careful way decides. No Python code
+/* Objects into JSON text. Only exact builtin types are written here; any other
+ * type makes the attempt fail, and the slow path runs. No Python code
  * runs meanwhile, so nothing can change under the writer. */
 #include "abi.h"
 #include "json_scan.h"
@@ -123,7 +123,7 @@ JSON_INLINE JSON_SIMD int write_string(struct writer *w, PyObject *s)
         }
         uint32_t c = PyUnicode_READ(kind, data, i);
         if (c >= 0xd800 && c < 0xe000 && w->style->utf8 && !w->style->values)
-            return -1; /* json.dumps leaves half a pair as it is */
+            return -1; /* json.dumps keeps a lone surrogate */
         uint8_t *o = put_character(t->bytes + t->size, c, w->style->utf8);
         t->size = (uint32_t)(o - t->bytes);
         i++;

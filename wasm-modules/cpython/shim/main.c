@@ -70,7 +70,7 @@ WEXEC_EXPORT("guest_init") int32_t guest_init(void)
     return r;
 }
 
-/* The outcome when even reporting failed, most likely for want of memory. */
+/* The outcome if reporting failed, most likely because memory is exhausted. */
 static void finish_bare(void)
 {
     PyObject *e = PyErr_GetRaisedException();

@@ -1,4 +1,4 @@
-/* A program's text into code: a module in which return and await work, and whose
+/* Compiles a program: a module in which return and await work, and whose
  * last expression is its result where it returns nothing. The tree is changed
  * between parser and compiler, so every position stays the program's own. */
 #include "abi.h"

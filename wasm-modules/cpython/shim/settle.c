@@ -1,4 +1,4 @@
-/* Before the image is made: what every run does first has been done once, and
+/* Prepares the image: what every run does first is done once, and
  * what a run writes to lies together.
  *
  * A page of the image that is written to has to be copied first, which takes a

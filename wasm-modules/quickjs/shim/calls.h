@@ -1,4 +1,4 @@
-/* Host calls: started at once, answered through promises. */
+/* Host calls: a call starts at once and settles a promise. */
 #pragma once
 #include "guest.h"
 
@@ -49,7 +49,7 @@ static int64_t start_call(JSContext *ctx, JSValueConst name, JSValueConst args) 
             JS_FreeCString(ctx, text);
             if (id <= 0) {
                 id = 0;
-                JS_ThrowInternalError(ctx, "the host did not take the call");
+                JS_ThrowInternalError(ctx, "the host refused the call");
             }
         }
     }
@@ -70,7 +70,7 @@ static CallSite call_site(JSContext *ctx) {
     return (CallSite){JS_UNDEFINED, 0};
 }
 
-/* Gives an error that has no stack the place of the call that failed. */
+/* Sets the stack of an error without one to the place of the failed call. */
 static void put_site(JSContext *ctx, JSValueConst error, CallSite site) {
     if (JS_VALUE_GET_TAG(error) != JS_TAG_OBJECT || JS_IsUndefined(site.function) ||
         find_own_property1(JS_VALUE_GET_OBJ(error), JS_ATOM_stack))
@@ -127,7 +127,7 @@ static JSValue native_call(JSContext *ctx, JSValueConst this_val, int argc, JSVa
     return make_call(ctx, argv[0], argv[1]);
 }
 
-/* Whether an object is a set of named arguments, and no value of its own. */
+/* Whether an object is a set of named arguments rather than a single value. */
 static BOOL has_named_arguments(JSContext *ctx, JSValueConst value) {
     if (JS_VALUE_GET_TAG(value) != JS_TAG_OBJECT || JS_IsFunction(ctx, value))
         return FALSE;
@@ -169,13 +169,13 @@ static JSValue take_answer(JSContext *ctx, int64_t id) {
     int64_t described = host_answer_size(id);
     uint32_t kind = described >> 32, size = described;
     if (described < 0 || size > INT32_MAX - JSON_SLACK)
-        return JS_ThrowInternalError(ctx, "the host gave no answer");
+        return JS_ThrowInternalError(ctx, "the host returned no answer");
     uint8_t *data = js_malloc(ctx, (size_t)size + JSON_SLACK);
     if (!data)
         return JS_EXCEPTION;
     if ((uint32_t)host_answer_read(id, data, size) != size) {
         js_free(ctx, data);
-        return JS_ThrowInternalError(ctx, "the host gave a part of an answer");
+        return JS_ThrowInternalError(ctx, "the host returned part of an answer");
     }
     memset(data + size, 0, JSON_SLACK);
 
@@ -201,7 +201,7 @@ static JSValue take_answer(JSContext *ctx, int64_t id) {
         value = kind == ANSWER_ERROR && !JS_IsException(made) ? JS_Throw(ctx, made) : made;
         break;
     default:
-        value = JS_ThrowInternalError(ctx, "the host gave an answer of unknown kind %u", kind);
+        value = JS_ThrowInternalError(ctx, "the host returned an answer of unknown kind %u", kind);
     }
     js_free(ctx, data);
     return value;
@@ -228,14 +228,14 @@ static void settle_call(JSContext *ctx, int64_t id) {
     }
 }
 
-/* $.callNow(name, arguments): waits for this one answer alone */
+/* $.callNow(name, arguments): waits for this answer only */
 static JSValue native_call_now(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
     int64_t id = start_call(ctx, argv[0], argv[1]);
     if (!id)
         return JS_EXCEPTION;
     output_flush_all();
     if (host_call_wait(id, -1) != id)
-        return JS_ThrowInternalError(ctx, "the host gave no answer");
+        return JS_ThrowInternalError(ctx, "the host returned no answer");
     return take_answer(ctx, id);
 }
 

@@ -36,7 +36,7 @@ static JSValue errno_name(JSContext *ctx) {
     int result = (action);                                      \
     JS_FreeCString(ctx, path)
 
-/* All bytes of an open file, into memory of the interpreter's. */
+/* All bytes of an open file, in the interpreter's memory. */
 static uint8_t *read_all(JSContext *ctx, int fd, size_t *size) {
     size_t capacity = 4096, used = 0;
     struct stat status;

@@ -1,4 +1,4 @@
-/* QuickJS as a guest of wexec: wasm-modules/ABI.md says what it promises.
+/* QuickJS as a guest of wexec; wasm-modules/ABI.md is the contract.
 
    One compilation unit with the interpreter, because re-seeding, shapes and the
    program's own form of a function need what quickjs.c keeps to itself. */

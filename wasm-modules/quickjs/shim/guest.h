@@ -1,4 +1,4 @@
-/* What the parts of the guest share: one runtime, one context, and the
+/* What the parts of the guest share: the runtime, the context, and the
    prelude's functions that C calls. */
 #pragma once
 
@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
     uint32_t id;
     int64_t due, interval; /* nanoseconds; interval < 0: once */
-    BOOL keeps_alive;      /* FALSE: nobody waits for it alone */
+    BOOL keeps_alive;      /* FALSE: it does not keep the program running */
     JSValue function, arguments;
 } Timer;
 
@@ -47,7 +47,7 @@ typedef struct {
     BOOL limits_recursion, recursion_ended;
     JSValue main_promise;
     JSValueConst program;     /* the function of the program that runs */
-    int64_t waited_at;        /* where it waited when that was given up; -1: it was not */
+    int64_t waited_at;        /* where it waited when the wait was dropped; -1: it was not */
     JSValue timer_prototype;  /* of what setTimeout gives */
 } Guest;
 
@@ -56,7 +56,7 @@ static Guest guest;
 static const char *const hook_names[HOOK_COUNT] = {"begin", "error", "content", "describe",
                                                    "resolve", "load", "server", "references"};
 
-/* Grows an array by doubling; -1 and an exception where memory ends. */
+/* Grows an array by doubling; -1 and an exception if out of memory. */
 static int grow_array(JSContext *ctx, void **array, uint32_t *capacity, uint32_t count, size_t item) {
     if (count < *capacity)
         return 0;

@@ -1,4 +1,4 @@
-/* The input document of a run. Its keys and their shape are known before: an
+/* The input document of a run. Its keys and their shape are known in advance: an
    engine always writes the same ones in the same order. */
 #pragma once
 #include "json_parse.h"
@@ -24,7 +24,7 @@ static int install_input(JSContext *ctx) {
             return -1;
         node = shapes_add(&input_shapes, node, key, (const uint8_t *)input_keys[i], strlen(input_keys[i]));
     }
-    input_shapes.limit = 0; /* nothing is added in a run */
+    input_shapes.limit = 0; /* nothing is added during a run */
     return shapes_get(ctx, node) ? 0 : -1;
 }
 
@@ -36,7 +36,7 @@ static JSValue parse_input(JSContext *ctx, const uint8_t *text, size_t size) {
     JSValue input = json_parse_deep(ctx, text, size, NULL, &input_shapes);
     if (!JS_IsException(input) && !JS_IsObject(input)) {
         JS_FreeValue(ctx, input);
-        return JS_ThrowTypeError(ctx, "the input is no object");
+        return JS_ThrowTypeError(ctx, "the input is not an object");
     }
     return input;
 }
@@ -44,13 +44,13 @@ static JSValue parse_input(JSContext *ctx, const uint8_t *text, size_t size) {
 static JSValue read_input(JSContext *ctx) {
     int32_t size = host_input_size();
     if (size < 0)
-        return JS_ThrowInternalError(ctx, "the host gave no input");
+        return JS_ThrowInternalError(ctx, "the host returned no input");
     uint8_t *text = js_malloc(ctx, (size_t)size + JSON_SLACK);
     if (!text)
         return JS_EXCEPTION;
     if (host_input_read(text, size) != size) {
         js_free(ctx, text);
-        return JS_ThrowInternalError(ctx, "the host gave a part of the input");
+        return JS_ThrowInternalError(ctx, "the host returned part of the input");
     }
     memset(text + size, 0, JSON_SLACK);
     JSValue input = parse_input(ctx, text, size);

@@ -10,7 +10,7 @@
 typedef struct {
     JSContext *ctx;
     const uint8_t *at, *start, *end;
-    JSValue *stack; /* values whose container is not complete */
+    JSValue *stack; /* values of incomplete containers */
     uint32_t stack_size, stack_capacity;
     uint8_t *scratch; /* strings without their escapes */
     uint32_t scratch_capacity;
@@ -27,7 +27,7 @@ static JSON_SIMD JSValue parse_value(JSONParser *p);
 static const char UNEXPECTED_TOKEN[] = "Unexpected token";
 static const char TOO_DEEP[] = "Nested too deeply";
 
-/* why the number at `at` is none, and where */
+/* why the number at `at` is invalid, and where */
 static const char *json_bad_number(const uint8_t *at, const uint8_t **where) {
     const uint8_t *p = at + (*at == '-');
     *where = p;
@@ -55,7 +55,7 @@ static const char *json_bad_number(const uint8_t *at, const uint8_t **where) {
     return "Exponent part is missing a number";
 }
 
-/* Throws the SyntaxError for what the parser stumbled over. */
+/* Throws the SyntaxError for the byte at which the parser stopped. */
 static void json_throw(JSONParser *p) {
     size_t size = p->end - p->start, offset = p->at - p->start;
     if (p->error == UNEXPECTED_TOKEN && offset >= size) {
@@ -252,7 +252,7 @@ static JSON_SIMD JSValue parse_object(JSONParser *p) {
     JSContext *ctx = p->ctx;
     uint32_t base = p->stack_size;
     KeyNode *node = p->root;       /* NULL: the object left the trie */
-    JSValue object = JS_UNDEFINED; /* then it is here */
+    JSValue object = JS_UNDEFINED; /* then the object is here */
 
     p->root = p->shapes.nodes;
 
@@ -262,7 +262,7 @@ static JSON_SIMD JSValue parse_object(JSONParser *p) {
         return shapes_object(ctx, node, NULL);
     }
     for (;;) {
-        JSAtom key = JS_ATOM_NULL; /* only where node is NULL */
+        JSAtom key = JS_ATOM_NULL; /* used if node is NULL */
 
         p->at = skip_space(p->at);
         if (*p->at != '"') {

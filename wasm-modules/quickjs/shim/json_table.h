@@ -1,4 +1,4 @@
-/* The forms of values that are not plain JSON: guests/values.md, read row by row. */
+/* JSON forms of values that are not plain JSON, as in the table of guests/values.md. */
 #pragma once
 #include "json_write.h"
 
@@ -210,7 +210,7 @@ static int write_typed_array(JSONWriter *w, JSValueConst value, JSObject *o) {
     return write_slow_array(w, value);
 }
 
-/* what a program may do about a value of this class, by the problem's words */
+/* a hint for a value of this class, by the text of the problem */
 static int write_unwritable(JSONWriter *w, JSValueConst value) {
     JSObject *o = JS_VALUE_GET_OBJ(value);
     switch (o->class_id) {

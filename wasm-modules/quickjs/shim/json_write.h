@@ -63,7 +63,7 @@ JSON_INLINE int write_byte(JSONWriter *w, uint8_t c) {
     return 0;
 }
 
-/* "value.items[3].owner": where the writer is. */
+/* "value.items[3].owner": the position of the writer. */
 static JSValue write_place(JSONWriter *w) {
     JSContext *ctx = w->ctx;
     DynBuf path;
@@ -371,7 +371,7 @@ static JSON_SIMD int write_value(JSONWriter *w, JSValueConst value) {
     return w->manner == WRITE_PLAIN ? -1 : write_special(w, value);
 }
 
-/* TRUE if nobody gave objects or arrays a toJSON of their own */
+/* TRUE if the prototypes of objects and arrays have no toJSON */
 static BOOL has_plain_prototypes(JSContext *ctx) {
     return !find_own_property1(JS_VALUE_GET_OBJ(ctx->class_proto[JS_CLASS_OBJECT]), JS_ATOM_toJSON) &&
            !find_own_property1(JS_VALUE_GET_OBJ(ctx->class_proto[JS_CLASS_ARRAY]), JS_ATOM_toJSON);

@@ -1,4 +1,4 @@
-/* What the prelude cannot do in JavaScript: the functions of its `$`. */
+/* The functions of the prelude's `$`, which cannot be written in JavaScript. */
 #pragma once
 #include "calls.h"
 #include "timers.h"
@@ -7,7 +7,7 @@
 
 static void random_bytes(void *to, size_t size) {
     if (__wasi_random_get(to, size) != 0)
-        abort(); /* a guest without entropy does not run */
+        abort(); /* a guest must not run without entropy */
 }
 
 /* $.write(1 or 2, text) */
@@ -189,7 +189,7 @@ static JSValue native_expose_servers(JSContext *ctx, JSValueConst this_val, int 
     return JS_UNDEFINED;
 }
 
-/* $.promise(value): [state, result] of a promise, null of anything else */
+/* $.promise(value): [state, result] of a promise, null for any other value */
 static JSValue native_promise(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
     int state = JS_PromiseState(ctx, argv[0]);
     if (state < 0)
@@ -209,7 +209,7 @@ static JSValue native_kind(JSContext *ctx, JSValueConst this_val, int argc, JSVa
     return JS_AtomToString(ctx, ctx->rt->class_array[id].class_name);
 }
 
-/* $.proxy(value): [target, handler] of a Proxy, null of anything else */
+/* $.proxy(value): [target, handler] of a Proxy, null for any other value */
 static JSValue native_proxy(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
     JSProxyData *data = JS_GetOpaque(argv[0], JS_CLASS_PROXY);
     if (!data)
@@ -220,7 +220,7 @@ static JSValue native_proxy(JSContext *ctx, JSValueConst this_val, int argc, JSV
     return pair;
 }
 
-/* $.know(proxy, table): the own properties of the table are the proxy's, and
+/* $.know(proxy, table): the proxy has the table's own properties, and
    its handler is asked for others alone */
 static JSValue native_know(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
     JSProxyData *data = JS_GetOpaque(argv[0], JS_CLASS_PROXY);
@@ -230,7 +230,7 @@ static JSValue native_know(JSContext *ctx, JSValueConst this_val, int argc, JSVa
     return JS_DupValue(ctx, argv[1]);
 }
 
-/* $.stack(error): gives it a stack of here, for Error.captureStackTrace */
+/* $.stack(error): sets its stack to the current one, for Error.captureStackTrace */
 static JSValue native_stack(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
     if (JS_VALUE_GET_TAG(argv[0]) != JS_TAG_OBJECT)
         return JS_ThrowTypeError(ctx, "expected an object");
@@ -238,7 +238,7 @@ static JSValue native_stack(JSContext *ctx, JSValueConst this_val, int argc, JSV
     return JS_UNDEFINED;
 }
 
-/* $.hook(name, function): what C calls */
+/* $.hook(name, function): registers a function that C calls */
 static JSValue native_hook(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
     const char *name = JS_ToCString(ctx, argv[0]);
     if (!name)

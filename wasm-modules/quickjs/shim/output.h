@@ -1,4 +1,4 @@
-/* Standard output and error: gathered, and written at every line's end and
+/* Standard output and error: buffered, and written at every end of a line and
    before every wait. */
 #pragma once
 #include <unistd.h>
@@ -15,7 +15,7 @@ static void output_write_through(int fd, const uint8_t *data, size_t size) {
     while (size > 0) {
         ssize_t n = write(fd, data, size);
         if (n <= 0)
-            return; /* nobody to tell */
+            return; /* there is no way to report it */
         data += n;
         size -= n;
     }
@@ -24,7 +24,7 @@ static void output_write_through(int fd, const uint8_t *data, size_t size) {
 static void output_flush(Output *o) {
     size_t size = o->size;
     if (size == 0)
-        return; /* and nothing is written to a page that nobody has touched */
+        return; /* so that no untouched page is written to */
     o->size = 0;
     output_write_through(o->fd, o->data, size);
 }

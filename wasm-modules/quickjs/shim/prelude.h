@@ -82,7 +82,7 @@ static int load_prelude(JSContext *ctx, const char *folder) {
     closedir(dir);
     qsort(names, count, sizeof(names[0]), compare_names);
 
-    JS_SetStripInfo(guest.rt, JS_STRIP_SOURCE); /* nobody reads it, and it doubles the image */
+    JS_SetStripInfo(guest.rt, JS_STRIP_SOURCE); /* the source is not used, and it doubles the image */
     JSValue natives = JS_NewObject(ctx);
     JS_SetPropertyFunctionList(ctx, natives, native_functions, countof(native_functions));
     JS_SetPropertyFunctionList(ctx, natives, file_functions, countof(file_functions));

@@ -1,4 +1,4 @@
-/* Compiling what an agent wrote: the body of an async function, or a module,
+/* Compiles a program: the body of an async function, or a module,
    with `return` and `await` at its top level, whose value is that of its last
    statement where that is an expression.
 
@@ -87,7 +87,7 @@ static int program_export_default(JSParseState *s, Program *program) {
     return js_parse_expect_semi(s);
 }
 
-/* An export of what another module exports: only a module can. */
+/* A re-export, which only a module can have. */
 static int program_export_from(JSParseState *s, Program *program) {
     if (!s->cur_func->module) {
         program->needs_module = TRUE;
@@ -236,7 +236,7 @@ static int session_import_parse(JSParseState *s, SessionImport *import) {
     return js_parse_expect_semi(s);
 }
 
-/* Throws where the module on the stack has no export of that name. */
+/* Throws if the module on the stack has no export of that name. */
 static int session_import_check(JSParseState *s, JSAtom module, JSAtom name) {
     char from[ATOM_GET_STR_BUF_SIZE], what[ATOM_GET_STR_BUF_SIZE], text[2 * ATOM_GET_STR_BUF_SIZE + 80];
 
@@ -299,7 +299,7 @@ static int session_import(JSParseState *s) {
     return r ? -1 : 0;
 }
 
-/* Declarations leave the value of the statement before them alone. */
+/* Declarations do not change the value of the statement before them. */
 static BOOL is_declaration(JSParseState *s) {
     return at_function(s) || s->token.val == TOK_CLASS || s->token.val == ';' ||
            s->token.val == TOK_EXPORT;
@@ -338,7 +338,7 @@ static int program_statements(JSParseState *s, Program *program) {
     return 0;
 }
 
-/* One attempt in one form. The text ends with a zero byte. */
+/* Compiles in one form. The text ends with a zero byte. */
 static int program_compile_as(JSContext *ctx, Program *program, ProgramForm form, BOOL check,
                               const char *text, size_t size, const char *file) {
     JSParseState state, *s = &state;
@@ -412,7 +412,7 @@ static int program_compile_as(JSContext *ctx, Program *program, ProgramForm form
     return 0;
 }
 
-/* -1: an exception is pending, which may be null where memory ended */
+/* -1: an exception is pending, which may be null if out of memory */
 static int program_compile(JSContext *ctx, Program *program, BOOL session, BOOL check,
                            const char *text, size_t size, const char *file) {
     int r = program_compile_as(ctx, program, session ? FORM_SESSION : FORM_BODY, check, text, size, file);

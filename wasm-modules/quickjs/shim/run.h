@@ -47,7 +47,7 @@ static void finish_out_of_memory(void) {
 static void finish_exception(JSContext *ctx, JSValue exception, JSValueConst input) {
     if (guest.recursion_ended) {
         finish_text(OUTCOME_ERROR, "{\"code\":\"limit.recursion\",\"name\":\"RangeError\","
-                                   "\"message\":\"the program calls deeper than its limit\"}");
+                                   "\"message\":\"the program exceeded its recursion limit\"}");
         return;
     }
     if (JS_IsNull(exception) && ctx->rt->malloc_state.malloc_size > ctx->rt->malloc_state.malloc_limit / 2) {
@@ -62,21 +62,21 @@ static void finish_exception(JSContext *ctx, JSValue exception, JSValueConst inp
         host_finish(OUTCOME_ERROR, w->out, w->size);
     else
         finish_text(OUTCOME_ERROR, "{\"code\":\"guest.exception\",\"name\":\"Error\","
-                                   "\"message\":\"the program failed with an error that cannot be described\"}");
+                                   "\"message\":\"the program failed with an error that cannot be reported\"}");
     free_json_writer(w);
     if (JS_IsException(outcome))
         JS_FreeValue(ctx, JS_GetException(ctx));
     JS_FreeValue(ctx, outcome);
 }
 
-/* guest.stalled or guest.result: an exception of the prelude's making */
+/* guest.stalled or guest.result: an exception that the prelude makes */
 static void finish_fault(JSContext *ctx, const char *code, JSValue message, const char *hint,
                          JSValueConst input) {
     throw_fault(ctx, code, message, hint, JS_UNDEFINED);
     finish_exception(ctx, JS_GetException(ctx), input);
 }
 
-/* Hands over the program's value; 0 where it had a form. */
+/* Reports the program's value as the outcome. */
 static void finish_value(JSContext *ctx, JSValueConst value, JSValueConst input) {
     if (JS_IsUndefined(value) || is_timer(value)) {
         host_finish(OUTCOME_NOTHING, NULL, 0);
@@ -107,7 +107,7 @@ static void guest_wait_dropped(JSAsyncFunctionState *state) {
         JS_VALUE_GET_OBJ(guest.program)->u.func.function_bytecode->byte_code_buf - 1;
 }
 
-/* Where the program waits or waited for what cannot come; 0: unknown. */
+/* The line where the program waits for what cannot come; 0: unknown. */
 static int waiting_place(JSContext *ctx, JSValueConst function, int *column) {
     JSFunctionBytecode *b = JS_VALUE_GET_OBJ(function)->u.func.function_bytecode;
     struct list_head *el;
@@ -125,8 +125,8 @@ static int waiting_place(JSContext *ctx, JSValueConst function, int *column) {
 
 static void finish_stalled(JSContext *ctx, JSValueConst function, JSValueConst input) {
     int column = 0, line = waiting_place(ctx, function, &column);
-    throw_fault(ctx, "guest.stalled", JS_NewString(ctx, "the program awaits what can never come"),
-                "a promise it awaits is never resolved: no call and no timer is left that could do it",
+    throw_fault(ctx, "guest.stalled", JS_NewString(ctx, "the program waits for a promise that nothing can settle"),
+                "no call and no timer is pending: check that every promise is resolved",
                 JS_UNDEFINED);
     JSValue error = JS_GetException(ctx);
     if (line && JS_IsObject(error)) {
@@ -145,7 +145,7 @@ static int run_jobs(JSContext *ctx) {
     return r;
 }
 
-/* Waits until the promise is settled and nothing is left that somebody waits
+/* Waits until the promise is settled and nothing is left that keeps the program
    for. 1: settled, 0: nothing can settle it any more, -1: a callback threw.
    Timers alone hold a program only while it has not named its value. */
 static int turn_event_loop(JSContext *ctx, JSValueConst promise) {
@@ -228,7 +228,7 @@ static int evaluate_imports(JSContext *ctx, JSModuleDef *module) {
             JS_Throw(ctx, JS_PromiseResult(ctx, promise));
             r = -1;
         } else if (r == 0) {
-            throw_fault(ctx, "guest.stalled", JS_NewString(ctx, "an imported module awaits what can never come"),
+            throw_fault(ctx, "guest.stalled", JS_NewString(ctx, "an imported module waits for a promise that nothing can settle"),
                         NULL, JS_UNDEFINED);
             r = -1;
         }

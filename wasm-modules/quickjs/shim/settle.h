@@ -1,4 +1,4 @@
-/* Before the image is made: what every run does first has been done once, and
+/* Prepares the image: what every run does first is done once, and
    what a run writes to lies together.
 
    A page of the image that is written to has to be copied first, which takes
@@ -60,7 +60,7 @@ static void keep_object(JSObject *o) {
             keep_text(o->u.array.u.values[i]);
 }
 
-/* Counts no references to what is in the image: it is there for good. */
+/* Stops counting references to what is in the image, which is never freed. */
 static void keep_image(JSRuntime *rt) {
     struct list_head *el;
     list_for_each(el, &rt->gc_obj_list) {
