@@ -98,7 +98,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	c = c.orDefaults()
 	// Every instance takes address space and mappings; a machine that has too
 	// little of them is told so now, and not by a run in the middle.
-	room, bound := snapshot.Room(readyMemory)
+	room, bound := snapshot.MaxInstances(readyMemory)
 	if room < c.Running {
 		return nil, fault.New(fault.UsageConfig, "this machine has room for %d instances and %d are to run at once: %s", room, c.Running, bound).
 			WithOp("make an engine").WithHint("raise that bound, or set Running to less")

@@ -109,10 +109,10 @@ func (c *compiled) instantiate(ctx context.Context, mem *snapshot.Allocator, lim
 		WithFSConfig(wazero.NewFSConfig().(sysfs.FSConfig).WithSysFSMount(&i.files, "/"))
 	i.stdin.of, i.stdout.of, i.stderr.of, i.random.of, i.files.of = &i.binding, &i.binding, &i.binding, &i.binding, &i.binding
 	i.stderr.err = true
-	if _, limited := snapshot.Left(); limited {
+	if _, limited := snapshot.AddressSpaceLeft(); limited {
 		l.narrow.Lock()
 		defer l.narrow.Unlock()
-		if left, _ := snapshot.Left(); left < 2*uint64(limit)+spareSpace {
+		if left, _ := snapshot.AddressSpaceLeft(); left < 2*uint64(limit)+spareSpace {
 			return nil, fault.New(fault.LimitBusy, "the %s of address space that this process may still have are too few for one more instance", size(int64(left))).
 				WithHint("try again when other runs have ended, allow more with ulimit -v, or set Running to less")
 		}
@@ -216,7 +216,7 @@ func (i *instance) callFunction(r *run, name string, input []byte) (status uint3
 func (i *instance) Close(ctx context.Context) error {
 	i.mems.armed = false
 	if i.broken {
-		i.mems.from.Spoil() // nobody else gets its memory
+		i.mems.from.DoNotReuse() // nobody else gets its memory
 	}
 	err := i.plugin.Close(ctx)
 	if i.functions != nil {

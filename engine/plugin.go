@@ -239,7 +239,7 @@ func (s *guestSet) loadPlugin(wasm []byte, sum string) (*guest, map[string]bool,
 			functions[e.Name] = true
 		}
 	}
-	blank := snapshot.Blank(s.e.cache.memories)
+	blank := snapshot.Empty(s.e.cache.memories)
 	minimum := int64(0)
 	if info.Memory != nil {
 		minimum = int64(info.Memory.Min) << 16

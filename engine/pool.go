@@ -210,7 +210,7 @@ const readyMemory = 512 << 20
 func (g *guest) fresh(ctx context.Context, limit int64, waits bool) (*instance, error) {
 	memory := g.image.Memory(uint64(limit))
 	if waits && g.compiled.binds.Load() {
-		memory.Late()
+		memory.DeferBinding()
 	}
 	return g.compiled.instantiate(ctx, memory, limit, g.ledger)
 }

@@ -7,25 +7,25 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// Allocator makes the linear memories of one instantiation. Put it into the
-// context with wazero's WithMemoryAllocator, and use it once.
+// Allocator makes the linear memories of one instantiation. Pass it in the
+// context with wazero's WithMemoryAllocator. It can be used once.
 type Allocator struct {
-	image   *Image
-	limit   uint64
-	late    bool // the guest's memory comes with Bind
-	given   bool // the image has been given to a memory
-	guest   *memory
-	refused atomic.Bool
-	spoiled atomic.Bool
-	peak    atomic.Uint64
+	image    *Image
+	limit    uint64
+	deferred bool // Bind makes the guest's memory
+	given    bool // a memory has the image
+	guest    *memory
+	refused  atomic.Bool
+	noReuse  atomic.Bool
+	peak     atomic.Uint64
 }
 
 // Memory returns the allocator of one new instance, whose memory may grow to
-// limit bytes; a limit below the image's size is taken for that size. The
-// address space for it is reserved at once, the memory itself comes with use.
+// limit bytes, or to the size of the image if that is larger. The
+// address space is reserved at once; memory is used when it is written to.
 //
-// The memory that asks for the image's size gets the image. Any other, such as
-// that of Extism's kernel, starts with zeros, under the same limit.
+// A memory of the image's size starts with the image. Any other, such as
+// the one of Extism's kernel, starts with zeros and has the same limit.
 func (im *Image) Memory(limit uint64) *Allocator {
 	return &Allocator{image: im, limit: max(limit, im.size)}
 }
@@ -44,7 +44,7 @@ func (a *Allocator) Allocate(capacity, maximum uint64) experimental.LinearMemory
 		a.peak.Store(0)
 	}
 	reserve := min(maximum, max(a.limit, capacity))
-	if m.late = a.late && m.image && im.mapped && im.original() != nil; m.late {
+	if m.deferred = a.deferred && m.image && im.mapped && im.pristine() != nil; m.deferred {
 		m.max = reserve
 	} else if !im.mapped || m.reserve(reserve) != nil {
 		m.copy(reserve)
@@ -53,16 +53,16 @@ func (a *Allocator) Allocate(capacity, maximum uint64) experimental.LinearMemory
 	return m
 }
 
-// Late has the guest's memory come with [Allocator.Bind]. Until then the
-// instance shows the image and cannot write to it; it must not run. So it takes
-// no memory while it waits to be used. [CanBind] tells whether that works.
-func (a *Allocator) Late() { a.late = true }
+// DeferBinding delays the guest's memory until [Allocator.Bind]. Until then the
+// instance sees the image read-only and must not run. A waiting instance uses
+// no memory. [CanBind] reports whether this works.
+func (a *Allocator) DeferBinding() { a.deferred = true }
 
-// Bind gives a waiting instance its memory. It does nothing for an instance
-// that has it.
+// Bind gives an instance its deferred memory. It does nothing for an instance
+// that has its memory.
 func (a *Allocator) Bind(instance any) error {
 	im, m := a.image, a.guest
-	if m == nil || !m.late {
+	if m == nil || !m.deferred {
 		return nil
 	}
 	im.mu.RLock()
@@ -70,40 +70,40 @@ func (a *Allocator) Bind(instance any) error {
 	if err := m.reserve(m.max); err != nil {
 		return fmt.Errorf("map a memory: %w", err)
 	}
-	m.late = false
+	m.deferred = false
 	return rebase(instance, m.base[:m.size:m.size])
 }
 
-// Refused reports whether a memory was not allowed to grow: the limit was
-// reached, or the machine had no more.
+// Refused reports whether a memory could not grow: the limit was
+// reached, or the machine had no memory left.
 func (a *Allocator) Refused() bool { return a.refused.Load() }
 
-// Spoil says that what ran did not come to its end: its memories are given
-// back when they are freed, and serve nobody after it.
-func (a *Allocator) Spoil() { a.spoiled.Store(true) }
+// DoNotReuse marks the memories as unfit for other instances, because the run
+// did not end normally: they are unmapped when they are freed.
+func (a *Allocator) DoNotReuse() { a.noReuse.Store(true) }
 
 // Peak is the largest size in bytes that the guest's memory has had.
 func (a *Allocator) Peak() uint64 { return a.peak.Load() }
 
 // memory is one linear memory: a reservation of address space, or a slice.
 type memory struct {
-	from  *Allocator
-	image bool // it begins with the image
-	late  bool // it has no pages yet
+	from     *Allocator
+	image    bool // it starts with the image
+	deferred bool // it has no pages yet
 
-	base []byte // the whole of the reservation, or the slice up to its capacity
-	max  uint64
-	heap bool
-	pool *[]byte // what goes back to the image's pool
-	size uint64
-	huge bool    // large pages were asked for
-	was  uint64  // bytes beyond the image that it came with, cleared
-	kept uint64  // and that stay in it for the next
-	ages []uint8 // by page of the image: runs since one wrote to it
-	gone bool
+	base  []byte // the whole reservation, or the slice up to its capacity
+	max   uint64
+	heap  bool
+	pool  *[]byte // returned to the image's pool
+	size  uint64
+	huge  bool    // large pages were requested
+	was   uint64  // cleared bytes beyond the image at the start
+	kept  uint64  // bytes beyond the image that stay for the next instance
+	ages  []uint8 // by page of the image: runs since the last write
+	freed bool
 }
 
-// copy is the portable way: a slice that grows.
+// copy makes the memory a slice that grows, on every platform.
 func (m *memory) copy(limit uint64) {
 	im := m.from.image
 	m.heap, m.max = true, limit
@@ -118,26 +118,26 @@ func (m *memory) copy(limit uint64) {
 	}
 	m.base = *m.pool
 	if im.fill(m.base) != nil {
-		m.max = 0 // not even the first size is granted
+		m.max = 0 // even the first allocation fails
 	}
 }
 
-// Reallocate gives the memory size bytes, or nil where it may not have them.
+// Reallocate resizes the memory, or returns nil if it cannot.
 func (m *memory) Reallocate(size uint64) []byte {
-	if size > m.max || m.gone {
+	if size > m.max || m.freed {
 		m.from.refused.Store(true)
 		return nil
 	}
-	if m.late {
+	if m.deferred {
 		if m.size > 0 || size != m.from.image.size {
-			return nil // nothing may run in it yet
+			return nil // the instance must not run yet
 		}
 		m.size = size
 		m.from.peak.Store(size)
-		return m.from.image.original()
+		return m.from.image.pristine()
 	}
 	if m.heap && size > uint64(len(m.base)) {
-		// Larger than asked for, so that a guest that grows page by page is
+		// Larger than requested, so that a guest that grows page by page is
 		// not copied each time.
 		room := size
 		if m.size > 0 {
@@ -145,7 +145,7 @@ func (m *memory) Reallocate(size uint64) []byte {
 		}
 		b := make([]byte, room)
 		copy(b, m.base[:m.size])
-		m.giveBack()
+		m.release()
 		m.base = b
 	}
 	if !m.heap {
@@ -158,32 +158,32 @@ func (m *memory) Reallocate(size uint64) []byte {
 	return m.base[:size:size]
 }
 
-// giveBack puts a slice of the image's size into the pool.
-func (m *memory) giveBack() {
+// release returns a slice of the image's size to the pool.
+func (m *memory) release() {
 	if m.pool != nil {
 		m.from.image.pool.Put(m.pool)
 		m.pool = nil
 	}
 }
 
-// Free ends the memory. Slices of it must not be used any more.
+// Free releases the memory. Slices of it must not be used any more.
 func (m *memory) Free() {
-	if m.gone {
+	if m.freed {
 		return
 	}
-	m.gone = true
+	m.freed = true
 	im := m.from.image
 	switch {
-	case m.late:
+	case m.deferred:
 	case m.heap:
-		m.giveBack()
+		m.release()
 		im.copies.Add(-1)
 	default:
 		if m.image {
 			im.hot.learn(m.base[:im.size])
 		}
 		im.reserved.Add(-int64(len(m.base)))
-		if !im.keep(m) {
+		if !im.recycle(m) {
 			unmap(m.base)
 		}
 	}

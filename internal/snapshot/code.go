@@ -9,30 +9,32 @@ import (
 	"os"
 	"reflect"
 	"unsafe"
+
+	"github.com/wexec/wexec/internal/atomicfile"
 )
 
-// Native code in a cache folder of wazero's begins in the middle of a page, so
-// it can only be read: 25 MB for a large interpreter, at each start of a
-// process, and one system call for each of its ten thousand functions before
-// that. [AlignCode] lays such a file anew with the code on whole pages, and
-// [MapCode] has wazero map it from there.
+// Native code in wazero's cache files starts in the middle of a page, so
+// it can only be read, not mapped: 25 MB for a large interpreter at each start of a
+// process, after one system call for each of its ten thousand
+// functions. [AlignCode] rewrites such a file with the code on whole pages, and
+// [MapCode] makes wazero map it.
 //
-// The file: what comes before the code, what comes after it, zeros up to a
-// whole page, the code, and a trailer with the three sizes and the digest of
-// all but the code, which has a checksum of wazero's.
+// The file: the bytes before the code, the bytes after it, zeros up to a
+// whole page, the code, and a trailer with the three sizes and a digest of
+// everything but the code, which has wazero's checksum.
 const (
 	codeMagic   = "wexec native code 1\n\x00\x00\x00\x00"
 	codeTrailer = len(codeMagic) + 3*8 + sha256.Size
 	codePage    = 64 << 10 // whole pages on every machine
 )
 
-// wazeroMagic begins wazero's own files.
+// wazeroMagic starts wazero's cache files.
 const wazeroMagic = "WAZEVO"
 
-// codeParts finds the code in a file of wazero's: what comes before it, and
-// its size.
+// codeParts finds the code in a cache file: the size of what comes before it, and
+// its own.
 func codeParts(file []byte) (before, code int, err error) {
-	bad := errors.New("this is no native code as wazero 1.12 writes it")
+	bad := errors.New("not a native code file of wazero 1.12")
 	if len(file) < len(wazeroMagic)+1 || string(file[:len(wazeroMagic)]) != wazeroMagic {
 		return 0, 0, bad
 	}
@@ -52,8 +54,8 @@ func codeParts(file []byte) (before, code int, err error) {
 	return int(at), int(size), nil
 }
 
-// AlignCode lays a file of native code that wazero wrote anew, so that it can
-// be mapped. The file is replaced whole.
+// AlignCode rewrites a file of native code that wazero wrote, so that it can
+// be mapped. The file is replaced atomically.
 func AlignCode(path string) error {
 	file, err := os.ReadFile(path)
 	if err != nil {
@@ -71,7 +73,7 @@ func AlignCode(path string) error {
 	}
 	sum := sha256.Sum256(head)
 	trailer = append(trailer, sum[:]...)
-	err = replace(path, func(f *os.File) error {
+	err = atomicfile.WriteFunc(path, 0o600, func(f *os.File) error {
 		for _, part := range [][]byte{head, make([]byte, padded-len(head)), file[before : before+size], trailer} {
 			if _, err := f.Write(part); err != nil {
 				return err
@@ -85,16 +87,16 @@ func AlignCode(path string) error {
 	return nil
 }
 
-// codeFiles is the part of wazero's compilation cache that keeps files.
+// codeFiles is the file store of wazero's compilation cache.
 type codeFiles interface {
 	Get(key [32]byte) (content io.ReadCloser, ok bool, err error)
 	Add(key [32]byte, content io.Reader) error
 	Delete(key [32]byte) error
 }
 
-// MapCode has a compilation cache of wazero read the files that [AlignCode]
-// laid. It is false where the cache is not as in wazero 1.12: such files cannot
-// be read then and must not be laid.
+// MapCode makes a compilation cache of wazero read the files that [AlignCode]
+// writes. It returns false if the cache is not that of wazero 1.12: then such files
+// cannot be read and must not be written.
 func MapCode(cache any) bool {
 	v := reflect.ValueOf(cache)
 	if !isStructPointer(v) {
@@ -113,10 +115,10 @@ func MapCode(cache any) bool {
 	return true
 }
 
-// mappedFiles gives files of both forms.
+// mappedFiles reads files of both formats.
 type mappedFiles struct{ codeFiles }
 
-// Get opens a file of native code.
+// Get implements codeFiles.
 func (m *mappedFiles) Get(key [32]byte) (io.ReadCloser, bool, error) {
 	content, ok, err := m.codeFiles.Get(key)
 	f, isFile := content.(*os.File)
@@ -134,17 +136,17 @@ func (m *mappedFiles) Get(key [32]byte) (io.ReadCloser, bool, error) {
 	return c, true, nil
 }
 
-// code is a file of native code, read as wazero's own file would be.
+// code is an aligned file, read as if it were wazero's.
 type code struct {
 	f      *os.File
-	head   []byte // what comes before the code and after it
+	head   []byte // the bytes before and after the code
 	before int
-	from   int64 // where the code begins in the file
+	from   int64 // offset of the code in the file
 	size   int
-	at     int // how far it was read, as in wazero's file
+	at     int // read position, as in wazero's file
 }
 
-// openCode looks at a file. It is nil where the file is not of our form.
+// openCode opens an aligned file. It returns nil for a file of wazero's format.
 func openCode(f *os.File) (*code, error) {
 	info, err := f.Stat()
 	if err != nil || info.Size() < int64(codeTrailer) {
@@ -160,26 +162,26 @@ func openCode(f *os.File) (*code, error) {
 	var n [3]uint64
 	for i := range n {
 		if n[i] = binary.LittleEndian.Uint64(trailer[len(codeMagic)+8*i:]); n[i] > uint64(info.Size()) {
-			return nil, errors.New("the sizes in a file of native code are not its own")
+			return nil, errors.New("the file of native code has invalid sizes")
 		}
 	}
 	padded := (n[0] + n[1] + codePage - 1) / codePage * codePage
 	if padded+n[2]+uint64(codeTrailer) != uint64(info.Size()) {
-		return nil, errors.New("the sizes in a file of native code are not its own")
+		return nil, errors.New("the file of native code has invalid sizes")
 	}
 	c := &code{f: f, head: make([]byte, n[0]+n[1]), before: int(n[0]), from: int64(padded), size: int(n[2])}
 	if _, err = f.ReadAt(c.head, 0); err != nil {
 		return nil, err
 	}
 	if sha256.Sum256(c.head) != [sha256.Size]byte(trailer[codeTrailer-sha256.Size:]) {
-		return nil, errors.New("a file of native code is damaged")
+		return nil, errors.New("the file of native code is damaged")
 	}
 	return c, nil
 }
 
-// Read gives the bytes that wazero's file would have. Where all of the code is
-// asked for at once, p is the memory that wazero mapped for it: the file is
-// mapped in its place.
+// Read returns the bytes that wazero's file would have. If all of the code is
+// requested at once, p is memory that wazero mapped for it: the file is
+// mapped over it.
 func (c *code) Read(p []byte) (n int, err error) {
 	switch in := c.at - c.before; {
 	case in < 0:
@@ -200,5 +202,5 @@ func (c *code) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Close closes the file; what was mapped stays.
+// Close closes the file; mappings stay.
 func (c *code) Close() error { return c.f.Close() }

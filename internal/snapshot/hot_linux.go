@@ -12,26 +12,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hotPages learns which pages of an image every instance writes to, from the
-// first few that end, and has them copied in one go for those that follow. A
-// page fault each would cost more.
+// hotPages learns from the first instances which pages of an image every
+// instance writes to, and copies them at once for later ones, which costs less
+// than a page fault for each.
 type hotPages struct {
-	known atomic.Pointer[[]span] // set once, when enough was seen
+	known atomic.Pointer[[]span] // set once, after hotSamples instances
 
 	mu    sync.Mutex
 	seen  int
-	pages map[uint64]bool // written to by all so far
+	pages map[uint64]bool // written to by all instances so far
 }
 
 const (
-	hotSkip    = 1          // instances before learning starts: a process with one run pays nothing
+	hotSkip    = 1          // instances before learning starts, so that a process with one run pays nothing
 	hotSamples = 3          // instances to learn from
 	hotMax     = 1200 << 10 // bytes
-	hotGap     = 1          // cold pages between two hot ones that are cheaper taken than left out
+	hotGap     = 1          // cold pages between two hot ones that are cheaper to include
 )
 
-// learnt is whether the hot pages are known.
-func (h *hotPages) learnt() bool { return h.known.Load() != nil }
+// learned reports whether the hot pages are known.
+func (h *hotPages) learned() bool { return h.known.Load() != nil }
 
 func (h *hotPages) spans() []span {
 	if p := h.known.Load(); p != nil {
@@ -43,14 +43,14 @@ func (h *hotPages) spans() []span {
 // prefault copies the hot pages of a fresh mapping.
 func (h *hotPages) prefault(image []byte) {
 	for _, s := range h.spans() {
-		// Kernels before 5.14 do not know it, and fault later instead.
+		// Kernels before 5.14 do not support it: pages fault later.
 		if unix.Madvise(image[s.from:s.to], unix.MADV_POPULATE_WRITE) != nil {
 			return
 		}
 	}
 }
 
-// learn looks at an instance that ends.
+// learn records the pages that an ended instance wrote to.
 func (h *hotPages) learn(image []byte) {
 	if h.known.Load() != nil || len(image) == 0 {
 		return
@@ -84,7 +84,7 @@ func (h *hotPages) learn(image []byte) {
 	}
 }
 
-// hotSpans joins pages to ranges.
+// hotSpans joins pages into ranges.
 func hotSpans(pages map[uint64]bool, size, page uint64) []span {
 	spans := []span{}
 	total := uint64(0)
@@ -107,8 +107,8 @@ func hotSpans(pages map[uint64]bool, size, page uint64) []span {
 	return spans
 }
 
-// writtenPages are the pages of a private file mapping that were written to:
-// those present that are not the file's.
+// writtenPages returns the pages of a private file mapping that were written to:
+// those that are present and not backed by the file.
 func writtenPages(image []byte) (map[uint64]bool, bool) {
 	page := uint64(os.Getpagesize())
 	f, err := os.Open("/proc/self/pagemap")

@@ -1,3 +1,17 @@
+// Package snapshot starts guests from the memory of an instance that is already
+// initialized.
+//
+// [Split] takes a module and an initialized, idle instance of it, and returns a
+// module without data and without initializers, and the bytes of the
+// memory. An [Image] holds such bytes, and [Image.Memory] is the allocator that
+// makes the linear memory of one new instance for wazero: on Linux a
+// copy-on-write mapping of the image, on other systems a pooled copy.
+//
+// Mappings are outside Go's heap. Close an instance only when nothing runs in it
+// any more: access to unmapped memory is fatal to the
+// process.
+//
+// This is the only package that uses unsafe.
 package snapshot
 
 import (
@@ -7,51 +21,59 @@ import (
 	"sync/atomic"
 )
 
-// Mode says how linear memories are made.
+// pageSize is the size of a WebAssembly page.
+const pageSize = 64 << 10
+
+// KernelSize is the size of the first memory that Extism allocates, for its
+// kernel. An image must not have that size: the allocator could not tell the two
+// apart.
+const KernelSize = 16 * pageSize
+
+// Mode selects how linear memories are made.
 type Mode uint8
 
 const (
-	// Auto maps the image copy-on-write where the platform can, and copies it
-	// elsewhere.
+	// Auto maps the image copy-on-write on platforms that support it, and copies it
+	// on others.
 	Auto Mode = iota
-	// Copy makes a copy into pooled memory, on every platform.
+	// Copy copies the image into pooled memory on every platform.
 	Copy
 )
 
-// Image is the memory of a guest that has started, from which any number of
-// instances begin. It is safe for concurrent use.
+// Image is the memory of an initialized guest, from which any number of
+// instances start. It is safe for concurrent use.
 type Image struct {
 	size   uint64
-	source source // where the bytes are
+	source source // the bytes
 	mapped bool   // memories are mappings
 	pool   sync.Pool
 	hot    hotPages
-	spares spares // memories that are clean again
+	spares spares // memories to reuse
 
 	memories, reserved, copies atomic.Int64
 
-	mu     sync.RWMutex // held while a memory is made, against Close
+	mu     sync.RWMutex // read-held while a memory is made; held by Close
 	closed bool
 }
 
-// source is where the bytes of an image are kept.
+// source stores the bytes of an image.
 type source interface {
 	// copyTo fills dst, which has the image's size.
 	copyTo(dst []byte) error
 	close() error
 }
 
-// heapSource keeps them on Go's heap.
+// heapSource is bytes on Go's heap.
 type heapSource []byte
 
 func (h heapSource) copyTo(dst []byte) error { copy(dst, h); return nil }
 func (h heapSource) close() error            { return nil }
 
-// New makes an image of bytes, whose number is a multiple of a WebAssembly
-// page. They are copied or kept: the caller must not change them.
+// New makes an image of bytes, whose number must be a multiple of a WebAssembly
+// page. The caller must not change them afterwards.
 func New(image []byte, mode Mode) (*Image, error) {
 	if len(image)%pageSize != 0 || uint64(len(image)) > 1<<32 {
-		return nil, fmt.Errorf("make an image: %d bytes are no whole pages of a memory", len(image))
+		return nil, fmt.Errorf("make image: %d bytes are not a multiple of the page size", len(image))
 	}
 	im := &Image{size: uint64(len(image))}
 	if mode == Auto {
@@ -64,9 +86,9 @@ func New(image []byte, mode Mode) (*Image, error) {
 	return im, nil
 }
 
-// Blank is the image of no guest: every memory it makes starts with zeros. It
-// serves modules that were never split.
-func Blank(mode Mode) *Image {
+// Empty returns an image without bytes: every memory starts with zeros. It
+// serves modules that were not split.
+func Empty(mode Mode) *Image {
 	return &Image{source: heapSource(nil), mapped: mode == Auto && canMap}
 }
 
@@ -76,25 +98,25 @@ func (im *Image) Size() uint64 { return im.size }
 // Mapped reports whether memories are copy-on-write mappings.
 func (im *Image) Mapped() bool { return im.mapped }
 
-// Live says what the memories that were made and not yet freed hold.
+// Live counts the memories that are in use.
 type Live struct {
 	Memories int64 // linear memories
-	Reserved int64 // bytes of address space mapped for them
-	Copies   int64 // of the memories, those on Go's heap
+	Reserved int64 // bytes of address space
+	Copies   int64 // memories on Go's heap
 }
 
-// Live counts the memories in use.
+// Live returns the memories that are not freed yet.
 func (im *Image) Live() Live {
 	return Live{Memories: im.memories.Load(), Reserved: im.reserved.Load(), Copies: im.copies.Load()}
 }
 
-// Trim gives back the memories that are kept for the next instances.
+// Trim unmaps the memories that are kept for reuse.
 func (im *Image) Trim() { im.spares.trim() }
 
-// ErrInUse is Close's answer while instances are left.
-var ErrInUse = errors.New("the image is in use")
+// ErrInUse is returned by [Image.Close] while instances are in use.
+var ErrInUse = errors.New("image is in use")
 
-// Close gives the image back. With memories still in use it does nothing and
+// Close releases the image. If memories are in use it does nothing and
 // returns [ErrInUse].
 func (im *Image) Close() error {
 	im.mu.Lock()
@@ -110,10 +132,23 @@ func (im *Image) Close() error {
 	return im.source.close()
 }
 
-// fill copies the image to dst, as far as both reach.
+// fill copies the image to the start of dst.
 func (im *Image) fill(dst []byte) error {
 	if im.closed {
 		return errors.New("the image is closed")
 	}
 	return im.source.copyTo(dst[:im.size])
+}
+
+// span is a range of bytes between page boundaries.
+type span struct{ from, to uint64 }
+
+// HotBytes is how many bytes of the image are prefaulted for each new instance:
+// those that all of the first instances wrote to.
+func (im *Image) HotBytes() uint64 {
+	n := uint64(0)
+	for _, s := range im.hot.spans() {
+		n += s.to - s.from
+	}
+	return n
 }

@@ -145,7 +145,7 @@ func TestKernelsMemoryIsNotTheImages(t *testing.T) {
 func TestBlankMemoryIsZero(t *testing.T) {
 	modes(t, func(t *testing.T, mode Mode) {
 		ctx := context.Background()
-		im := Blank(mode)
+		im := Empty(mode)
 		rt := wazero.NewRuntime(ctx)
 		defer rt.Close(ctx)
 		c, err := rt.CompileModule(ctx, guest())
@@ -243,8 +243,8 @@ func TestImagesAreWholePages(t *testing.T) {
 	}
 }
 
-func TestRoomIsThere(t *testing.T) {
-	if n, bound := Room(512 << 20); n < 100 {
+func TestMaxInstancesIsThere(t *testing.T) {
+	if n, bound := MaxInstances(512 << 20); n < 100 {
 		t.Errorf("room for %d: %s", n, bound)
 	}
 }

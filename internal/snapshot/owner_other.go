@@ -4,6 +4,6 @@ package snapshot
 
 import "io/fs"
 
-// ownedAlone holds where permissions are not in the mode: the folder's own
-// access list decides who may write there.
-func ownedAlone(fs.FileInfo) bool { return true }
+// privateToOwner returns true: on platforms without permission bits the
+// access list of the folder decides who can write.
+func privateToOwner(fs.FileInfo) bool { return true }

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// ownedAlone reports whether a file is ours and nobody else can write to it.
-func ownedAlone(info fs.FileInfo) bool {
+// privateToOwner reports whether a file belongs to this user and no other can access it.
+func privateToOwner(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 == 0
 }

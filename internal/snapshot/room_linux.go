@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mappingsEach is how many mappings an instance takes: the image, the rest of
+// mappingsEach is the number of mappings of an instance: the image, the rest of
 // its reservation, and the memory of Extism's kernel.
 const mappingsEach = 3
 
-// Room says how many instances, each with limit bytes of address space reserved
-// for it, the machine lets this process have beside what it holds already, and
-// what the bound is.
-func Room(limit uint64) (instances int, bound string) {
+// MaxInstances returns how many more instances, each with limit bytes of address
+// space, the machine allows this process, and a description of what bounds
+// them.
+func MaxInstances(limit uint64) (instances int, bound string) {
 	instances, bound = int(min(1<<46/max(limit, 1), math.MaxInt32)), "the address space of the processor"
 	if data, err := os.ReadFile("/proc/sys/vm/max_map_count"); err == nil {
 		if allowed, err := strconv.Atoi(string(bytes.TrimSpace(data))); err == nil {
@@ -28,24 +28,24 @@ func Room(limit uint64) (instances int, bound string) {
 			if maps, err := os.ReadFile("/proc/self/maps"); err == nil {
 				used = bytes.Count(maps, []byte{'\n'})
 			}
-			// A tenth stays for Go and everybody else.
+			// A tenth is reserved for Go and the rest of the process.
 			if n := max(0, (allowed-allowed/10-used)/mappingsEach); n < instances {
 				instances, bound = n, fmt.Sprintf("vm.max_map_count is %d", allowed)
 			}
 		}
 	}
-	if free, limited := Left(); limited {
+	if free, limited := AddressSpaceLeft(); limited {
 		// Extism's kernel reserves as much as the guest.
 		if n := int(min(free/max(2*limit, 1), math.MaxInt32)); n < instances {
-			instances, bound = n, fmt.Sprintf("the process may have %d bytes more of address space (ulimit -v)", free)
+			instances, bound = n, fmt.Sprintf("%d bytes of address space are left (ulimit -v)", free)
 		}
 	}
 	return instances, bound
 }
 
-// Left says how many bytes of address space this process may have beside what
-// it has, and whether anything bounds them but the processor.
-func Left() (bytes uint64, limited bool) {
+// AddressSpaceLeft returns how many more bytes of address space this process may
+// map, and whether anything but the processor limits them.
+func AddressSpaceLeft() (bytes uint64, limited bool) {
 	var space unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_AS, &space) != nil || space.Cur == unix.RLIM_INFINITY {
 		return math.MaxUint64, false

@@ -12,22 +12,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spares are memories that have served and are clean again: their pages that
-// nearly every run writes to hold the image once more, all others are the
-// file's, or nothing. To make such a memory anew costs two mappings and a page
-// fault for each page that is written to; to clean it is to copy those pages.
+// spares are memories of ended instances, cleaned for reuse: pages that
+// nearly every run writes to are copied from the image, all others are
+// dropped. A new memory costs two mappings and a page
+// fault for each page that is written to; cleaning costs the copies.
 //
-// Which pages were written to is asked of the kernel, so what is clean does
-// not depend on anything a guest says or does. Where the kernel cannot tell,
-// or a run did not end well, the memory is unmapped.
+// The kernel reports which pages were written to, so cleanliness does
+// not depend on the guest. If the kernel cannot tell,
+// or a run did not end normally, the memory is unmapped.
 type spares struct {
 	mu       sync.Mutex
-	most     int // of each kind
+	most     int // per kind
 	free     []spare
-	grown    uint64   // of all that are free
+	grown    uint64   // sum over free
 	pagemap  *os.File // nil: not opened yet
-	off      bool     // the kernel does not tell
-	pristine []byte   // the image, to copy from
+	off      bool     // the kernel does not report written pages
+	pristine []byte   // read-only mapping of the image
 	regions  sync.Pool
 }
 
@@ -35,21 +35,21 @@ type spare struct {
 	base  []byte
 	image bool
 	huge  bool
-	grown uint64  // bytes beyond the image that stay
+	grown uint64  // bytes beyond the image that are kept
 	ages  []uint8 // by page of the image: runs since one wrote to it
 }
 
-// maxRegions is how many separate ranges a run may write to for its memory to
-// be cleaned.
+// maxRegions is how many separate ranges a run may write to if its memory is to
+// be reused.
 const maxRegions = 512
 
-// region is a range of pages, as the kernel reports it.
+// region is a range of pages, in the layout of the kernel.
 type region struct{ start, end, categories uint64 }
 
 // The kernel's PAGEMAP_SCAN, since Linux 6.7.
 const (
 	pagemapScan = 3<<30 | 96<<16 | 'f'<<8 | 16
-	pageFile    = 1 << 2 // it is the file's: not written to
+	pageFile    = 1 << 2 // backed by the file: not written to
 	pagePresent = 1 << 3
 	pageSwapped = 1 << 4
 )
@@ -59,7 +59,7 @@ type scan struct {
 	categoryInverted, categoryMask, categoryAnyofMask, returnedMask uint64
 }
 
-// take gives a spare memory of a size.
+// take returns a spare memory of a size.
 func (s *spares) take(size uint64, image bool) (spare, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,14 +73,14 @@ func (s *spares) take(size uint64, image bool) (spare, bool) {
 	return spare{}, false
 }
 
-// growth reports whether so many bytes more may stay in what is kept.
+// growth reports whether the spare memories may keep n more bytes.
 func (s *spares) growth(n uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.grown+n <= growthAll
 }
 
-// wanted reports whether one more of a kind is kept.
+// wanted reports whether there is space for one more of a kind.
 func (s *spares) wanted(image bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,7 @@ func (s *spares) wanted(image bool) bool {
 	return n < s.most
 }
 
-// trim unmaps what is kept.
+// trim unmaps the spare memories.
 func (s *spares) trim() {
 	s.mu.Lock()
 	free := s.free
@@ -110,7 +110,7 @@ func (s *spares) trim() {
 	}
 }
 
-// close gives everything back, for good.
+// close unmaps everything and stops reuse.
 func (s *spares) close() {
 	s.trim()
 	s.mu.Lock()
@@ -125,11 +125,11 @@ func (s *spares) close() {
 	}
 }
 
-// keep cleans a memory that ended and keeps it. It is false where that cannot
-// be done; the memory is as it was then.
-func (im *Image) keep(m *memory) bool {
+// recycle cleans a memory and keeps it for reuse. It returns false and changes nothing if that
+// is not possible.
+func (im *Image) recycle(m *memory) bool {
 	s := &im.spares
-	if m.from.spoiled.Load() || im.size == 0 || !im.hot.learnt() || !s.wanted(m.image) {
+	if m.from.noReuse.Load() || im.size == 0 || !im.hot.learned() || !s.wanted(m.image) {
 		return false
 	}
 	buf, _ := s.regions.Get().(*[]region)
@@ -152,8 +152,8 @@ func (im *Image) keep(m *memory) bool {
 	return true
 }
 
-// written asks the kernel for the pages that were written to. It is false
-// where the kernel does not tell, or they are too scattered.
+// written asks the kernel for the pages that were written to. It returns false
+// if the kernel cannot tell, or if they are too scattered.
 func (s *spares) written(b []byte, regions []region) ([]region, bool) {
 	s.mu.Lock()
 	if s.pagemap == nil && !s.off {
@@ -188,31 +188,31 @@ func (s *spares) written(b []byte, regions []region) ([]region, bool) {
 }
 
 const (
-	// gapPages is how many clean pages between two dirty ones are dropped with
-	// them: to read them again costs less than another system call.
+	// gapPages is how many clean pages between two dirty ones are dropped as well:
+	// reading them again costs less than another system call.
 	gapPages = 4
-	// imageEach is how much of the image may stay in one memory as pages of its
-	// own, and maxAge how many runs may leave such a page as it was until it is
-	// dropped. Where they are few, to look at them costs less than to fault in
-	// again what some runs write to and others do not: fewAge holds for them.
+	// imageEach is how much of the image may stay in one memory as private
+	// pages, and maxAge how many runs may leave such a page unchanged before it is
+	// dropped. Up to imageFew bytes, comparing pages costs less than faulting in
+	// again those that only some runs write to: their limit is fewAge.
 	imageEach = 4 << 20
 	maxAge    = 8
 	imageFew  = 1 << 20
 	fewAge    = 64
-	// growthEach and growthAll are how much of what runs grew by stays, cleared,
-	// in one memory and in all that are kept.
+	// growthEach and growthAll bound the memory beyond the image that stays, cleared,
+	// in one spare memory and in all of them.
 	growthEach = 16 << 20
 	growthAll  = 64 << 20
 )
 
-// clean makes a memory what it was when it was made: pages are copied back or
-// cleared where they stay, and dropped where they do not.
+// clean restores the initial content of a memory: pages that stay are copied back or
+// cleared, the others are dropped.
 func (im *Image) clean(m *memory, written []region) bool {
 	page := uint64(os.Getpagesize())
 	c := cleaner{base: m.base, page: page, maxAge: maxAge}
 	hot := []span(nil)
 	if m.image {
-		if hot, c.image = im.hot.spans(), im.original(); c.image == nil {
+		if hot, c.image = im.hot.spans(), im.pristine(); c.image == nil {
 			return false
 		}
 	}
@@ -231,7 +231,7 @@ func (im *Image) clean(m *memory, written []region) bool {
 	}
 	stays := grown <= growthEach && im.spares.growth(grown)
 	if !stays && m.huge {
-		return false // what is dropped would come back in large pages
+		return false // dropped memory would come back in large pages
 	}
 	if stays {
 		m.kept = max(grown, m.was)
@@ -256,17 +256,17 @@ func (im *Image) clean(m *memory, written []region) bool {
 	return c.flush() && !c.failed
 }
 
-// cleaner drops pages in as few system calls as it can.
+// cleaner restores a memory and drops pages in few system calls.
 type cleaner struct {
 	base, image []byte
 	page        uint64
-	maxAge      uint8 // runs that may leave a page as it was
-	wait        span  // to be dropped
+	maxAge      uint8 // runs that may leave a page unchanged
+	wait        span  // to be dropped by flush
 	failed      bool
 }
 
-// renew puts the image back under a range, page by page. A page that nobody
-// has written to for some runs is dropped.
+// renew restores a range page by page. A page that was not
+// written to for maxAge runs is dropped.
 func (c *cleaner) renew(from, to uint64, ages []uint8) {
 	for at := from; at < to; at += c.page {
 		age := &ages[at/c.page]
@@ -287,8 +287,8 @@ func (c *cleaner) renew(from, to uint64, ages []uint8) {
 	}
 }
 
-// restore puts the image back under a range: hot pages are copied, others
-// dropped. It returns the hot ranges that may still come.
+// restore restores a range: hot pages are copied, others
+// dropped. It returns the hot ranges that are left.
 func (c *cleaner) restore(from, to uint64, hot []span) []span {
 	for len(hot) > 0 && hot[0].to <= from {
 		hot = hot[1:]
@@ -307,7 +307,7 @@ func (c *cleaner) restore(from, to uint64, hot []span) []span {
 	return hot
 }
 
-// drop notes a range whose pages are given back to the kernel.
+// drop schedules a range to be returned to the kernel.
 func (c *cleaner) drop(from, to uint64) {
 	if from >= to {
 		return
@@ -320,7 +320,7 @@ func (c *cleaner) drop(from, to uint64) {
 	c.wait = span{from, to}
 }
 
-// flush gives back what was noted.
+// flush drops the scheduled range.
 func (c *cleaner) flush() bool {
 	if c.wait.to > c.wait.from && unix.Madvise(c.base[c.wait.from:c.wait.to], unix.MADV_DONTNEED) != nil {
 		c.failed = true
@@ -329,8 +329,8 @@ func (c *cleaner) flush() bool {
 	return !c.failed
 }
 
-// original is the image to copy from, or nil.
-func (im *Image) original() []byte {
+// pristine returns a read-only mapping of the image, or nil.
+func (im *Image) pristine() []byte {
 	s := &im.spares
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -171,7 +171,7 @@ func TestSpoiledMemoryServesNobody(t *testing.T) {
 	a := im.Memory(64 << 20)
 	m := a.Allocate(im.Size(), 64<<20)
 	m.Reallocate(im.Size())
-	a.Spoil()
+	a.DoNotReuse()
 	m.Free()
 	if n := len(im.spares.free); n != 0 {
 		t.Errorf("%d are kept", n)
@@ -211,7 +211,7 @@ func TestLateMemoryIsTheImageUntilItIsBound(t *testing.T) {
 	}
 	for _, made := range []string{"bound", "never bound"} {
 		a := im.Memory(1 << 20)
-		a.Late()
+		a.DeferBinding()
 		m := instance(t, rt, c, a)
 		if !CanBind(m) {
 			t.Fatal("wazero keeps its memory elsewhere")

@@ -10,36 +10,36 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// initialisers are the exports that a started module must not offer: Extism
-// calls the first by itself where it finds it.
-var initialisers = []string{"_initialize", "_start", "guest_init"}
+// initializers are the exports that a split module must not have: Extism
+// calls the first one if it exists.
+var initializers = []string{"_initialize", "_start", "guest_init"}
 
-// Split makes of a module, and an instance of it that has started and rests, a
-// code-only module and the memory image that goes with it.
+// Split makes, of a module and an initialized, idle instance of it, a
+// code-only module and the matching memory image.
 //
-// The code-only module has no active data, no start function, no initialisers
+// The code-only module has no active data, no start function, no initializers
 // among its exports and no custom sections; its memory is at least as large as
-// the image, and its mutable globals begin with the values that they have in
-// the instance. Tables are filled as they were when the instance was made.
+// the image, and its mutable globals start with the values that they have in
+// the instance. Tables are filled as for a new instance.
 //
-// Refused is what cannot be kept: imported memories, and mutable globals of
-// vector and reference types.
+// Split fails for modules with imported memories or with mutable globals of
+// vector or reference types.
 func Split(module []byte, inst api.Module) (code []byte, image []byte, err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("split the module: %w", err)
+			err = fmt.Errorf("split module: %w", err)
 		}
 	}()
 	mem := inst.Memory()
 	if mem == nil {
-		return nil, nil, errors.New("it has no memory")
+		return nil, nil, errors.New("no memory")
 	}
 	view, ok := mem.Read(0, mem.Size())
 	if !ok || len(view) == 0 || len(view)%pageSize != 0 {
-		return nil, nil, errors.New("its memory cannot be read")
+		return nil, nil, errors.New("memory cannot be read")
 	}
 	if len(view) == KernelSize {
-		return nil, nil, fmt.Errorf("its memory is of %d bytes, like that of Extism's kernel; give it a page more", KernelSize)
+		return nil, nil, fmt.Errorf("memory of %d bytes is as large as that of Extism's kernel; add a page", KernelSize)
 	}
 	all, err := sections(module)
 	if err != nil {
@@ -63,7 +63,7 @@ func Split(module []byte, inst api.Module) (code []byte, image []byte, err error
 		case sectionGlobal:
 			s.body, err = globalsOf(s.body, inst, imported)
 		case sectionExport:
-			s.body, err = exportsWithout(s.body, initialisers)
+			s.body, err = exportsWithout(s.body, initializers)
 		case sectionData, sectionDataCount:
 			if passive == nil {
 				continue
@@ -80,8 +80,8 @@ func Split(module []byte, inst api.Module) (code []byte, image []byte, err error
 	return join(kept), slices.Clone(view), nil
 }
 
-// importedGlobals counts them: they come first in the numbering. An imported
-// memory is refused.
+// importedGlobals counts the imported globals, which have the first indices. An imported
+// memory is an error.
 func importedGlobals(all []section) (int, error) {
 	n := 0
 	for _, s := range all {
@@ -99,13 +99,13 @@ func importedGlobals(all []section) (int, error) {
 				r.skipType()
 				r.limits()
 			case 2:
-				return 0, errors.New("it imports its memory")
+				return 0, errors.New("memory is imported")
 			case 3: // global
 				r.skipType()
 				r.byte()
 				n++
 			default:
-				r.fail(fmt.Errorf("it imports something of the unknown kind %d", kind))
+				r.fail(fmt.Errorf("unknown kind of import %d", kind))
 			}
 		}
 		if r.err != nil {
@@ -115,18 +115,18 @@ func importedGlobals(all []section) (int, error) {
 	return n, nil
 }
 
-// memoryOf is a memory section with another minimum.
+// memoryOf returns a memory section with another minimum.
 func memoryOf(body []byte, pages uint64) ([]byte, error) {
 	r := reader{b: body}
 	if n := r.u32(); n != 1 {
-		return nil, fmt.Errorf("it has %d memories", n)
+		return nil, fmt.Errorf("%d memories", n)
 	}
 	flags, _, high := r.limits()
 	if r.err != nil {
 		return nil, r.err
 	}
 	if flags&^1 != 0 {
-		return nil, fmt.Errorf("its memory is shared or of an unknown kind (%#x)", flags)
+		return nil, fmt.Errorf("memory is shared or of an unknown kind (flags %#x)", flags)
 	}
 	out := binary.AppendUvarint([]byte{1, flags}, pages)
 	if flags&1 != 0 {
@@ -135,7 +135,7 @@ func memoryOf(body []byte, pages uint64) ([]byte, error) {
 	return out, nil
 }
 
-// globalsOf is a global section in which the mutable ones begin with the values
+// globalsOf returns a global section in which mutable globals start with the values
 // they have in inst.
 func globalsOf(body []byte, inst api.Module, imported int) ([]byte, error) {
 	r := reader{b: body}
@@ -143,7 +143,7 @@ func globalsOf(body []byte, inst api.Module, imported int) ([]byte, error) {
 	out := binary.AppendUvarint(nil, uint64(count))
 	inside, ok := inst.(experimental.InternalModule)
 	if !ok {
-		return nil, errors.New("its globals cannot be read")
+		return nil, errors.New("globals cannot be read")
 	}
 	for i := range int(count) {
 		start := r.b
@@ -160,7 +160,7 @@ func globalsOf(body []byte, inst api.Module, imported int) ([]byte, error) {
 			continue
 		}
 		if imported+i >= inside.NumGlobal() {
-			return nil, errors.New("the instance is not of this module")
+			return nil, errors.New("instance of another module")
 		}
 		now := inside.Global(imported + i).Get()
 		switch kind {
@@ -173,14 +173,14 @@ func globalsOf(body []byte, inst api.Module, imported int) ([]byte, error) {
 		case api.ValueTypeF64:
 			out = binary.LittleEndian.AppendUint64(append(out, 0x44), now)
 		default:
-			return nil, fmt.Errorf("its global %d is mutable and of the type %#x, which cannot be kept", imported+i, kind)
+			return nil, fmt.Errorf("mutable global %d has type %#x, which is not supported", imported+i, kind)
 		}
 		out = append(out, 0x0b)
 	}
 	return out, nil
 }
 
-// exportsWithout is an export section in which some names are left out.
+// exportsWithout returns an export section without some names.
 func exportsWithout(body []byte, names []string) ([]byte, error) {
 	r := reader{b: body}
 	var items []byte
@@ -201,9 +201,9 @@ func exportsWithout(body []byte, names []string) ([]byte, error) {
 	return append(binary.AppendUvarint(nil, kept), items...), nil
 }
 
-// passiveData is a data section with the passive segments alone; the active
-// ones become empty, so that the numbering holds. It is nil where there are no
-// passive ones.
+// passiveData returns a data section with the passive segments only; the active
+// ones become empty to keep the indices. It is nil if there are no
+// passive segments.
 func passiveData(all []section) ([]byte, error) {
 	for _, s := range all {
 		if s.id != sectionData {
@@ -221,13 +221,13 @@ func passiveData(all []section) ([]byte, error) {
 				out = append(binary.AppendUvarint(append(out, 1), uint64(len(data))), data...)
 			case 0, 2:
 				if mode == 2 && r.u32() != 0 {
-					r.fail(errors.New("it has data for a second memory"))
+					r.fail(errors.New("data for a second memory"))
 				}
 				r.constant()
 				r.take(r.u32())
 				out = append(out, 1, 0)
 			default:
-				r.fail(fmt.Errorf("its data is of the unknown mode %d", mode))
+				r.fail(fmt.Errorf("unknown data mode %d", mode))
 			}
 			if r.err != nil {
 				return nil, r.err
@@ -240,9 +240,9 @@ func passiveData(all []section) ([]byte, error) {
 	return nil, nil
 }
 
-// Stub makes of a module one that has the same shape, every section but
-// the custom ones as it is, in which every function body is a single
-// unreachable. It is a fraction of the module's size, and so is the time to
+// Stub returns a module with the same sections, except
+// custom ones, in which every function body is a single
+// unreachable. Its size is a fraction of the module's, and so is the time to
 // decode and validate it.
 func Stub(module []byte) ([]byte, error) {
 	all, err := sections(module)

@@ -7,15 +7,15 @@ import (
 	"unsafe"
 )
 
-// Tables is what stands in the function tables of a fresh instance of one
-// module. wazero works it out anew for each instance, an expression and two or
-// three allocations for every entry: 15,000 for a large interpreter. Learnt
-// from one instance, it is a copy of some words for all that follow, which
-// differ in the one word that names the instance.
+// Tables is the content of the function tables of a new instance of one
+// module. wazero computes it for each instance, with an expression and two or
+// three allocations for each entry: 15,000 for a large interpreter. Learned
+// from one instance, it is a copy of some words for later ones, which
+// differ in the word that refers to the instance.
 //
-// wazero does not document any of this. [LearnTables] therefore checks every
-// name, type and value that it relies on, and does nothing where one is not as
-// it knows it; wazero's own way works then as before.
+// wazero documents none of this. [LearnTables] therefore checks every
+// name, type and value that it relies on, and does nothing if one
+// differs; wazero then fills the tables itself.
 type Tables struct {
 	functions []uint64 // function instances, one after another
 	tables    [][]int  // by table and entry: see entry
@@ -29,16 +29,16 @@ const noEntry = 0
 // The words of a function instance of wazero's compiler.
 const (
 	functionWords = 3
-	ownerWord     = 1 // names the instance
+	ownerWord     = 1 // refers to the instance
 )
 
-// LearnTables learns from a fresh instance in which nothing ran yet, and stops
-// wazero from filling the tables of those that are made of the same compiled
-// module later: each of them must be given to [Tables.Fill] before it runs. No
-// instance may be made meanwhile. It is nil where nothing was learnt and
-// nothing changed.
+// LearnTables learns from a new instance in which nothing ran yet, and stops
+// wazero from filling the tables of later instances of the same compiled
+// module: each of them must be passed to [Tables.Fill] before it runs. No
+// instance may be made concurrently. It returns nil if it learned and
+// changed nothing.
 func LearnTables(instance any) *Tables {
-	in, ok := innards(instance)
+	in, ok := internals(instance)
 	if !ok {
 		return nil
 	}
@@ -69,7 +69,7 @@ func LearnTables(instance any) *Tables {
 	}
 	for n := range in.segments.Len() {
 		segment := in.segments.Index(n)
-		if segment.FieldByName("Mode").Uint() != 0 { // not applied to a table at the start
+		if segment.FieldByName("Mode").Uint() != 0 { // not an active segment
 			return nil
 		}
 	}
@@ -79,11 +79,11 @@ func LearnTables(instance any) *Tables {
 	return t
 }
 
-// Fill fills the tables of a new instance. What it returns has to be kept as
-// long as the instance is used, and may be given to [Tables.Release] then. It
-// is false where the instance is of another module.
+// Fill fills the tables of a new instance. The caller must keep held as
+// long as the instance is used, and may then pass it to [Tables.Release]. It
+// returns false if the instance is of another module.
 func (t *Tables) Fill(instance any) (held *[]uint64, ok bool) {
-	in, ok := innards(instance)
+	in, ok := internals(instance)
 	if !ok || len(in.tables) != len(t.tables) {
 		return nil, false
 	}
@@ -117,21 +117,21 @@ func (t *Tables) Fill(instance any) (held *[]uint64, ok bool) {
 	return held, true
 }
 
-// Release takes back what Fill gave, after the instance is closed.
+// Release returns the result of Fill for reuse, after the instance is closed.
 func (t *Tables) Release(held *[]uint64) { t.pool.Put(held) }
 
-// inner is what Tables needs of an instance of wazero's compiler.
+// inner is the part of an instance of wazero's compiler that Tables uses.
 type inner struct {
-	opaque   uintptr // its context, which lives as long as it does
+	opaque   uintptr // its context, which lives as long as the instance
 	size     uintptr
 	locals   []unsafe.Pointer // its function instances
 	tables   []*[]uintptr
 	segments reflect.Value // the element segments of its module
 }
 
-// innards looks into an instance. It is false where anything is not as in
+// internals reads an instance. It returns false if anything differs from
 // wazero 1.12.
-func innards(instance any) (in inner, ok bool) {
+func internals(instance any) (in inner, ok bool) {
 	v := reflect.ValueOf(instance)
 	if !isStructPointer(v) {
 		return in, false
@@ -169,12 +169,8 @@ func innards(instance any) (in inner, ok bool) {
 	return in, segmentsAsKnown(in.segments)
 }
 
-func isStructPointer(v reflect.Value) bool {
-	return v.IsValid() && v.Kind() == reflect.Pointer && !v.IsNil() && v.Elem().Kind() == reflect.Struct
-}
-
-// functionsAsKnown is whether the type of a list of function instances is the
-// one whose words are copied.
+// functionsAsKnown reports whether the type of a list of function instances is the
+// one that Fill copies.
 func functionsAsKnown(t reflect.Type) bool {
 	if t.Kind() != reflect.Slice || t.Elem().Kind() != reflect.Pointer {
 		return false
@@ -199,7 +195,7 @@ func functionsAsKnown(t reflect.Type) bool {
 	return true
 }
 
-// segmentsAsKnown is whether a module's element segments can be emptied.
+// segmentsAsKnown reports whether a module's element segments can be emptied.
 func segmentsAsKnown(v reflect.Value) bool {
 	if !v.IsValid() || v.Kind() != reflect.Slice || v.Type().Elem().Kind() != reflect.Struct {
 		return false

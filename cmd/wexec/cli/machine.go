@@ -43,7 +43,7 @@ func freeMemory(meminfo []byte) int64 {
 // mappings looks for room for several programs at once: each takes mappings and
 // addresses.
 func (x *examination) mappings() {
-	room, bound := snapshot.Room(uint64(policy.Limits{}.OrDefaults().Memory))
+	room, bound := snapshot.MaxInstances(uint64(policy.Limits{}.OrDefaults().Memory))
 	var err error
 	if room < fewRuns {
 		err = fault.New(fault.LimitBusy, "there is room for %d programs at once: %s", room, bound).

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// The sections of a module that are looked into.
+// Section identifiers.
 const (
 	sectionCustom    = 0
 	sectionImport    = 2
@@ -21,8 +21,8 @@ const (
 
 var preamble = []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
 
-// errShort is a module that ends too early or counts further than it reaches.
-var errShort = errors.New("the module ends in the middle")
+// errShort reports a module that ends too early.
+var errShort = errors.New("unexpected end of module")
 
 // section is one of a module's sections.
 type section struct {
@@ -30,10 +30,10 @@ type section struct {
 	body []byte
 }
 
-// sections takes a module apart. The bodies are parts of the module.
+// sections splits a module into sections, whose bodies are slices of it.
 func sections(module []byte) ([]section, error) {
 	if len(module) < len(preamble) || string(module[:len(preamble)]) != string(preamble) {
-		return nil, errors.New("this is no WebAssembly module of version 1")
+		return nil, errors.New("not a WebAssembly module of version 1")
 	}
 	r := reader{b: module[len(preamble):]}
 	var all []section
@@ -44,7 +44,7 @@ func sections(module []byte) ([]section, error) {
 	return all, r.err
 }
 
-// join puts sections together again.
+// join makes a module of sections.
 func join(all []section) []byte {
 	size := len(preamble)
 	for _, s := range all {
@@ -59,8 +59,8 @@ func join(all []section) []byte {
 	return out
 }
 
-// reader reads the binary format. After a fault everything reads as zero and
-// err stays.
+// reader reads the binary format. After an error every read returns zero and
+// err keeps the first error.
 type reader struct {
 	b   []byte
 	err error
@@ -103,22 +103,22 @@ func (r *reader) u64() uint64 {
 func (r *reader) u32() uint32 {
 	v := r.u64()
 	if v > 1<<32-1 {
-		r.fail(errors.New("a number is out of range"))
+		r.fail(errors.New("number out of range"))
 		return 0
 	}
 	return uint32(v)
 }
 
-// skipSigned passes over a signed number.
+// skipSigned skips a signed number.
 func (r *reader) skipSigned() {
 	for n := 0; r.byte()&0x80 != 0; n++ {
 		if n > 10 {
-			r.fail(errors.New("a number is out of range"))
+			r.fail(errors.New("number out of range"))
 		}
 	}
 }
 
-// skipType passes over a value type, and gives its first byte.
+// skipType skips a value type and returns its first byte.
 func (r *reader) skipType() byte {
 	first := r.byte()
 	if first == 0x63 || first == 0x64 { // a reference to a heap type
@@ -127,8 +127,8 @@ func (r *reader) skipType() byte {
 	return first
 }
 
-// limits reads the limits of a memory or table: whether there is a maximum,
-// the flags as they are, and both bounds.
+// limits reads the limits of a memory or table: the
+// flags and both bounds; bit 0 of the flags means that there is a maximum.
 func (r *reader) limits() (flags byte, low, high uint64) {
 	flags = r.byte()
 	low = r.u64()
@@ -138,7 +138,7 @@ func (r *reader) limits() (flags byte, low, high uint64) {
 	return flags, low, high
 }
 
-// constant passes over a constant expression with its end, and gives its bytes.
+// constant skips a constant expression and returns its bytes, the end included.
 func (r *reader) constant() []byte {
 	start := r.b
 	for r.err == nil {
@@ -155,12 +155,12 @@ func (r *reader) constant() []byte {
 			r.u32()
 		case 0xfd: // v128.const
 			if r.u32() != 0x0c {
-				r.fail(errors.New("unknown vector instruction in a constant"))
+				r.fail(errors.New("unknown vector instruction in constant expression"))
 			}
 			r.take(16)
-		case 0x6a, 0x6b, 0x6c, 0x7c, 0x7d, 0x7e: // sums and products
+		case 0x6a, 0x6b, 0x6c, 0x7c, 0x7d, 0x7e: // arithmetic
 		default:
-			r.fail(fmt.Errorf("unknown instruction %#x in a constant", op))
+			r.fail(fmt.Errorf("unknown instruction %#x in constant expression", op))
 		}
 	}
 	return nil

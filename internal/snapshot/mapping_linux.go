@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canMap is whether this platform has copy-on-write mappings here.
+// canMap reports whether copy-on-write mappings are implemented for the platform.
 const canMap = true
 
-// fileSource keeps an image in an open file.
+// fileSource is an image in an open file.
 type fileSource struct{ fd int }
 
 func (f *fileSource) copyTo(dst []byte) error {
@@ -23,7 +23,7 @@ func (f *fileSource) copyTo(dst []byte) error {
 			continue
 		}
 		if err != nil || n == 0 {
-			return fmt.Errorf("read the image: %d of %d bytes: %w", done, len(dst), err)
+			return fmt.Errorf("read image: %d of %d bytes: %w", done, len(dst), err)
 		}
 		done += n
 	}
@@ -32,8 +32,8 @@ func (f *fileSource) copyTo(dst []byte) error {
 
 func (f *fileSource) close() error { return unix.Close(f.fd) }
 
-// anonymousFile puts an image into a file that has no name and that nobody can
-// change any more.
+// anonymousFile writes an image to a file without a name and seals it against
+// changes.
 func anonymousFile(image []byte) (source, error) {
 	fd, err := unix.MemfdCreate("image", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
@@ -51,7 +51,7 @@ func anonymousFile(image []byte) (source, error) {
 	return detach(f)
 }
 
-// detach makes a source of an open file, with a descriptor of its own.
+// detach makes a source with its own descriptor of an open file.
 func detach(f *os.File) (source, error) {
 	defer f.Close()
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
@@ -61,17 +61,17 @@ func detach(f *os.File) (source, error) {
 	return &fileSource{fd}, nil
 }
 
-// claim takes the room of a file on its disk. A file in memory (tmpfs) finds
-// room for a hole when the hole is first looked at, and where the disk is full
-// by then a mapping of it ends the process.
-func claim(f *os.File, size int64) error {
+// preallocate reserves the disk space of a file. On tmpfs, a hole
+// gets space when it is first read, and if the file system is full
+// by then, a read through a mapping ends the process.
+func preallocate(f *os.File, size int64) error {
 	if err := unix.Fallocate(int(f.Fd()), 0, 0, size); err == unix.ENOSPC || err == unix.EDQUOT || err == unix.EFBIG {
 		return err
 	}
 	return nil
 }
 
-// mapFile is what [OpenFile] makes of the file of an image.
+// mapFile makes a source of the file of an image.
 func mapFile(f *os.File) (source, error) { return detach(f) }
 
 const (
@@ -79,12 +79,12 @@ const (
 	private = unix.MAP_PRIVATE | unix.MAP_NORESERVE
 )
 
-// reserve takes the address space of a memory and lays the image over its
-// beginning.
+// reserve maps the address space of a memory and the image at its
+// start.
 func (m *memory) reserve(size uint64) error {
 	im := m.from.image
 	if size == 0 {
-		return fmt.Errorf("a memory of no bytes cannot be mapped")
+		return fmt.Errorf("cannot map an empty memory")
 	}
 	if one, ok := im.spares.take(size, m.image); ok {
 		m.base, m.max, m.huge, m.was, m.ages = one.base, size, one.huge, one.grown, one.ages
@@ -113,16 +113,16 @@ func (m *memory) reserve(size uint64) error {
 	return nil
 }
 
-// unmap gives a reservation back. It cannot fail for one that was made here.
+// unmap releases a reservation, which cannot fail for one from reserve.
 func unmap(base []byte) {
 	_ = unix.MunmapPtr(unsafe.Pointer(&base[0]), uintptr(len(base)))
 }
 
-// hugeAfter is how much a guest grows before large pages are asked for what it
-// grows into: below that they cost more than they save.
+// hugeAfter is how much a guest grows before large pages are requested for what it
+// grows into: for less they cost more than they save.
 const hugeAfter = 4 << 20
 
-// grown asks for large pages once a memory has grown by much.
+// grown requests large pages after a memory grew by hugeAfter.
 func (m *memory) grown(size uint64) {
 	start := m.from.image.size
 	if m.huge || !m.image || size < start+hugeAfter {
@@ -133,6 +133,19 @@ func (m *memory) grown(size uint64) {
 	at := uintptr(unsafe.Pointer(&m.base[0]))
 	from := (at+uintptr(start)+large-1)&^(large-1) - at
 	if from < uintptr(len(m.base)) {
-		_ = unix.Madvise(m.base[from:], unix.MADV_HUGEPAGE) // only a wish
+		_ = unix.Madvise(m.base[from:], unix.MADV_HUGEPAGE) // a hint to the kernel
 	}
+}
+
+// mapOver maps a part of a file over p, readable and executable. It returns
+// false and changes nothing if that fails, for example on a file system mounted
+// noexec.
+func mapOver(p []byte, f *os.File, from int64) bool {
+	at := unsafe.Pointer(&p[0])
+	page := uintptr(os.Getpagesize())
+	if uintptr(at)%page != 0 || uintptr(from)%page != 0 {
+		return false
+	}
+	_, err := unix.MmapPtr(int(f.Fd()), from, at, uintptr(len(p)), unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_FIXED|unix.MAP_POPULATE)
+	return err == nil
 }
