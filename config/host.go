@@ -93,14 +93,14 @@ func (s *Settings) Open(ctx context.Context, o Options) (opened *Host, err error
 	if err := pins.read(); err != nil {
 		return nil, errors.Join(err, h.Table.Close(), h.closeLog())
 	}
-	meaning, err := s.meaning(o)
+	ranker, err := s.ranker(o)
 	if err != nil {
 		return nil, errors.Join(err, h.Table.Close(), h.closeLog())
 	}
 	if s.LearnTypes {
 		h.learned = hostfns.NewLearned(o.Env.typesDir())
 	}
-	h.Table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned, Meaning: meaning})
+	h.Table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned, Ranker: ranker})
 	made := engine.Config{Shared: h.cache, Table: h.Table, Version: o.Version, Logger: o.Logger}
 	if h.cache == nil {
 		made.Cache = s.Cache
@@ -112,8 +112,8 @@ func (s *Settings) Open(ctx context.Context, o Options) (opened *Host, err error
 	return h, nil
 }
 
-// meaning is what helps to find tools by meaning, where an endpoint is named.
-func (s *Settings) meaning(o Options) (hostfns.Meaning, error) {
+// ranker returns what ranks tools by meaning, or nil if no endpoint is configured.
+func (s *Settings) ranker(o Options) (hostfns.Ranker, error) {
 	if s.Embeddings.URL == "" {
 		return nil, nil
 	}

@@ -97,7 +97,7 @@ func TestAReplayThatTakesAnotherCourseNamesTheFirstDifference(t *testing.T) {
 		"more arguments": {func(r *audit.Recording) {
 			r.Start.Code = []byte("o hello\nc x.next {\"a\":1,\"b\":2}")
 		}, "other arguments"},
-		"another name": {func(r *audit.Recording) { r.Start.Code = []byte("o hello\nc x.nest {\"a\":1}") }, "was one of x.next"},
+		"another name": {func(r *audit.Recording) { r.Start.Code = []byte("o hello\nc x.nest {\"a\":1}") }, "the record has x.next"},
 		"another value": {func(r *audit.Recording) {
 			r.Start.Code = []byte(code + "\nv 99")
 		}, "another value: 99, and the record 1"},

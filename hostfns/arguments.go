@@ -1,6 +1,7 @@
 package hostfns
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,35 +10,140 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
-	"github.com/wexec/wexec/hostfns/schema"
+	"github.com/wexec/wexec/hostfns/internal/strictjson"
 )
 
-// arguments are the arguments of one call on their way to the tool.
+// arguments are the arguments of a call on their way to the tool.
 type arguments struct {
-	raw    []byte         // the JSON object as it may be passed on
-	values map[string]any // what raw says
-	room   int64          // about what values takes beside its texts
+	raw    []byte         // a JSON object
+	values map[string]any // the same, decoded
+	room   int64          // the memory of values, besides that of their strings
 }
 
-// readArguments reads what the program wrote: an object by keyword, or an
-// array by position. Defaults of the schema are filled in.
-func readArguments(e *entry, data []byte) (arguments, *Failure) {
+// freeRoom is the memory that the values of arguments may take uncounted.
+const freeRoom = 1 << 20
+
+// readArguments parses and completes the arguments, and checks them against the
+// schema as the tool will get them. A lookup decodes its own.
+func (c *call) readArguments(ctx context.Context) error {
+	if c.kind == lookupCall {
+		if len(c.given) > maxLookup && c.name != "wexec:compile" {
+			return &Failure{Code: fault.ToolInvalidArgs, Tool: c.name,
+				Message: fmt.Sprintf("the arguments have %d bytes, more than the %d of a lookup", len(c.given), maxLookup)}
+		}
+		return nil
+	}
+	var f *Failure
+	if c.args, f = c.tool.parse(c.given); f != nil {
+		return c.refuse("schema", f)
+	}
+	if more := c.args.room - int64(len(c.given)); more > freeRoom {
+		// Many small values take far more memory than their text.
+		if err := c.run.spend(more); err != nil {
+			return err
+		}
+	}
+	if err := c.takeSecrets(ctx); err != nil {
+		return err
+	}
+	if err := c.revealArguments(); err != nil {
+		return err
+	}
+	return c.checkArguments()
+}
+
+// takeSecrets reads the secrets that fill arguments, and removes what the program
+// wrote there.
+func (c *call) takeSecrets(ctx context.Context) (err error) {
+	if c.kind != toolCall {
+		return nil
+	}
+	if c.secrets, err = c.run.table.argumentSecrets(ctx, c.name); err != nil {
+		return err
+	}
+	for _, s := range c.secrets {
+		if _, given := c.args.values[s.argument()]; !given {
+			continue
+		}
+		delete(c.args.values, s.argument())
+		if err := c.args.encode(); err != nil {
+			return c.refuse("schema", c.tool.invalid(err.Error(), ""))
+		}
+	}
+	return nil
+}
+
+// revealArguments puts values in place of tokens, for the policy and the schema.
+func (c *call) revealArguments() (err error) {
+	c.values = c.args.values
+	if c.revealed, err = c.run.redactor.reveal(c.args.raw); err != nil {
+		return c.tool.invalid("the tokens in the arguments cannot be revealed: "+err.Error(), "")
+	}
+	if string(c.revealed) == string(c.args.raw) {
+		return nil
+	}
+	doc, err := strictjson.Decode(c.revealed)
+	values, ok := doc.Value.(map[string]any)
+	if err != nil || !ok {
+		return c.tool.invalid("the tokens in the arguments cannot be revealed", "")
+	}
+	c.values = values
+	return nil
+}
+
+// checkArguments checks revealed arguments against the schema. Those that a secret
+// fills may be missing.
+func (c *call) checkArguments() error {
+	var filled []string
+	for _, s := range c.secrets {
+		filled = append(filled, s.argument())
+	}
+	switch f, complete := c.tool.schema().Check("args", c.values, filled...); {
+	case !complete:
+		c.run.warn("the arguments of " + c.name + " were not checked: its schema takes too long")
+	case f != nil:
+		return c.refuse("schema", c.tool.invalid(f.Error(), c.tool.signature()))
+	}
+	return nil
+}
+
+// reveal puts in the values that the tool may have, and the secrets.
+func (c *call) reveal(context.Context) error {
+	out := arguments{raw: c.args.raw, values: c.args.values}
+	if c.run.redactor.reveals(c.name) {
+		out.raw, out.values = c.revealed, c.values
+	}
+	if len(c.secrets) > 0 {
+		extra := make(map[string]any, len(c.secrets))
+		for _, s := range c.secrets {
+			extra[s.argument()] = s.Value
+		}
+		if err := out.add(extra); err != nil {
+			return c.tool.invalid(err.Error(), "")
+		}
+	}
+	c.outgoing = out.raw
+	return nil
+}
+
+// parse reads what the program wrote: an object by keyword, or an array by
+// position. It fills in the defaults of the schema.
+func (t *resolvedTool) parse(data []byte) (arguments, *Failure) {
 	if len(data) == 0 {
 		data = []byte("{}")
 	}
-	doc, err := decode(data)
+	doc, err := strictjson.Decode(data)
 	if err != nil {
-		return arguments{}, e.invalid("the arguments are no JSON that can be passed on: "+err.Error(), "")
+		return arguments{}, t.invalid("the arguments are not valid JSON: "+err.Error(), "")
 	}
-	s := e.schema()
-	a := arguments{raw: data, room: doc.room}
-	exact := doc.exact
-	switch v := doc.value.(type) {
+	a := arguments{raw: data, room: doc.Room}
+	exact := doc.Exact
+	switch v := doc.Value.(type) {
 	case map[string]any:
 		a.values = v
 	case []any:
 		var f *Failure
-		if a.values, f = e.byPosition(s, v); f != nil {
+		if a.values, f = t.byPosition(v); f != nil {
 			return arguments{}, f
 		}
 		exact = false
@@ -45,66 +151,62 @@ func readArguments(e *entry, data []byte) (arguments, *Failure) {
 		a.values = map[string]any{}
 		exact = false
 	default:
-		return arguments{}, e.invalid("the arguments are an object by keyword or a list by position", e.signature(s))
+		return arguments{}, t.invalid("the arguments must be an object by keyword or a list by position", t.signature())
 	}
-	if f := e.misnamed(s, a.values); f != nil {
+	if f := t.misnamed(a.values); f != nil {
 		return arguments{}, f
 	}
-	extra := s.Defaults(a.values)
-	if !exact && len(extra) == 0 {
-		return a, a.rewrite(e)
-	}
-	if len(extra) == 0 {
-		return a, nil
-	}
+	extra := t.schema().Defaults(a.values)
 	maps.Copy(a.values, extra)
-	if !exact {
-		return a, a.rewrite(e)
+	if exact {
+		err = a.add(extra)
+	} else {
+		err = a.encode()
 	}
-	return a, a.splice(e, extra)
+	if err != nil {
+		return arguments{}, t.invalid(err.Error(), "")
+	}
+	return a, nil
 }
 
-// rewrite writes the values anew.
-func (a *arguments) rewrite(e *entry) *Failure {
-	raw, err := json.Marshal(a.values)
-	if err != nil {
-		return e.invalid("the arguments have no JSON form", "")
+// encode writes raw from values.
+func (a *arguments) encode() (err error) {
+	if a.raw, err = json.Marshal(a.values); err != nil {
+		return fmt.Errorf("encode the arguments: %w", err)
 	}
-	a.raw = raw
 	return nil
 }
 
-// splice adds members to the object as it was written, so that its numbers
-// keep every digit.
-func (a *arguments) splice(e *entry, extra map[string]any) *Failure {
-	end := strings.LastIndexByte(string(a.raw), '}')
-	if end < 0 {
-		return a.rewrite(e)
+// add adds members to raw and leaves the others as they were written, so that
+// numbers keep every digit.
+func (a *arguments) add(extra map[string]any) error {
+	if len(extra) == 0 {
+		return nil
 	}
-	add, err := json.Marshal(extra)
+	members, err := json.Marshal(extra)
 	if err != nil {
-		return e.invalid("the arguments have no JSON form", "")
+		return fmt.Errorf("encode the arguments: %w", err)
 	}
-	body := strings.TrimSpace(string(a.raw[:end]))
-	out := make([]byte, 0, len(body)+len(add)+1)
-	out = append(out, body...)
-	if body != "{" {
+	object := strings.TrimSpace(string(a.raw[:strings.LastIndexByte(string(a.raw), '}')]))
+	out := make([]byte, 0, len(object)+len(members)+1)
+	out = append(out, object...)
+	if object != "{" {
 		out = append(out, ',')
 	}
-	a.raw = append(out, add[1:]...)
+	a.raw = append(out, members[1:]...)
 	return nil
 }
 
 // byPosition gives the arguments of a list their names.
-func (e *entry) byPosition(s *schema.Schema, list []any) (map[string]any, *Failure) {
-	names := s.Positions()
+func (t *resolvedTool) byPosition(list []any) (map[string]any, *Failure) {
+	names := t.schema().Positions()
 	if len(list) > len(names) {
 		if len(names) == 0 && len(list) == 1 {
 			if m, ok := list[0].(map[string]any); ok {
 				return m, nil
 			}
 		}
-		return nil, e.invalid(fmt.Sprintf("%d arguments by position, but the tool has %d", len(list), len(names)), e.signature(s))
+		return nil, t.invalid(fmt.Sprintf("%d arguments by position, but the tool has %d", len(list), len(names)), t.signature())
 	}
 	out := make(map[string]any, len(list))
 	for i, v := range list {
@@ -113,65 +215,52 @@ func (e *entry) byPosition(s *schema.Schema, list []any) (map[string]any, *Failu
 	return out, nil
 }
 
-// misnamed finds an argument whose name is a slip: unknown, and close to one
-// that the tool has and that is not given. A tool that takes other names too
-// would drop or ignore it, and nobody would know why.
-func (e *entry) misnamed(s *schema.Schema, values map[string]any) *Failure {
+// misnamed finds an argument with a misspelled name: one that is unknown and
+// similar to one that the tool has and that is missing. Tools that accept any name
+// would ignore it.
+func (t *resolvedTool) misnamed(values map[string]any) *Failure {
+	s := t.schema()
 	names := s.Properties()
-	if len(names) == 0 || s.Open() || allIn(values, names) {
+	unknown := func(got string) bool { return !slices.Contains(names, got) }
+	if len(names) == 0 || s.Open() || !anyKey(values, unknown) {
 		return nil
 	}
 	for _, got := range slices.Sorted(maps.Keys(values)) {
-		if slices.Contains(names, got) {
+		if !unknown(got) {
 			continue
 		}
-		var free []string
-		for _, n := range names {
-			if _, given := values[n]; !given {
-				free = append(free, n)
-			}
-		}
-		if near := catalogue.NearestOf(got, free); near != "" {
-			return e.invalid(fmt.Sprintf("args.%s: there is no argument of that name", clean(got, 80)), "did you mean "+clean(near, 80)+"?")
+		missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+			_, given := values[name]
+			return given
+		})
+		message := fmt.Sprintf("args.%s: there is no argument of that name", clean(got, 80))
+		if near := catalogue.NearestOf(got, missing); near != "" {
+			return t.invalid(message, "did you mean "+clean(near, 80)+"?")
 		}
 		if s.Closed() {
-			return e.invalid(fmt.Sprintf("args.%s: there is no argument of that name", clean(got, 80)), e.signature(s))
+			return t.invalid(message, t.signature())
 		}
 	}
 	return nil
 }
 
-// allIn reports whether all arguments have names that the tool knows.
-func allIn(values map[string]any, names []string) bool {
-	for got := range values {
-		if !slices.Contains(names, got) {
-			return false
+func anyKey(values map[string]any, ok func(string) bool) bool {
+	for key := range values {
+		if ok(key) {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
-// fits checks revealed arguments against the schema. Arguments that a secret
-// fills may be missing.
-func (e *entry) fits(run *Run, values map[string]any, secret []string) *Failure {
-	f, complete := e.schema().Check("args", values, secret...)
-	if !complete {
-		run.warn("the arguments of " + e.id + " were not checked: its schema takes too long")
-		return nil
-	}
-	if f == nil {
-		return nil
-	}
-	return e.invalid(f.Error(), e.signature(e.schema()))
-}
-
-// signature says what the tool takes, in one line, in the order of positions.
-func (e *entry) signature(s *schema.Schema) string {
-	names := s.Positions()
+// signature returns the arguments of the tool in one line, in the order of their
+// positions.
+func (t *resolvedTool) signature() string {
+	names := t.schema().Positions()
 	if len(names) == 0 {
 		return ""
 	}
-	required := s.Required()
+	required := t.schema().Required()
 	parts := make([]string, 0, len(names))
 	for _, n := range firstOf(names, 30) {
 		n = clean(n, 80)
@@ -180,9 +269,9 @@ func (e *entry) signature(s *schema.Schema) string {
 		}
 		parts = append(parts, n)
 	}
-	return e.id + " takes " + strings.Join(parts, ", ")
+	return t.id + " takes " + strings.Join(parts, ", ")
 }
 
-func (e *entry) invalid(message, hint string) *Failure {
-	return &Failure{Code: fault.ToolInvalidArgs, Tool: e.id, Message: clean(message, maxMessage), Hint: clean(hint, maxMessage)}
+func (t *resolvedTool) invalid(message, hint string) *Failure {
+	return &Failure{Code: fault.ToolInvalidArgs, Tool: t.id, Message: clean(message, maxMessage), Hint: clean(hint, maxMessage)}
 }

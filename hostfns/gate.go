@@ -1,10 +1,13 @@
 package hostfns
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,8 +16,7 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// gate is what a provider of one call, or the files of a run, ask before each
-// further effect.
+// gate is the [Gate] of one call, or of the files of a run.
 type gate struct {
 	run  *Run
 	call uint64
@@ -26,19 +28,20 @@ func (g *gate) Network(ctx context.Context, req NetworkRequest) error {
 	if err := r.Err(); err != nil {
 		return err
 	}
+	method, host := clean(req.Method, 20), clean(req.Host, 255)
 	ask := policy.NetRequest{Host: req.Host, Method: req.Method, Port: req.Port}
-	target := fmt.Sprintf("%s %s:%d", clean(req.Method, 20), clean(req.Host, 255), req.Port)
+	target := fmt.Sprintf("%s %s:%d", method, host, req.Port)
 	if req.Address != "" {
 		ip, err := netip.ParseAddr(req.Address)
 		if err != nil {
-			return &Failure{Code: fault.DeniedNetwork, Tool: g.tool, Message: "the address of the host cannot be read"}
+			return &Failure{Code: fault.DeniedNetwork, Tool: g.tool, Message: "the address of the host is not an IP address"}
 		}
 		ask.IP = ip
 		target += " at " + ip.String()
 	}
 	d := r.table.policy.DecideNetwork(ask)
 	if d.Effect == policy.Allow && req.Address != "" {
-		return nil // the request itself is on record; an address alone is no further effect
+		return nil // the request was recorded before its name was resolved
 	}
 	record := &audit.Decision{Call: g.call, Kind: "network", Tool: g.tool, Target: target, Effect: d.Effect.String(), Rule: d.Rule,
 		Writes: req.Method != "GET" && req.Method != "HEAD" && req.Method != "OPTIONS"}
@@ -51,33 +54,32 @@ func (g *gate) Network(ctx context.Context, req NetworkRequest) error {
 	if d.Effect == policy.Allow {
 		return nil
 	}
-	message := fmt.Sprintf("%s %s is not allowed", clean(req.Method, 20), clean(req.Host, 255))
+	message := method + " " + host + " is not allowed"
 	if req.From != "" {
-		message = fmt.Sprintf("a redirect to %s is not allowed", clean(req.Host, 255))
+		message = "a redirect to " + host + " is not allowed"
 	}
-	if d.Message != "" {
-		message += ": " + d.Message
+	hint := "decided by " + d.Rule
+	if d.Rule == "" || (d.Rule == "command line" && strings.HasPrefix(d.Message, "no rule allows")) {
+		hint = "allow it in the policy under network, or with --allow-net " + flagHost(host, req.Port)
 	}
-	f := &Failure{Code: fault.DeniedNetwork, Tool: g.tool, Message: message, Rule: d.Rule,
-		Hint: "a policy has to allow it under network, or a person with --allow-net " + flagHost(req)}
-	switch {
-	case d.Rule == "":
-	case d.Rule == "command line" && strings.HasPrefix(d.Message, "no rule allows"):
-		f.Hint = "--allow-net " + flagHost(req) + " allows it, or a policy file does"
-	default:
-		f.Hint = "decided by " + d.Rule
-	}
-	return f
+	return &Failure{Code: fault.DeniedNetwork, Tool: g.tool, Message: because(message, d.Message), Rule: d.Rule, Hint: hint}
 }
 
-// flagHost is the host of a request as --allow-net takes it: with its port where
-// that is none of those that go without saying.
-func flagHost(req NetworkRequest) string {
-	host := clean(req.Host, 255)
-	if req.Port == 80 || req.Port == 443 || req.Port == 0 {
+// because adds a reason to a message.
+func because(message, reason string) string {
+	if reason == "" {
+		return message
+	}
+	return message + ": " + reason
+}
+
+// flagHost returns a host as --allow-net takes it: with its port if that is no
+// default port.
+func flagHost(host string, port int) string {
+	if port == 80 || port == 443 || port == 0 {
 		return host
 	}
-	return net.JoinHostPort(host, strconv.Itoa(req.Port))
+	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
 func (g *gate) File(ctx context.Context, req FileRequest) error {
@@ -85,28 +87,26 @@ func (g *gate) File(ctx context.Context, req FileRequest) error {
 	if err := r.Err(); err != nil {
 		return err
 	}
+	guest := clean(req.Guest, 500)
 	if req.Import {
 		d := r.table.policy.DecideFile(policy.FileRequest{Path: req.Path, Import: true})
 		if d.Effect == policy.Allow {
 			return nil
 		}
-		return &Failure{Code: fault.DeniedFile, Message: clean(req.Guest, 500) + " may not be imported: " + d.Message, Rule: d.Rule}
+		return &Failure{Code: fault.DeniedFile, Message: because(guest+" may not be imported", d.Message), Rule: d.Rule}
 	}
-	r.cacheable(0) // what stands in a file now may not stand there later
-	if r.table.recording != nil {
-		return &Failure{Code: fault.DeniedFile, Message: "a replay has no files of the host"}
-	}
+	r.cacheable(0) // the file may change
 	d := r.table.policy.DecideFile(policy.FileRequest{Path: req.Path, Write: req.Write})
-	verb := "read "
+	verb, done := "read ", "read"
 	if req.Write {
-		verb = "write "
-	}
-	record := &audit.Decision{Call: g.call, Kind: "file", Tool: g.tool, Target: verb + clean(req.Path, 4096), Effect: d.Effect.String(),
-		Rule: d.Rule, Writes: req.Write}
-	if d.Effect != policy.Allow {
-		record.Code, record.Message = string(fault.DeniedFile), d.Message
+		verb, done = "write ", "written"
 	}
 	if !req.Look {
+		record := &audit.Decision{Call: g.call, Kind: "file", Tool: g.tool, Target: verb + clean(req.Path, 4096), Effect: d.Effect.String(),
+			Rule: d.Rule, Writes: req.Write}
+		if d.Effect != policy.Allow {
+			record.Code, record.Message = string(fault.DeniedFile), d.Message
+		}
 		if err := r.record(audit.Event{Decision: record}); err != nil {
 			return err
 		}
@@ -114,11 +114,7 @@ func (g *gate) File(ctx context.Context, req FileRequest) error {
 	if d.Effect == policy.Allow {
 		return nil
 	}
-	message := fmt.Sprintf("%s may not be %s", clean(req.Guest, 500), map[bool]string{true: "written", false: "read"}[req.Write])
-	if d.Message != "" {
-		message += ": " + d.Message
-	}
-	return &Failure{Code: fault.DeniedFile, Message: message, Rule: d.Rule}
+	return &Failure{Code: fault.DeniedFile, Message: because(guest+" may not be "+done, d.Message), Rule: d.Rule}
 }
 
 func (g *gate) Count(n int64) error { return g.run.spend(n) }
@@ -129,79 +125,86 @@ func (g *gate) HostSecrets(ctx context.Context, host string) ([]Secret, error) {
 	return g.run.table.hostSecrets(ctx, host)
 }
 
-// ServerSecrets gives the secrets for a server, for the one who starts it: as
-// "env:NAME" they belong into its environment, as "header:NAME: TEXT" into the
-// headers of its requests.
+// argumentPrefix marks a secret that fills an argument of a tool.
+const argumentPrefix = "arg:"
+
+// ServerSecrets returns the secrets for starting a server: those as "env:NAME"
+// belong in its environment, those as "header:NAME: TEXT" in the headers of
+// requests to it.
 func (t *Table) ServerSecrets(ctx context.Context, server string) ([]Secret, error) {
-	return t.secretsFor(ctx, func(s policy.Secret) bool {
-		for _, to := range s.To {
-			if name, ok := strings.CutPrefix(to, "server:"); ok && name == server {
-				return true
-			}
-		}
-		return false
-	})
+	return t.secrets(ctx, func(s policy.Secret) bool { return slices.Contains(s.To, "server:"+server) })
 }
 
 func (t *Table) hostSecrets(ctx context.Context, host string) ([]Secret, error) {
-	return t.secretsFor(ctx, func(s policy.Secret) bool {
-		for _, to := range s.To {
-			if pattern, ok := strings.CutPrefix(to, "host:"); ok && matchHost(pattern, host) {
-				return true
-			}
-		}
-		return false
+	return t.secrets(ctx, func(s policy.Secret) bool {
+		return slices.ContainsFunc(s.To, func(to string) bool {
+			pattern, ok := strings.CutPrefix(to, "host:")
+			return ok && matchHost(pattern, host)
+		})
 	})
 }
 
-// argumentSecrets are the secrets that go into the arguments of a tool.
+// argumentSecrets returns the secrets that fill arguments of a tool.
 func (t *Table) argumentSecrets(ctx context.Context, tool string) ([]Secret, error) {
-	return t.secretsFor(ctx, func(s policy.Secret) bool {
-		if !strings.HasPrefix(s.As, "arg:") {
-			return false
-		}
-		for _, to := range s.To {
+	return t.secrets(ctx, func(s policy.Secret) bool {
+		return strings.HasPrefix(s.As, argumentPrefix) && slices.ContainsFunc(s.To, func(to string) bool {
 			if strings.HasPrefix(to, "server:") || strings.HasPrefix(to, "host:") {
-				continue
+				return false
 			}
-			if g, err := policy.ParseGlob(to); err == nil && g.Match(tool) {
-				return true
-			}
-		}
-		return false
+			g, err := policy.ParseGlob(to)
+			return err == nil && g.Match(tool)
+		})
 	})
 }
 
-// secretsFor reads the values of the secrets that are meant.
-func (t *Table) secretsFor(ctx context.Context, meant func(policy.Secret) bool) ([]Secret, error) {
+// argument returns the name of the argument that a secret fills.
+func (s Secret) argument() string { return strings.TrimPrefix(s.As, argumentPrefix) }
+
+// secrets reads the values of the secrets that are chosen.
+func (t *Table) secrets(ctx context.Context, chosen func(policy.Secret) bool) ([]Secret, error) {
 	if t.policy == nil {
 		return nil, nil
 	}
 	var out []Secret
 	for _, s := range t.policy.Secrets() {
-		if !meant(s) {
+		if !chosen(s) {
 			continue
 		}
 		if t.options.Secrets == nil {
-			return nil, &Failure{Code: fault.ToolFailed, Message: "the secret " + s.Name + " is not at hand here", Rule: s.Rule}
+			return nil, &Failure{Code: fault.ToolFailed, Message: "secret " + s.Name + " is not available: the host reads no secrets", Rule: s.Rule}
 		}
 		value, err := t.options.Secrets(ctx, s.From)
 		if err != nil {
-			t.log().Error("a secret cannot be read", "name", s.Name, "from", s.From, "error", err)
-			return nil, &Failure{Code: fault.ToolFailed, Message: "the secret " + s.Name + " cannot be read", Rule: s.Rule,
-				Hint: "look at where the policy has it from"}
+			t.log().Error("read a secret", "name", s.Name, "from", s.From, "error", err)
+			return nil, &Failure{Code: fault.ToolFailed, Message: "secret " + s.Name + " cannot be read", Rule: s.Rule,
+				Hint: "check its from in the policy"}
 		}
 		out = append(out, Secret{Name: s.Name, As: s.As, Value: value})
 	}
 	return out, nil
 }
 
-// matchHost fits a host to the pattern of a secret: the host itself, or
-// *.example.org for the names below it. Nothing looser gets a secret.
+// matchHost reports whether a host gets a secret: the pattern is the host, or
+// *.example.org for the names below it.
 func matchHost(pattern, host string) bool {
 	pattern, host = strings.ToLower(pattern), strings.ToLower(strings.TrimSuffix(host, "."))
 	if below, ok := strings.CutPrefix(pattern, "*."); ok {
 		return below != "" && strings.HasSuffix(host, "."+below)
 	}
 	return pattern != "" && pattern == host
+}
+
+// removeSecrets replaces the values of secrets, in plain and as JSON writes them.
+func removeSecrets(data []byte, secrets []Secret) []byte {
+	for _, s := range secrets {
+		if len(s.Value) < 4 {
+			continue // cannot be told from ordinary text
+		}
+		mark := []byte("[secret " + s.Name + "]")
+		data = bytes.ReplaceAll(data, []byte(s.Value), mark)
+		if quoted, err := json.Marshal(s.Value); err == nil && len(quoted) > 2 {
+			data = bytes.ReplaceAll(data, quoted[1:len(quoted)-1], mark)
+		}
+	}
+	return data
 }

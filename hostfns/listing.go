@@ -12,51 +12,71 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/internal/toolmeta"
 	"github.com/wexec/wexec/hostfns/schema"
 )
 
 // listing is the tools of one server, asked for once and kept until the server
-// says that they changed.
+// reports a change.
 type listing struct {
-	done    chan struct{}
-	at      time.Time // when it failed
-	err     error
-	entries []*entry
-	cat     *catalogue.Catalogue
+	done  chan struct{}
+	at    time.Time // of the end
+	err   error
+	tools []*resolvedTool
+	cat   *catalogue.Catalogue
 
-	summed sync.Once
-	sum    string // of cat
+	digestOnce sync.Once
+	digestSum  string
 }
 
-// entry is one tool and where it is called.
-type entry struct {
-	tool     catalogue.Tool
+// resolvedTool is a tool with its provider and compiled schemas.
+type resolvedTool struct {
+	catalogue.Tool
 	provider Provider
 	id       string
 	listing  *listing
 
-	defined sync.Once
-	sum     string    // of the tool's definition
-	warned  sync.Once // that it is not the pinned one
+	definitionOnce sync.Once
+	definitionSum  string
+	warnOnce       sync.Once // that a pin no longer matches
 
-	once   sync.Once
-	input  *schema.Schema
-	output *schema.Schema
-	warn   []string
+	compileOnce   sync.Once
+	input, output *schema.Schema
+	warnings      []string
 }
 
-// maxTools bounds what one server may list.
-const maxTools = 20_000
+// compile compiles the schemas of the tool.
+func (t *resolvedTool) compile() {
+	t.compileOnce.Do(func() {
+		var err error
+		if t.input, err = schema.Compile(t.InputSchema); err != nil {
+			t.warnings = append(t.warnings, "arguments are not checked: "+clean(err.Error(), 300))
+		}
+		for _, w := range t.input.Warnings() {
+			t.warnings = append(t.warnings, clean(w, 300))
+		}
+		if t.output, err = schema.Compile(t.OutputSchema); err != nil {
+			t.warnings = append(t.warnings, "answers are not checked: "+clean(err.Error(), 300))
+		}
+	})
+}
 
-// changed forgets what is known of a server.
-func (t *Table) changed(server string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.stale[server] = true
-	delete(t.listings, server)
-	clear(t.resolved)
-	t.whole = nil
-	t.changes.Add(1)
+func (t *resolvedTool) schema() *schema.Schema {
+	t.compile()
+	return t.input
+}
+
+// definition returns the digest of the definition of the tool.
+func (t *resolvedTool) definition() string {
+	t.definitionOnce.Do(func() { t.definitionSum = t.DefinitionSHA256() })
+	return t.definitionSum
+}
+
+// writes reports whether the tool may change something: its server does not say
+// otherwise.
+func (t *resolvedTool) writes() bool {
+	readOnly := t.Annotations.ReadOnly
+	return readOnly == nil || !*readOnly
 }
 
 func (l *listing) ready() bool {
@@ -68,16 +88,45 @@ func (l *listing) ready() bool {
 	}
 }
 
-// list asks a server for its tools, once for all who want to know. One caller
-// that gives up does not take the listing from the others.
+// digest returns the digest of a listing that is ready.
+func (l *listing) digest() string {
+	l.digestOnce.Do(func() { l.digestSum = l.cat.Digest() })
+	return l.digestSum
+}
+
+// find returns a tool by its original name, or nil.
+func (l *listing) find(name string) *resolvedTool {
+	for _, t := range l.tools {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// changed forgets the tools of a server.
+func (t *Table) changed(server string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stale[server] = true
+	delete(t.listings, server)
+	clear(t.resolved)
+	t.catalogue = nil
+	t.changes.Add(1)
+}
+
+// retryListing is how long the error of a listing is kept.
+const retryListing = 2 * time.Second
+
+// list returns the tools of a server, asking for them once for all callers. A
+// caller that gives up does not end the listing.
 func (t *Table) list(ctx context.Context, server string) (*listing, error) {
 	t.mu.Lock()
 	l := t.listings[server]
-	if l == nil || (l.ready() && l.err != nil && time.Since(l.at) > 2*time.Second) {
+	if l == nil || (l.ready() && l.err != nil && time.Since(l.at) > retryListing) {
 		l = &listing{done: make(chan struct{})}
 		t.listings[server] = l
-		limit := cmp.Or(t.options.Listing, time.Minute)
-		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(t.options.Listing, time.Minute))
 		go func() {
 			defer cancel()
 			t.fill(asking, l, server)
@@ -95,145 +144,115 @@ func (t *Table) list(ctx context.Context, server string) (*listing, error) {
 	}
 }
 
-// fill asks the providers of a server, bounded in time whatever they do.
+// fill asks the providers of a server for its tools.
 func (t *Table) fill(ctx context.Context, l *listing, server string) {
-	type result struct {
-		tools []catalogue.Tool
-		err   error
-	}
 	for _, p := range t.servers[server] {
-		got := make(chan result, 1)
-		go func() {
-			var r result
-			defer func() {
-				if p := recover(); p != nil {
-					t.log().Error("panic while tools were listed", "server", server, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-					r = result{err: fault.New(fault.UpstreamUnavailable, "the provider of %s failed while it listed its tools", server)}
-				}
-				got <- r
-			}()
-			r.tools, r.err = p.Tools(ctx, server)
-		}()
-		select {
-		case r := <-got:
-			if r.err != nil {
-				l.err = unavailable(server, r.err)
-			}
-			if refused := l.take(server, p, r.tools); len(refused) > 0 {
-				t.log().Warn("tools are left out", "server", server, "count", len(refused), "first", refused[0])
-			}
-		case <-ctx.Done():
-			l.err = fault.New(fault.UpstreamUnavailable, "server %s did not list its tools in time", server)
+		tools, err := t.ask(ctx, p, server)
+		if err != nil {
+			l.err = err
+		}
+		if refused := l.add(server, p, tools); len(refused) > 0 {
+			t.log().Warn("tools are left out", "server", server, "count", len(refused), "first", refused[0])
 		}
 	}
-	if len(l.entries) > 0 {
+	if len(l.tools) > 0 {
 		l.err = nil
 	}
-	tools := make([]catalogue.Tool, len(l.entries))
-	for i, e := range l.entries {
-		tools[i] = e.tool
+	tools := make([]catalogue.Tool, len(l.tools))
+	for i, one := range l.tools {
+		tools[i] = one.Tool
 	}
 	l.cat = catalogue.New(tools)
 	l.at = time.Now()
 	close(l.done)
 }
 
-// unavailable keeps the code of a listing's error where it says more.
-func unavailable(server string, err error) error {
-	var e *fault.Error
-	if errors.As(err, &e) {
-		return err
+// ask asks a provider for tools, and returns when the context ends whatever the
+// provider does.
+func (t *Table) ask(ctx context.Context, p Provider, server string) ([]catalogue.Tool, error) {
+	type result struct {
+		tools []catalogue.Tool
+		err   error
 	}
-	return fault.New(fault.UpstreamUnavailable, "server %s cannot list its tools: %w", server, err)
+	got := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			if p := recover(); p != nil {
+				t.log().Error("panic while tools were listed", "server", server, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				r = result{err: fault.New(fault.UpstreamUnavailable, "list the tools of %s: the provider panicked", server)}
+			}
+			got <- r
+		}()
+		r.tools, r.err = p.Tools(ctx, server)
+	}()
+	select {
+	case r := <-got:
+		var known *fault.Error
+		if r.err != nil && !errors.As(r.err, &known) {
+			r.err = fault.New(fault.UpstreamUnavailable, "list the tools of %s: %w", server, r.err)
+		}
+		return r.tools, r.err
+	case <-ctx.Done():
+		return nil, fault.New(fault.UpstreamUnavailable, "list the tools of %s: the server did not answer in time", server)
+	}
 }
 
-// take adds the tools of one provider, cleaned. A tool that stands under another
-// server's name, or stands twice, is left out, and so is one that is refused.
-func (l *listing) take(server string, p Provider, tools []catalogue.Tool) (refused []error) {
-	have := map[string]bool{}
-	for _, e := range l.entries {
-		have[e.tool.Name] = true
+// maxTools is the number of tools that one server may list.
+const maxTools = 20_000
+
+// add adds the tools of a provider, cleaned. It returns why tools are refused. A
+// tool of another server, or with a name that is taken, is left out.
+func (l *listing) add(server string, p Provider, tools []catalogue.Tool) (refused []error) {
+	names := map[string]bool{}
+	for _, t := range l.tools {
+		names[t.Name] = true
 	}
 	for _, tool := range tools {
-		if len(l.entries) >= maxTools {
-			return refused
+		if len(l.tools) >= maxTools {
+			break
 		}
-		if (tool.Server != "" && tool.Server != server) || have[tool.Name] {
+		if (tool.Server != "" && tool.Server != server) || names[tool.Name] {
 			continue
 		}
-		tool, err := CleanTool(tool)
+		tool, err := toolmeta.Clean(tool)
 		if err != nil {
 			refused = append(refused, err)
 			continue
 		}
 		tool.Server = server
-		have[tool.Name] = true
-		l.entries = append(l.entries, &entry{tool: tool, provider: p, id: tool.ID(), listing: l})
+		names[tool.Name] = true
+		l.tools = append(l.tools, &resolvedTool{Tool: tool, provider: p, id: tool.ID(), listing: l})
 	}
 	return refused
 }
 
-// find is the entry of a tool of a listing.
-func (l *listing) find(name string) *entry {
-	for _, e := range l.entries {
-		if e.tool.Name == name {
-			return e
-		}
-	}
-	return nil
-}
-
-// compile reads the tool's schemas, once.
-func (e *entry) compile() {
-	e.once.Do(func() {
-		var err error
-		if e.input, err = schema.Compile(e.tool.InputSchema); err != nil {
-			e.warn = append(e.warn, "arguments are not checked: "+clean(err.Error(), 300))
-		}
-		for _, w := range e.input.Warnings() {
-			e.warn = append(e.warn, clean(w, 300))
-		}
-		if e.output, err = schema.Compile(e.tool.OutputSchema); err != nil {
-			e.warn = append(e.warn, "answers are not checked: "+clean(err.Error(), 300))
-		}
-	})
-}
-
-func (e *entry) schema() *schema.Schema {
-	e.compile()
-	return e.input
-}
-
-func (e *entry) warnings() []string {
-	e.compile()
-	return e.warn
-}
-
-// resolve finds a tool by any spelling. It starts no server but the one that
-// is named; where that is unclear, all.
-func (t *Table) resolve(ctx context.Context, name string) (*entry, error) {
+// resolve finds a tool by any spelling of its name. It starts only the servers
+// that the name may mean.
+func (t *Table) resolve(ctx context.Context, name string) (*resolvedTool, error) {
+	const maxResolved = 10_000
 	t.mu.Lock()
-	e := t.resolved[name]
+	tool := t.resolved[name]
 	t.mu.Unlock()
-	if e != nil {
-		return e, nil
+	if tool != nil {
+		return tool, nil
 	}
-	e, err := t.lookup(ctx, name)
+	tool, err := t.lookup(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.resolved) < 10_000 && t.listings[e.tool.Server] == e.listing {
-		t.resolved[strings.Clone(name)] = e
+	if len(t.resolved) < maxResolved && t.listings[tool.Server] == tool.listing {
+		t.resolved[strings.Clone(name)] = tool
 	}
-	return e, nil
+	return tool, nil
 }
 
-func (t *Table) lookup(ctx context.Context, name string) (*entry, error) {
+func (t *Table) lookup(ctx context.Context, name string) (*resolvedTool, error) {
 	var failed error
 	for _, split := range splits(name) {
-		server, ok := t.spelled.Server(split.server)
+		server, ok := t.spellings.Server(split.server)
 		if !ok {
 			continue
 		}
@@ -242,12 +261,12 @@ func (t *Table) lookup(ctx context.Context, name string) (*entry, error) {
 			failed = err
 			continue
 		}
-		if e := l.find(split.tool); e != nil {
-			return e, nil
+		if tool := l.find(split.tool); tool != nil {
+			return tool, nil
 		}
-		if tool, ok := l.cat.Lookup(catalogue.Identifier(server) + "." + split.tool); ok {
-			if e := l.find(tool.Name); e != nil {
-				return e, nil
+		if meant, ok := l.cat.Lookup(catalogue.Identifier(server) + "." + split.tool); ok {
+			if tool := l.find(meant.Name); tool != nil {
+				return tool, nil
 			}
 		}
 	}
@@ -257,32 +276,12 @@ func (t *Table) lookup(ctx context.Context, name string) (*entry, error) {
 	return nil, t.unknown(name)
 }
 
-// unknown says that there is no such tool, and what may have been meant, by
-// what is known already.
-func (t *Table) unknown(name string) *Failure {
-	f := &Failure{Code: fault.ToolUnknown, Tool: clean(name, 200), Message: fmt.Sprintf("there is no tool %s", clean(name, 200))}
-	known, _ := t.Known()
-	near := known.Nearest(name, 3)
-	if len(near) > 0 {
-		f.Hint = "did you mean " + strings.Join(near, ", ") + "?"
-		return f
-	}
-	server, _, _ := strings.Cut(name, ".")
-	if s := catalogue.NearestOf(server, t.Identifiers()); s != "" && s != server {
-		f.Hint = "did you mean the server " + s + "?"
-	} else if len(t.names) == 0 {
-		f.Hint = "no servers are configured: a file with mcpServers names some"
-	} else {
-		f.Hint = "search_tools finds tools by words; the servers are " + strings.Join(firstOf(t.Identifiers(), 20), ", ")
-	}
-	return f
-}
-
 type split struct{ server, tool string }
 
-// splits lists the ways to take a name for a server and a tool: the servers of
-// some names have dots.
+// splits returns the ways to split a name into server and tool: names of servers
+// may have dots.
 func splits(name string) []split {
+	const most = 16
 	name = strings.TrimPrefix(name, "tools.")
 	var out []split
 	for i := range len(name) {
@@ -297,8 +296,34 @@ func splits(name string) []split {
 			}
 		}
 	}
-	if len(out) > 16 {
-		out = out[:16]
+	return out[:min(most, len(out))]
+}
+
+// unknown returns the error for a name that no tool has, with a suggestion from
+// what is listed already.
+func (t *Table) unknown(name string) *Failure {
+	f := &Failure{Code: fault.ToolUnknown, Tool: clean(name, 200), Message: "there is no tool " + clean(name, 200)}
+	known, _ := t.Known()
+	if near := known.Nearest(name, 3); len(near) > 0 {
+		f.Hint = "did you mean " + strings.Join(near, ", ") + "?"
+		return f
 	}
-	return out
+	server, _, _ := strings.Cut(name, ".")
+	switch near := catalogue.NearestOf(server, t.identifiers); {
+	case near != "" && near != server:
+		f.Hint = "did you mean the server " + near + "?"
+	case len(t.names) == 0:
+		f.Hint = "no servers are configured: a file with mcpServers names some"
+	default:
+		f.Hint = "search_tools finds tools by words; the servers are " + strings.Join(firstOf(t.identifiers, 20), ", ")
+	}
+	return f
+}
+
+// firstOf returns at most n strings, and an ellipsis if there are more.
+func firstOf(list []string, n int) []string {
+	if len(list) <= n {
+		return list
+	}
+	return append(list[:n:n], "…")
 }

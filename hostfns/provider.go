@@ -1,148 +1,155 @@
-// Package hostfns is the gate: nothing that a guest does reaches the outside
-// but through [Run.Call]. Each call is checked against the tool's schema,
-// decided by the policy, recorded, asked about where the policy says so, made,
-// and recorded again; no constructor leaves a step out.
+// Package hostfns is the gate between programs and the outside: a program
+// reaches tools, the network and files only through [Run.Call]. Each call is
+// checked against the tool's schema, decided by the policy, recorded, approved by
+// a person if the policy asks for it, sent, and recorded again. No constructor or
+// option skips a step.
 //
-// A [Table] holds what a tenant may reach, a [Run] what lives as long as one
-// program, [Calls] the part that guest code talks to.
+// A [Table] holds what one tenant may reach. [Table.Open] returns a [Run] for
+// each program, and [NewCalls] the part of it that guest code talks to.
+// [Recorded] returns a table whose runs are answered from the record of an
+// earlier run.
+//
+// To give programs new tools, implement [Provider], or use [Func] for a Go
+// function. Do not call providers directly: nothing is then checked or recorded.
 package hostfns
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"time"
 
 	"github.com/wexec/wexec/catalogue"
 )
 
-// Provider is the one seam to the outside: MCP servers, Go functions, the
-// network and files are providers. Methods are called from many goroutines at
-// once. A provider may be broken, slow or hostile; the caller bounds it.
+// Provider connects a table to the outside: MCP servers, Go functions, the
+// network and files are providers. Its methods are called concurrently. A
+// provider may panic, hang or return anything; the table bounds it.
 type Provider interface {
-	// Servers names the servers whose tools the provider has. It is cheap and
-	// starts nothing.
+	// Servers returns the names of the servers whose tools the provider has. It
+	// must be fast and start nothing.
 	Servers() []string
-	// Tools lists the tools of one server. It may start the server.
+	// Tools returns the tools of one server. It may start the server.
 	Tools(ctx context.Context, server string) ([]catalogue.Tool, error)
-	// Call calls one tool. An error that is a *fault.Error keeps its code, any
-	// other is tool.failed; its text reaches the program.
+	// Call calls one tool. An error that is a *fault.Error keeps its code; any
+	// other error is tool.failed. The program sees its text.
 	Call(ctx context.Context, call Call) (Answer, error)
-	// Watch has changed called whenever the tools of a server changed, until
+	// Watch registers a function to call when the tools of a server change, until
 	// stop is called.
 	Watch(changed func(server string)) (stop func())
-	// Close ends everything the provider started.
+	// Close stops everything the provider started.
 	Close() error
 }
 
-// Native is a provider that answers calls of the guest's own prelude, such as
-// "wexec:fetch". No rule for tools decides them: the provider asks the gate for
-// each effect.
+// Native is a [Provider] that also answers calls of the guest's prelude, such as
+// "wexec:fetch". The rules for tools do not apply to them: the provider asks the
+// [Gate] about each effect.
 type Native interface {
 	OwnCalls() []string
 }
 
-// Call is one call of a tool as a provider sees it: checked, decided and
-// recorded.
+// Call is one call of a tool as its provider receives it, after it was checked,
+// decided and recorded.
 type Call struct {
 	Server, Tool string
-	// Args is a JSON object that fits the tool's schema.
+	// Args is a JSON object that matches the tool's schema.
 	Args json.RawMessage
-	// Progress forwards how far the tool is. Never nil; total 0 is unknown.
+	// Progress reports how far the tool is; a total of 0 is unknown. Never nil.
 	Progress func(done, total float64, text string)
-	// Gate decides and records what the provider only learns while it works.
+	// Gate decides and records effects that become known during the call.
 	Gate Gate
 }
 
-// Gate is what a provider asks before each further effect of a call: a
-// redirect, a connection, a file. It belongs to one run.
+// Gate decides the effects of a call that a provider learns of while it works: a
+// redirect, a connection, a file. A provider must ask it before each. A Gate
+// belongs to one run.
 type Gate interface {
-	// Network decides one request and records the decision. The error is the
-	// one to give back.
+	// Network decides one request and records the decision. The provider returns
+	// the error.
 	Network(ctx context.Context, req NetworkRequest) error
-	// File decides one opening of a file and records the decision.
+	// File decides one access to a file and records the decision.
 	File(ctx context.Context, req FileRequest) error
-	// Count adds bytes to what has passed through the host. An error ends the
+	// Count adds to the bytes that passed through the host. An error ends the
 	// run.
 	Count(bytes int64) error
-	// HostSecrets are the secrets for requests to a host.
+	// HostSecrets returns the secrets for requests to a host.
 	HostSecrets(ctx context.Context, host string) ([]Secret, error)
-	// Lifetime ends with the run. What outlives the call, such as the body of
-	// a response, hangs on it.
+	// Lifetime returns a context that ends with the run, for what outlives the
+	// call, such as the body of a response.
 	Lifetime() context.Context
 }
 
-// NetworkRequest is one request to one host, before and after its name is
-// resolved.
+// NetworkRequest is a request to a host, before or after its name is resolved.
 type NetworkRequest struct {
 	Host    string // name or address, lower case, without port
 	Method  string // GET, …
 	Port    int
 	Address string // the address about to be connected to; empty before resolution
-	From    string // host that a redirect came from; empty for the first request
+	From    string // the host that redirected here; empty for the first request
 }
 
-// FileRequest is one opening, listing or removal.
+// FileRequest is an access to a file: opening, listing or removing it.
 type FileRequest struct {
 	Path  string // on the host, cleaned, absolute, links resolved
-	Guest string // as the program named it
+	Guest string // the path in the program
 	Write bool
-	// Look asks about the existence of a file alone, which is no effect and
-	// leaves no record.
+	// Look reports that only the existence of the file is checked. This is not
+	// recorded.
 	Look bool
-	// Import says that a file of the program's own folder is imported: only
-	// what the policy denies stands in the way, and it leaves no record.
+	// Import reports that a file of the program's own folder is imported. This is
+	// allowed unless the policy denies it, and not recorded.
 	Import bool
 }
 
-// Secret is a secret for a host, and where it goes.
+// Secret is the value of a secret and where it goes.
 type Secret struct {
 	Name  string
 	As    string // "header:Authorization: Bearer {}", "query:key"
 	Value string
 }
 
-// Kind says what the bytes of an answer are. The numbers are the guest ABI's.
+// Kind is the type of the bytes of an answer. The numbers are part of the guest
+// ABI.
 type Kind uint8
 
 // The kinds of an [Answer].
 const (
 	JSON    Kind = iota // one JSON value
-	Error               // a [Failure] as JSON; only the call path makes it
+	Error               // a [Failure] as JSON; providers must not return it
 	Text                // UTF-8
-	Content             // a list of content items as JSON; {"$bytes": "base64"} stands for bytes
+	Content             // a list of content items as JSON, with bytes as {"$bytes": "base64"}
 	Bytes               // bytes
 )
 
-// Answer is what a tool answered.
+// Answer is the result of a call.
 type Answer struct {
 	Kind Kind
 	Data []byte
-	// Body is a stream that the program reads in slices. The call path keeps
-	// it for the run, puts its number into Data, which is a JSON object then,
-	// as "body", and closes it with the run.
+	// Body is a stream that the program reads in slices. The run keeps it, adds
+	// its number to the JSON object in Data as "body", and closes it at its end.
 	Body io.ReadCloser
-	// Checked says that Data is known to be valid for its kind, since it was
-	// written by an encoder or read by a decoder. It saves a walk.
+	// Checked reports that Data is valid for its kind, because an encoder wrote
+	// it or a decoder read it. It saves a second check.
 	Checked bool
 }
 
-// Progress is a step that a program or a tool tells of.
+// Progress is a report of how far a program or a tool is.
 type Progress struct {
-	Tool        string // empty: the program itself
+	Tool        string // empty for the program itself
 	Done, Total float64
 	Text        string
 }
 
-// Asker puts a question to a person. Ask returns when it is answered; an error
-// is a denial that says why.
+// Asker asks a person. Ask returns when the question is answered. An error denies
+// the call and is given as the reason.
 type Asker interface {
 	Ask(ctx context.Context, q Question) (Reply, error)
 }
 
-// Question is one call that a person is asked about. Message and Args show
-// values, which only a person at the terminal or the socket may see; Covered
-// is for everybody else.
+// Question is a call that a person has to approve. Message and Args show personal
+// data, which only a person at the terminal or the socket may see. Show anybody
+// else the result of Covered.
 type Question struct {
 	ID      string          `json:"id"`
 	Run     string          `json:"run"`
@@ -154,25 +161,29 @@ type Question struct {
 	Args    json.RawMessage `json:"args,omitempty"`
 	Since   time.Time       `json:"since"`
 	Expires time.Time       `json:"expires"`
-	Via     []string        `json:"via,omitempty"` // who may be asked: terminal, mcp, socket
-	// Remember says how long an "always" holds: never, run or session.
+	Via     []string        `json:"via,omitempty"` // ways to ask: terminal, mcp, socket
+	// Remember is how long an "always" applies: never, run or session.
 	Remember string `json:"remember,omitempty"`
 
 	coveredMessage string
 	coveredArgs    json.RawMessage
 }
 
-// Covered is the question with tokens in place of values.
+// Covered returns the question with tokens in place of personal data.
 func (q Question) Covered() Question {
 	q.Message, q.Args = q.coveredMessage, q.coveredArgs
 	return q
 }
 
-// Reply is a person's answer.
+// Reply is the answer of a person.
 type Reply struct {
 	Approved bool
-	Always   bool   // for as long as the policy remembers
-	By       string // which way it came: terminal, mcp or socket
-	Who      string // who said so, where that is known
-	Reason   string // words for the program, where it is denied
+	Always   bool   // approves the same call for as long as the policy remembers
+	By       string // the way it came: terminal, mcp or socket
+	Who      string // the person, if known
+	Reason   string // shown to the program if the call is denied
 }
+
+// ErrNobody is the error of an [Asker] that has nobody to ask. The call is denied
+// at once.
+var ErrNobody = errors.New("there is nobody to ask")

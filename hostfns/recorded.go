@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/catalogue"
@@ -12,13 +14,48 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// recording is what the table of a replay answers from.
+// Recorded returns the table of a replay. It answers every call from the record of
+// a run by its number; nothing is called, decided or recorded. A call that the
+// record does not have, or has with other arguments, ends the replay with
+// usage.audit, which names the first difference. Of the providers only one of
+// files is used, for the scratch folder. A run that wrote files of the host is
+// usage.audit, since a replay would have to write them again.
+func Recorded(rec audit.Recording, providers ...Provider) (*Table, error) {
+	r := &recording{Recording: rec, decisions: map[uint64]*audit.Decision{}}
+	seen := map[string]bool{}
+	var tools []catalogue.Tool
+	for i := range rec.Decisions {
+		d := &rec.Decisions[i]
+		if d.Kind == "file" && d.Writes && d.Effect == policy.Allow.String() {
+			return nil, fault.New(fault.UsageAudit, "run %s wrote files, which a replay would write again", rec.Run).
+				WithHint("replay a run that writes no files of the host")
+		}
+		if d.Kind == "" && r.decisions[d.Call] == nil {
+			r.decisions[d.Call] = d
+		}
+		server, name, ok := strings.Cut(d.Tool, ".")
+		if ok && !seen[d.Tool] && kindOf(d.Tool) == toolCall {
+			seen[d.Tool] = true
+			tools = append(tools, catalogue.Tool{Server: server, Name: name})
+		}
+	}
+	t, err := NewTable(nil, audit.None(), providers...)
+	if err != nil {
+		return nil, err
+	}
+	t.recording = r
+	t.catalogue = catalogue.New(tools)
+	t.identifiers = slices.Clone(rec.Start.Servers)
+	return t, nil
+}
+
+// recording is the record of a run.
 type recording struct {
 	audit.Recording
 	decisions map[uint64]*audit.Decision // on tools, by call
 }
 
-// arguments are those of a call, as the program wrote them.
+// arguments returns those of a call, as the program wrote them.
 func (rec *recording) arguments(call uint64) []byte {
 	if given := rec.Calls[call].Args; given != nil {
 		return given
@@ -29,85 +66,51 @@ func (rec *recording) arguments(call uint64) []byte {
 	return nil
 }
 
-// Recorded makes the table of a replay: every call is answered from the record
-// of a run, by its number, and nothing is called, decided or recorded. A call
-// that the record does not have, or has with other arguments, ends the replay
-// with usage.audit, which names the first difference. Of the providers only
-// one of files is asked, for the scratch folder. A run that wrote files of the
-// host cannot be repeated without writing them again, which is usage.audit.
-func Recorded(rec audit.Recording, providers ...Provider) (*Table, error) {
-	r := &recording{Recording: rec, decisions: map[uint64]*audit.Decision{}}
-	seen := map[string]bool{}
-	var tools []catalogue.Tool
-	for i := range rec.Decisions {
-		d := &rec.Decisions[i]
-		if d.Kind == "file" && d.Writes && d.Effect == "allow" {
-			return nil, fault.New(fault.UsageAudit, "run %s wrote files, which a replay would have to write again", rec.Run).
-				WithHint("runs that leave the host's files alone can be repeated")
-		}
-		if d.Kind == "" && r.decisions[d.Call] == nil {
-			r.decisions[d.Call] = d
-		}
-		server, name, ok := strings.Cut(d.Tool, ".")
-		if d.Tool == "" || !ok || seen[d.Tool] || strings.HasPrefix(d.Tool, ownPrefix) {
-			continue
-		}
-		seen[d.Tool] = true
-		tools = append(tools, catalogue.Tool{Server: server, Name: name})
-	}
-	t, err := NewTable(nil, audit.None(), providers...)
-	if err != nil {
-		return nil, err
-	}
-	t.recording = r
-	t.whole = catalogue.New(tools)
-	return t, nil
+// replay answers the calls of a run from a recording.
+type replay struct {
+	run *Run
+	*recording
 }
 
-// Unrepeated is the first call of the record that a replay has not made.
-func (r *Run) Unrepeated() (audit.Call, bool) {
-	rec := r.table.recording
-	if rec == nil {
-		return audit.Call{}, false
-	}
-	first, found := audit.Call{}, false
-	for n, c := range rec.Calls {
-		if n > r.number.Load() && (!found || n < first.Call) {
-			first, found = c, true
-		}
-	}
-	return first, found
-}
+func (b replay) kindOf(name string) kind { return kindOf(name) }
 
-// repeat answers a call from the record.
-func (r *Run) repeat(ctx context.Context, name string, args []byte, f *flight) (Answer, error) {
-	rec := r.table.recording
+func (b replay) keepsWaits() bool { return true }
+
+func (b replay) fileTime() func() time.Time { return b.run.startTime() }
+
+// serve answers a call if it is the one in the record.
+func (b replay) serve(ctx context.Context, c *call) (Answer, error) {
+	r := b.run
+	if err := r.Err(); err != nil {
+		return Answer{}, err
+	}
+	name := clean(c.name, 300)
 	differs := func(format string, a ...any) (Answer, error) {
 		err := fault.New(fault.UsageAudit, format, a...)
 		r.fail(err)
 		return Answer{}, err
 	}
-	was, ok := rec.Calls[f.number]
+	was, ok := b.Calls[c.number]
 	if !ok {
-		return differs("call %d of %s is not in the record", f.number, clean(name, 200))
+		return differs("call %d of %s is not in the record", c.number, name)
 	}
-	if !r.sameTool(name, was.Tool) {
-		return differs("call %d is one of %s, and was one of %s", f.number, clean(name, 200), was.Tool)
+	if tool, ok := r.table.catalogue.Lookup(c.name); c.name != was.Tool && name != was.Tool && (!ok || tool.ID() != was.Tool) {
+		return differs("call %d is of %s, but the record has %s", c.number, name, was.Tool)
 	}
-	if then := rec.arguments(f.number); !bytes.Equal(args, then) {
-		return differs("call %d of %s has other arguments than the record: %s, and had %s", f.number, was.Tool, glimpse(args), glimpse(then))
+	if then := b.arguments(c.number); !bytes.Equal(c.given, then) {
+		return differs("call %d of %s has other arguments than the record: %s instead of %s", c.number, was.Tool, excerpt(c.given), excerpt(then))
 	}
-	if r.table.outward(name) {
-		info := r.begin(was.Tool, f.number)
-		defer r.finish(info, func(c *CallInfo) {
-			c.OK, c.Bytes, c.Code = was.OK, was.Bytes, fault.Code(was.Code)
-			switch d := rec.decisions[f.number]; {
+	if c.kind != lookupCall {
+		info := r.begin(was.Tool, c.number)
+		defer r.finish(info, func(info *CallInfo) {
+			info.OK, info.Bytes, info.Code = was.OK, was.Bytes, fault.Code(was.Code)
+			switch d := b.decisions[c.number]; {
 			case d != nil:
-				c.Decision, c.Rule = d.Effect, d.Rule
-			case c.Code.Class() == fault.ClassDenied:
-				c.Decision = policy.Deny.String()
-			case strings.HasPrefix(name, ownPrefix):
-				c.Decision = policy.Allow.String()
+				info.Decision, info.Rule = d.Effect, d.Rule
+			case info.Code.Class() == fault.ClassDenied:
+				info.Decision = policy.Deny.String()
+			case c.kind == nativeCall:
+				info.Decision = policy.Allow.String()
 			}
 		})
 	}
@@ -123,26 +126,31 @@ func (r *Run) repeat(ctx context.Context, name string, args []byte, f *flight) (
 	}
 	err := fault.New(fault.Code(was.Code), "%s", was.Message)
 	if err.Code.Class() == fault.ClassCancelled {
-		<-ctx.Done() // the program gave it up, and does so again
+		<-ctx.Done() // the program cancelled it, and does so again
 	} else {
 		r.fail(err)
 	}
 	return Answer{}, err
 }
 
-// sameTool reports whether a spelling means a recorded tool.
-func (r *Run) sameTool(name, was string) bool {
-	if name == was || clean(name, 300) == was {
-		return true
-	}
-	t, ok := r.table.whole.Lookup(name)
-	return ok && t.ID() == was
-}
-
-// glimpse is the beginning of some arguments.
-func glimpse(args []byte) string {
+// excerpt returns the beginning of arguments for a message.
+func excerpt(args []byte) string {
 	if len(args) == 0 {
 		return "none"
 	}
 	return clean(string(args), 80)
+}
+
+// Unrepeated returns the first call of the record that a replay has not made.
+func (r *Run) Unrepeated() (audit.Call, bool) {
+	first, found := audit.Call{}, false
+	if r.table.recording == nil {
+		return first, false
+	}
+	for n, c := range r.table.recording.Calls {
+		if n > r.number.Load() && (!found || n < first.Call) {
+			first, found = c, true
+		}
+	}
+	return first, found
 }

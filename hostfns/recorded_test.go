@@ -106,7 +106,7 @@ func TestAReplayNamesTheFirstDifference(t *testing.T) {
 		before           int
 	}{
 		{"a.slow", `{"ms":41}`, "other arguments", 0},
-		{"a.bad", `{}`, "was one of a.slow", 0},
+		{"a.bad", `{}`, "the record has a.slow", 0},
 		{"a.slow", `{}`, "not in the record", 6},
 	} {
 		table, err := Recorded(rec)

@@ -38,12 +38,16 @@ internal/units: fault internal/text
 internal/snapshot: internal/atomicfile
 wasm-modules: fault internal/atomicfile internal/meter internal/snapshot
 guests: fault wasm-modules internal/text
-hostfns: fault policy audit privacy catalogue hostfns/schema internal/atomicfile internal/jsonscan internal/text
+hostfns: fault policy audit privacy catalogue hostfns/schema hostfns/internal/queue hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/jsonscan internal/text
+hostfns/internal/queue:
+hostfns/internal/streams:
+hostfns/internal/strictjson: internal/jsonscan
+hostfns/internal/toolmeta: catalogue internal/text
 hostfns/schema: internal/jsonschema internal/text
 privacy/phonegen:
 wasm-modules/bake: internal/meter internal/snapshot wasm-modules
 wasm-modules/esbuild:
-hostfns/upstream: fault hostfns catalogue internal/atomicfile internal/jsonscan internal/text
+hostfns/upstream: fault hostfns hostfns/internal/toolmeta catalogue internal/atomicfile internal/jsonscan internal/text
 hostfns/fetch: fault hostfns catalogue internal/text
 hostfns/files: fault hostfns catalogue
 hostfns/approvals: fault hostfns internal/text
@@ -196,7 +200,7 @@ var crowded = map[string]int{
 	"config":                 19,
 	"engine":                 43,
 	"examples/demo-server":   19,
-	"hostfns":                31,
+	"hostfns":                21,
 	"hostfns/files":          19,
 	"hostfns/upstream":       19,
 	"internal/meter":         19,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/text"
 )
 
 // The ways to ask, as a policy names them.
@@ -196,9 +197,14 @@ func (b *Broker) Answer(id string, r hostfns.Reply) error {
 	return nil
 }
 
-// Visible writes text so that a person sees what is in it, see
-// [hostfns.Visible].
-func Visible(s string, lines bool) string { return hostfns.Visible(s, lines) }
+// Visible returns text with invisible characters written out, see [text.Visible].
+// Line feeds and tabs stay if lines is true.
+func Visible(s string, lines bool) string {
+	if lines {
+		return text.VisibleLines(s)
+	}
+	return text.Visible(s)
+}
 
 func clipped(s string) string {
 	if len(s) > 40 {

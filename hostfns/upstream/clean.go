@@ -7,7 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wexec/wexec/catalogue"
-	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/internal/toolmeta"
 )
 
 // Bounds of what is kept of one server: its tools, and the bytes of their
@@ -40,7 +40,7 @@ func cleanTool(server, version string, t *mcp.Tool) (catalogue.Tool, error) {
 		out.Annotations.OpenWorld = a.OpenWorldHint
 	}
 	out.InputSchema, out.OutputSchema = schemaOf(t.InputSchema), schemaOf(t.OutputSchema)
-	return hostfns.CleanTool(out)
+	return toolmeta.Clean(out)
 }
 
 // schemaOf is a schema as JSON.
@@ -55,4 +55,4 @@ func schemaOf(schema any) json.RawMessage {
 	return b
 }
 
-func cleanText(s string, most int) string { return hostfns.CleanText(s, most) }
+func cleanText(s string, most int) string { return toolmeta.Text(s, most) }

@@ -78,22 +78,22 @@ func unwrap(server, tool string, raw json.RawMessage) (hostfns.Answer, error) {
 		return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s", errorText(r))
 	}
 	if s := bytes.TrimSpace(r.Structured); len(s) > 0 && !bytes.Equal(s, []byte("null")) {
-		return hostfns.Answer{Kind: hostfns.JSON, Data: s}, nil
+		return hostfns.Answer{Kind: hostfns.JSON, Data: s, Checked: true}, nil
 	}
 	if text, ok := onlyText(r.Content); ok {
 		if isDocument(text) {
-			return hostfns.Answer{Kind: hostfns.JSON, Data: []byte(text)}, nil
+			return hostfns.Answer{Kind: hostfns.JSON, Data: []byte(text), Checked: true}, nil
 		}
-		return hostfns.Answer{Kind: hostfns.Text, Data: []byte(strings.ToValidUTF8(text, "�"))}, nil
+		return hostfns.Answer{Kind: hostfns.Text, Data: []byte(strings.ToValidUTF8(text, "�")), Checked: true}, nil
 	}
 	if len(r.Content) == 0 {
-		return hostfns.Answer{Kind: hostfns.JSON, Data: []byte("null")}, nil
+		return hostfns.Answer{Kind: hostfns.JSON, Data: []byte("null"), Checked: true}, nil
 	}
 	list, err := contentList(r.Content)
 	if err != nil {
 		return hostfns.Answer{}, fault.New(fault.ToolFailed, "the answer of %s.%s has content that cannot be read", server, tool)
 	}
-	return hostfns.Answer{Kind: hostfns.Content, Data: list}, nil
+	return hostfns.Answer{Kind: hostfns.Content, Data: list, Checked: true}, nil
 }
 
 // onlyText is the text of an answer that has one text item and nothing else.

@@ -17,6 +17,7 @@ import (
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/fetch"
 	"github.com/wexec/wexec/hostfns/files"
+	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -210,7 +211,7 @@ type asker struct {
 func (a *asker) Ask(_ context.Context, q hostfns.Question) (hostfns.Reply, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.shown = append(a.shown, hostfns.Visible(q.Tool+" "+q.Message+" "+string(q.Args), false))
+	a.shown = append(a.shown, text.Visible(q.Tool+" "+q.Message+" "+string(q.Args)))
 	return hostfns.Reply{Approved: a.answer != "no", Always: a.answer == "always", By: "terminal"}, nil
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/text"
 )
 
 // canAsk reports whether a person is at both ends: there is no prompt without
@@ -218,7 +219,7 @@ func cut(s string, n int) string {
 // that no text can draw a question of its own.
 func visibleText(s string) string {
 	if !strings.ContainsAny(s, "\n\t") {
-		return hostfns.Visible(s, false)
+		return text.Visible(s)
 	}
 	var b strings.Builder
 	for part := range strings.SplitAfterSeq(s, "\n") {
@@ -227,7 +228,7 @@ func visibleText(s string) string {
 			if i > 0 {
 				b.WriteString(`\t`)
 			}
-			b.WriteString(hostfns.Visible(cell, false))
+			b.WriteString(text.Visible(cell))
 		}
 		if broken {
 			b.WriteString(`\n`)

@@ -13,6 +13,7 @@ import (
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -275,9 +276,9 @@ func definitionDiff(was, is json.RawMessage) string {
 func definitionText(doc json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, doc, "", "  ") != nil {
-		return hostfns.Visible(string(doc), true)
+		return text.VisibleLines(string(doc))
 	}
-	return hostfns.Visible(b.String(), true)
+	return text.VisibleLines(b.String())
 }
 
 // changedLines gives the lines of both with "-" before those that went, "+"

@@ -11,7 +11,7 @@ import (
 	"github.com/wexec/wexec/catalogue"
 )
 
-// sense is a Meaning of a test.
+// sense is a Ranker of a test.
 type sense struct {
 	near    func(tools []catalogue.Tool) (map[string]float64, error)
 	asked   int
@@ -24,7 +24,7 @@ func (s *sense) Near(_ context.Context, tools []catalogue.Tool, question string)
 	return s.near(tools)
 }
 
-func searching(t *testing.T, s Meaning) (*Table, *catalogue.Catalogue) {
+func searching(t *testing.T, s Ranker) (*Table, *catalogue.Catalogue) {
 	t.Helper()
 	var tools []catalogue.Tool
 	for i := range 60 {
@@ -35,7 +35,7 @@ func searching(t *testing.T, s Meaning) (*Table, *catalogue.Catalogue) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table.With(Options{Meaning: s})
+	table.With(Options{Ranker: s})
 	c, errs := table.Catalogue(t.Context())
 	if len(errs) > 0 {
 		t.Fatal(errs)

@@ -1,4 +1,6 @@
-package hostfns
+// Package strictjson decodes JSON that must mean the same to every reader: the
+// policy decides on the arguments of a call, and the tool reads them again.
+package strictjson
 
 import (
 	"fmt"
@@ -16,9 +18,6 @@ const (
 	maxRoom    = 64 << 20
 )
 
-// freeRoom is the memory that the values of arguments may take uncounted.
-const freeRoom = 1 << 20
-
 // What one value takes in memory, about: an object is much larger than its
 // text.
 const (
@@ -26,39 +25,39 @@ const (
 	roomOfObject = 320
 )
 
-// document is JSON that a guest wrote, decoded strictly. The policy must decide
+// Document is JSON that a guest wrote, decoded strictly. The policy must decide
 // on what the tool will read, so text that two readers could understand
 // differently is refused or makes the document inexact.
-type document struct {
-	value any
-	// exact reports that the original bytes mean the same as value.
-	exact bool
-	// room is about the memory that value takes in addition to its strings.
-	room int64
+type Document struct {
+	Value any
+	// Exact reports that the original bytes mean the same as Value.
+	Exact bool
+	// Room is about the memory that Value takes in addition to its strings.
+	Room int64
 }
 
-// decode decodes one JSON value. Numbers become float64, as in encoding/json.
+// Decode decodes one JSON value. Numbers become float64, as in encoding/json.
 // It refuses what encoding/json accepts but readers disagree on: duplicate
 // names and strings that are not valid UTF-8.
-func decode(data []byte) (document, error) {
-	d := decoder{text: string(data), scan: jsonscan.New(data), document: document{exact: true}}
+func Decode(data []byte) (Document, error) {
+	d := decoder{text: string(data), scan: jsonscan.New(data), Document: Document{Exact: true}}
 	if !d.scan.Next() {
-		return document{}, d.scan.Err()
+		return Document{}, d.scan.Err()
 	}
 	v, err := d.read(0)
 	if err != nil {
-		return document{}, err
+		return Document{}, err
 	}
 	if d.scan.Next(); d.scan.Err() != nil {
-		return document{}, d.scan.Err()
+		return Document{}, d.scan.Err()
 	}
-	d.value = v
-	return d.document, nil
+	d.Value = v
+	return d.Document, nil
 }
 
 // decoder builds the value of a document. Strings without escapes share text.
 type decoder struct {
-	document
+	Document
 	text string
 	scan jsonscan.Scanner
 }
@@ -80,12 +79,12 @@ func (d *decoder) read(depth int) (any, error) {
 	if depth > maxNesting {
 		return nil, d.fail("nested more than %d levels deep", maxNesting)
 	}
-	if d.room += roomOfValue; d.room > maxRoom {
+	if d.Room += roomOfValue; d.Room > maxRoom {
 		return nil, d.fail("the values take more than %d MiB; pass them in parts, or as text", maxRoom>>20)
 	}
 	switch d.scan.Kind {
 	case jsonscan.Object:
-		d.room += roomOfObject
+		d.Room += roomOfObject
 		return d.object(depth)
 	case jsonscan.Array:
 		return d.array(depth)
@@ -150,7 +149,7 @@ func (d *decoder) string() (string, error) {
 			continue
 		}
 		r, n := jsonscan.Unescape(s[i:])
-		d.exact = d.exact && !utf16.IsSurrogate(r)
+		d.Exact = d.Exact && !utf16.IsSurrogate(r)
 		b, i = utf8.AppendRune(b, r), i+n
 	}
 	return string(b), nil

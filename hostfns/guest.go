@@ -1,0 +1,152 @@
+package hostfns
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/internal/queue"
+)
+
+// Memory is the linear memory of a guest. What Read returns is valid until the
+// guest runs again.
+type Memory interface {
+	Read(ptr, length uint32) ([]byte, bool)
+	Write(ptr uint32, data []byte) bool
+}
+
+// CallsOptions configure the calls of one guest. The zero value delivers answers
+// as they arrive and sleeps in real time.
+type CallsOptions struct {
+	// Ordered decides calls and delivers answers in the order in which the calls
+	// were started, and makes timers wait for calls in flight.
+	Ordered bool
+	// Order lists the ids of answers in the order in which they were announced in
+	// a run that is replayed, and 0 where the guest waited in vain. After its end
+	// the order is as above.
+	Order []uint64
+	// Sleep waits while nothing is in flight. A deterministic run advances its
+	// virtual clock instead. Nil sleeps in real time.
+	Sleep func(ctx context.Context, d time.Duration) error
+	// Park is called before the guest waits and Resume before it continues, so
+	// that a waiting run can give its core to another. Resume may block. May be
+	// nil.
+	Park, Resume func()
+	// People is called between Park and Resume: with true when the guest waits
+	// for people only, and with false when that ends. May be nil.
+	People func(only bool)
+	// Compile compiles a TypeScript file that a program imports to JavaScript. It
+	// is called concurrently. Nil: the guest has no such call.
+	Compile func(ctx context.Context, file, code string) (string, error)
+}
+
+// Bounds of a call, in bytes.
+const (
+	maxNameSize = 1 << 10
+	maxArgsSize = 64 << 20
+)
+
+// Calls is the part of a run that guest code talks to: the guest starts calls,
+// waits for any of them and reads the answers. The guest is one thread, so one
+// goroutine at a time calls its methods. An error of a method ends the run.
+type Calls struct {
+	run     *Run
+	queue   *queue.Queue
+	compile func(ctx context.Context, file, code string) (string, error)
+	name    string // of the call before: many programs call one tool in a loop
+}
+
+// NewCalls returns the calls of a guest.
+func NewCalls(run *Run, o CallsOptions) *Calls {
+	return &Calls{run: run, compile: o.Compile, queue: queue.New(queue.Options{
+		Context: run.ctx, Err: run.Err, Fail: run.fail, Announced: run.announced, Workers: run.workers,
+		Ordered: o.Ordered, Order: o.Order, Sleep: o.Sleep, Park: o.Park, Resume: o.Resume, People: o.People,
+	})}
+}
+
+// Start starts a call and returns its id, which is positive. An error of the call
+// itself arrives as its answer.
+func (c *Calls) Start(mem Memory, name, nameLen, args, argsLen uint32) (int64, error) {
+	if err := c.run.Err(); err != nil {
+		return 0, err
+	}
+	if nameLen > maxNameSize || argsLen > maxArgsSize {
+		return 0, fault.New(fault.GuestException, "a call has %d bytes of arguments, more than the host accepts", argsLen).
+			WithHint("pass the data in parts of at most %d MiB", maxArgsSize>>20)
+	}
+	n, ok1 := mem.Read(name, nameLen)
+	a, ok2 := mem.Read(args, argsLen)
+	if !ok1 || !ok2 {
+		return 0, errOutside()
+	}
+	if err := c.run.spend(int64(argsLen)); err != nil { // before the host has a copy
+		return 0, err
+	}
+	if string(n) != c.name {
+		c.name = string(n)
+	}
+	call, err := c.run.newCall(c.name, slices.Clone(a))
+	if err != nil {
+		return 0, err
+	}
+	call.compile = c.compile
+	switch err := c.queue.Start(int64(call.number), call, call.inOrder()); {
+	case errors.Is(err, queue.ErrFull):
+		return 0, fault.New(fault.LimitToolCalls, "more than %d calls are in flight or have unread answers", queue.Max).
+			WithHint("await calls before starting more")
+	case err != nil:
+		return 0, fault.New(fault.Cancelled, "the run has ended")
+	}
+	return int64(call.number), nil
+}
+
+func errOutside() error {
+	return fault.New(fault.GuestException, "a host call points outside the guest's memory")
+}
+
+// Launch runs a call that is held back until the guest waits for it. Call it when
+// the guest will be busy for a while. A nil Calls does nothing.
+func (c *Calls) Launch() {
+	if c != nil {
+		c.queue.Launch()
+	}
+}
+
+// Wait waits until call id (0: any call) has an answer that was not announced
+// before, and returns the id. It returns 0 when the timeout has passed, which is
+// negative for none, and -1 when there is nothing to wait for. With nothing in
+// flight and a timeout it sleeps.
+func (c *Calls) Wait(id int64, timeout time.Duration) (int64, error) {
+	return c.queue.Wait(id, timeout)
+}
+
+// Size returns kind<<32 | length of an answer that has arrived, or -1.
+func (c *Calls) Size(id int64) int64 {
+	a, ok := c.queue.Answer(id)
+	if !ok {
+		return -1
+	}
+	return int64(a.Kind)<<32 | int64(len(a.Data))
+}
+
+// Read copies at most length bytes of an answer into guest memory, forgets the
+// answer, and returns the number of bytes: 0 without an answer.
+func (c *Calls) Read(mem Memory, id int64, ptr, length uint32) (int32, error) {
+	a, ok := c.queue.Remove(id)
+	if !ok {
+		return 0, nil
+	}
+	data := a.Data[:min(uint64(length), uint64(len(a.Data)))]
+	if !mem.Write(ptr, data) {
+		return 0, errOutside()
+	}
+	return int32(len(data)), nil
+}
+
+// Cancel cancels a call. No answer arrives.
+func (c *Calls) Cancel(id int64) { c.queue.Cancel(id) }
+
+// Close cancels every call in flight and waits until they have ended.
+func (c *Calls) Close() { c.queue.Close() }

@@ -1,0 +1,142 @@
+// Package streams keeps the bodies of responses that a program reads in slices.
+package streams
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+)
+
+// Max is the number of streams that may be open at once.
+const Max = 256
+
+// Bounds of one read.
+const (
+	maxRead     = 8 << 20
+	defaultRead = 64 << 10
+	maxSilence  = 2 * time.Minute
+)
+
+// Errors of a [Set]. A read returns an error of the context as it is, and any
+// other error is the body's.
+var (
+	ErrFull    = errors.New("too many open streams")
+	ErrUnknown = errors.New("no open stream has this number")
+	ErrTimeout = errors.New("the stream timed out")
+	ErrPanic   = errors.New("the stream panicked")
+)
+
+// Set holds the open streams of one run. The zero value is empty. It is safe for
+// concurrent use.
+type Set struct {
+	mu     sync.Mutex
+	open   map[int64]*stream
+	last   int64
+	closed bool
+}
+
+type stream struct {
+	mu   sync.Mutex // held during a read
+	body io.ReadCloser
+	done bool // nothing follows
+	once sync.Once
+}
+
+func (s *stream) close() { s.once.Do(func() { _ = s.body.Close() }) }
+
+// Add keeps a body and returns its number. If it cannot, it closes the body.
+func (s *Set) Add(body io.ReadCloser) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.open) >= Max {
+		_ = body.Close()
+		return 0, ErrFull
+	}
+	if s.open == nil {
+		s.open = map[int64]*stream{}
+	}
+	s.last++
+	s.open[s.last] = &stream{body: body}
+	return s.last, nil
+}
+
+// Read returns the next bytes of a stream, at most n if n is positive. No bytes
+// are the end, after which the stream is closed, as after an error.
+func (s *Set) Read(ctx context.Context, id int64, n int) ([]byte, error) {
+	s.mu.Lock()
+	one := s.open[id]
+	s.mu.Unlock()
+	if one == nil {
+		return nil, ErrUnknown
+	}
+	if n <= 0 {
+		n = defaultRead
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, maxSilence, ErrTimeout)
+	defer cancel()
+	type result struct {
+		data []byte
+		err  error
+	}
+	got := make(chan result, 1)
+	go func() {
+		res := result{err: ErrPanic}
+		defer func() {
+			_ = recover()
+			got <- res
+		}()
+		data, err := one.read(min(n, maxRead))
+		res = result{data, err}
+	}()
+	select {
+	case res := <-got:
+		if res.err != nil {
+			one.close()
+		} else if len(res.data) == 0 {
+			s.Close(id)
+		}
+		return res.data, res.err
+	case <-ctx.Done():
+		s.Close(id)
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (s *stream) read(n int) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done {
+		return nil, nil
+	}
+	buf := make([]byte, n)
+	n, err := io.ReadAtLeast(s.body, buf, 1)
+	s.done = err != nil
+	if n > 0 || errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return buf[:n], err
+}
+
+// Close closes a stream and forgets it.
+func (s *Set) Close(id int64) {
+	s.mu.Lock()
+	one := s.open[id]
+	delete(s.open, id)
+	s.mu.Unlock()
+	if one != nil {
+		one.close()
+	}
+}
+
+// CloseAll closes every stream. The set takes no more.
+func (s *Set) CloseAll() {
+	s.mu.Lock()
+	open := s.open
+	s.open, s.closed = nil, true
+	s.mu.Unlock()
+	for _, one := range open {
+		one.close()
+	}
+}

@@ -1,0 +1,165 @@
+package hostfns
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/privacy"
+)
+
+// Session is what the runs of a session share: the vault, the counts of calls per
+// rule, and calls that a person approved for good. The zero value is ready.
+type Session struct {
+	ID string
+
+	mu       sync.Mutex
+	byRule   map[string]int // calls that were let through, by rule
+	byTool   map[string]int // the same, by tool
+	approved map[string]bool
+	runOnly  []string // keys of approved that end with the run
+	vault    *privacy.Vault
+}
+
+// count counts calls of a tool, and under the rules that allowed them. The lock is
+// held.
+func (s *Session) count(tool string, limits policy.RuleLimits, by int) {
+	if s.byTool == nil {
+		s.byTool, s.byRule = map[string]int{}, map[string]int{}
+	}
+	s.byTool[tool] += by
+	for _, l := range limits {
+		s.byRule[l.Rule] += by
+	}
+}
+
+// uncount takes back a count, for a call that was not sent.
+func (s *Session) uncount(tool string, limits policy.RuleLimits) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count(tool, limits, -1)
+}
+
+// isApproved reports whether a person approved a call for good.
+func (s *Session) isApproved(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.approved[key]
+}
+
+// approve remembers an approval, for this run or the whole session.
+func (s *Session) approve(key string, runOnly bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.approved == nil {
+		s.approved = map[string]bool{}
+	}
+	s.approved[key] = true
+	if runOnly {
+		s.runOnly = append(s.runOnly, key)
+	}
+}
+
+// endRun forgets what was approved for one run.
+func (s *Session) endRun() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range s.runOnly {
+		delete(s.approved, key)
+	}
+	s.runOnly = nil
+}
+
+// decide decides a call and in the same step counts it against the limits of the
+// rules, so that concurrent calls pass exactly as often as consecutive ones. It
+// reports whether the call was counted.
+func (s *Session) decide(p *policy.Policy, rates *rates, tool string, req policy.Request) (d policy.Decision, counted bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	req.Calls = s.byTool
+	d = p.Decide(req)
+	if d.Effect == policy.Deny {
+		return d, false
+	}
+	for _, l := range d.Limits {
+		if l.Calls > 0 && s.byRule[l.Rule] >= l.Calls {
+			return exceeded(d, l.Rule, fmt.Sprintf("the rule allows %d calls in a run", l.Calls)), false
+		}
+	}
+	if rule, message := rates.take(d.Limits, req.Now); rule != "" {
+		return exceeded(d, rule, message), false
+	}
+	s.count(tool, d.Limits, 1)
+	return d, true
+}
+
+// exceeded is the denial by a limit of a rule.
+func exceeded(d policy.Decision, rule, message string) policy.Decision {
+	return policy.Decision{Effect: policy.Deny, Rule: rule, Message: message, Warnings: d.Warnings}
+}
+
+// rates limits calls in time, for all runs of a table.
+type rates struct {
+	mu     sync.Mutex
+	byRule map[string]*window
+}
+
+// take counts a call against every rate of its rules, or against none. It names
+// the first rule whose rate is used up.
+func (x *rates) take(limits policy.RuleLimits, now time.Time) (rule, message string) {
+	var used []*window
+	for _, l := range limits {
+		if l.Rate.N <= 0 {
+			continue
+		}
+		if used == nil {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+		}
+		w := x.window(l.Rule, l.Rate.N)
+		if wait := w.wait(now, l.Rate.Per); wait > 0 {
+			return l.Rule, fmt.Sprintf("the rule allows %d calls in %s; retry in %s", l.Rate.N, l.Rate.Per, wait.Round(time.Millisecond))
+		}
+		used = append(used, w)
+	}
+	for _, w := range used {
+		w.add(now)
+	}
+	return "", ""
+}
+
+func (x *rates) window(rule string, n int) *window {
+	w := x.byRule[rule]
+	if w == nil || cap(w.times) != n {
+		w = &window{times: make([]time.Time, 0, n)}
+		if x.byRule == nil {
+			x.byRule = map[string]*window{}
+		}
+		x.byRule[rule] = w
+	}
+	return w
+}
+
+// window is the times of the last calls under a rule, as a ring.
+type window struct {
+	times []time.Time
+	next  int // the oldest, once the ring is full
+}
+
+// wait returns how long it takes until another call may pass.
+func (w *window) wait(now time.Time, per time.Duration) time.Duration {
+	if len(w.times) < cap(w.times) {
+		return 0
+	}
+	return w.times[w.next].Add(per).Sub(now)
+}
+
+func (w *window) add(now time.Time) {
+	if len(w.times) < cap(w.times) {
+		w.times = append(w.times, now)
+		return
+	}
+	w.times[w.next] = now
+	w.next = (w.next + 1) % len(w.times)
+}
