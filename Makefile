@@ -1,15 +1,15 @@
 # make            builds the command and runs the commits job with it
 # make test       the tests
-# make check      everything that must hold before a change lands
-# The rest, longer: arm64 bench bench-check bench-peers compare conformance soak guests fuzz dist recording
+# make check      all checks that a change must pass
+# Longer: arm64 bench bench-check bench-peers compare conformance soak guests fuzz dist recording
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS  = -s -w -X main.version=$(VERSION)
-# leaves out what the flag library writes manuals with, which each start pays for
+# excludes the manual generator of the flag library, which slows every start
 TAGS     = urfave_cli_no_docs
 export CGO_ENABLED = 0
-# everywhere, so that nothing is compiled twice
+# the same flags everywhere share the build cache
 export GOFLAGS := $(shell $(GO) env GOFLAGS) -trimpath
 
 .PHONY: all
@@ -33,7 +33,7 @@ test: build
 check:
 	@./tests/check.sh
 
-# What depends on the processor, on an arm64 that qemu makes.
+# Architecture-dependent tests on arm64, in qemu.
 .PHONY: arm64
 arm64:
 	@./tests/arm64.sh
@@ -46,19 +46,20 @@ guests:
 bench:
 	$(GO) run ./internal/tools/bench
 
-# BASE is the commit to compare with, ROUNDS how often both take their turn
+# BASE is the commit to compare with; ROUNDS is the number of alternations.
 .PHONY: bench-check
 bench-check:
 	$(GO) run ./internal/tools/budgets -base $(or $(BASE),HEAD~1) -rounds $(or $(ROUNDS),5)
 
-# ROUNDS says how often each peer is measured
+# ROUNDS is the number of measurements of each peer.
 .PHONY: bench-peers
 bench-peers:
 	@./internal/tools/peers/install.sh
 	$(GO) run ./internal/tools/peers -rounds $(or $(ROUNDS),3)
 
-# Every language, limit, fault and cancel at once, some 100,000 runs in ten
-# minutes on two cores, written down in docs/understand/proof.md. SPAN says how long: make soak SPAN=2m
+# All languages, limits, failures and cancellations at the same time, about 100,000
+# runs in ten minutes on two cores. The output goes to docs/understand/proof.md.
+# SPAN is the duration: make soak SPAN=2m
 .PHONY: soak
 soak:
 	$(GO) run ./internal/tools/proof -of soak -keep '^  |runs of' -- env WEXEC_SOAK=$(or $(SPAN),1h) $(GO) test -count=1 -timeout 0 -run 'TestSoak$$' -v ./engine
@@ -71,13 +72,13 @@ compare:
 fuzz:
 	@./tests/fuzz.sh 10s
 
-# Archives for every platform, their sums, and what is inside them, in dist/.
+# Archives for every platform, with checksums and lists of contents, in dist/.
 .PHONY: dist
 dist:
 	$(GO) run ./cmd/release -version $(VERSION) -out dist
 	cd dist && sha256sum -c --quiet SHA256SUMS
 
-# The moving picture of the README, from a real run.
+# The animation in the README, filmed from a real run.
 .PHONY: recording
 recording: build
 	$(GO) run ./internal/tools/recording

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change lands. Prints each part with the
-# time it took, goes on after a failure so that all are seen, and ends with the
-# totals.
+# All checks that a change must pass. Prints each part with its time, continues
+# after a failure, and ends with the totals. Skipped tests are counted, and a skip
+# that is not expected fails its part (internal/tools/skips).
 set -uo pipefail
 cd "$(dirname "$0")/.."
-export CGO_ENABLED=0 # as the command is built; only the race detector needs it
-GOFLAGS="$(go env GOFLAGS) -trimpath" && export GOFLAGS # as well, so that nothing is compiled twice
+export CGO_ENABLED=0 # as in the build of the command; only the race detector needs cgo
+GOFLAGS="$(go env GOFLAGS) -trimpath" && export GOFLAGS # as in the Makefile: shares the build cache
+SKIPS_TOTAL=$(mktemp) && export SKIPS_TOTAL
+trap 'rm -f "$SKIPS_TOTAL"' EXIT
 
-# ONLY names parts by a pattern: ONLY='vet|linters' tests/check.sh
+# ONLY is a pattern of parts to run: ONLY='vet|linters' tests/check.sh
 passed=0 failed=0 broken=() times=()
 part() {
   local name=$1 how; shift
@@ -23,75 +25,85 @@ part() {
   printf -- '-- %s: %s, %ds\n' "$name" $how $((SECONDS - start))
 }
 
+# tests runs go test and checks the skips; "short" as the first argument is -short.
+tests() {
+  local -a how=()
+  if [ "$1" = short ]; then how=(-short); shift; fi
+  go test "${how[@]}" -json "$@" | go run ./internal/tools/skips "${how[@]}"
+}
 python_tests() {
   if [ ! -d work/cpython/testsuite ] && command -v apt-get >/dev/null; then
-    ./wasm-modules/cpython/build.sh fetch unpack testsuite || echo "they cannot be had here: that comparison is left out"
+    ./wasm-modules/cpython/build.sh fetch unpack testsuite || echo "the CPython test suite cannot be downloaded"
   fi
 }
+tidy() { go mod tidy -diff; }
 formatted() {
   local out
   out=$(git ls-files '*.go' | xargs -r gofmt -l)
   [ -z "$out" ] || { printf 'not gofmt formatted:\n%s\n' "$out"; return 1; }
 }
-platforms() { # vet has looked at this one; two architectures of a system differ in few files
-  local pair own
-  own=$(go env GOHOSTOS)/$(go env GOHOSTARCH)
+# The part vet covers this platform. Other architectures of a system are only built.
+platforms() {
+  local pair host
+  host=$(go env GOHOSTOS)/$(go env GOHOSTARCH)
   for pair in linux/amd64 linux/arm64 darwin/arm64 windows/amd64; do
-    [ $pair = "$own" ] || GOOS=${pair%/*} GOARCH=${pair#*/} go vet ./... || { echo "does not build for $pair"; return 1; }
+    [ $pair = "$host" ] || GOOS=${pair%/*} GOARCH=${pair#*/} go vet ./... || { echo "does not build for $pair"; return 1; }
   done
   for pair in darwin/amd64 windows/arm64; do
-    [ $pair = "$own" ] || GOOS=${pair%/*} GOARCH=${pair#*/} go build ./... || { echo "does not build for $pair"; return 1; }
+    [ $pair = "$host" ] || GOOS=${pair%/*} GOARCH=${pair#*/} go build ./... || { echo "does not build for $pair"; return 1; }
   done
 }
 linters() { go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run --allow-parallel-runners ./...; }
-# What -short leaves out: each step of the gate taken out in turn, damaged cache folders, 200 kills, 50 MB through the sandbox.
-long() { go test -count=1 -timeout 20m ./tests/attack ./tests/faults ./tests/doors/cases; }
-# The engine's tests once more: on wazero's interpreter, and with memories that are copied as where none can be mapped.
+# Tests that -short skips: the gate without each of its steps, damaged caches, 200 kills, 50 MB through the sandbox.
+long() { tests -count=1 -timeout 20m ./tests/attack ./tests/faults ./tests/doors/cases; }
+# The tests of the engine on wazero's interpreter, and with copied instead of mapped memories.
 elsewhere() {
   local on
-  for on in interpreter portable; do WEXEC_TEST_ON=$on go test -short -count=1 ./engine || { echo "with WEXEC_TEST_ON=$on"; return 1; }; done
+  for on in interpreter portable; do WEXEC_TEST_ON=$on tests short -count=1 ./engine/... || { echo "with WEXEC_TEST_ON=$on"; return 1; }; done
 }
-# Foreign plugins are built from source where the compilers are; Debian's can be had.
+# Plugins in other languages are built from source. Rust comes from Debian.
 plugins() {
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && [ ! -d /usr/lib/rustlib/wasm32-unknown-unknown ]; then
-    apt-get install -y -qq --no-install-recommends rustc libstd-rust-dev-wasm32 lld-14 >/dev/null || echo "no Rust compiler can be had: its plugin is left out"
+    apt-get install -y -qq --no-install-recommends rustc libstd-rust-dev-wasm32 lld-14 >/dev/null || echo "cannot install Rust: its plugin is not tested"
   fi
-  go test -count=1 -run PluginsInOtherLanguages -v ./engine | grep -v -e '^===' -e '^PASS'
-  return "${PIPESTATUS[0]}"
+  tests -count=1 -run PluginsInOtherLanguages ./engine/...
 }
-race() { CGO_ENABLED=1 go test -short -race -timeout 25m $(go list ./... | grep -v -e /tests -e /internal/tools -e /examples -e /guests -e /wasm-modules); }
-long_race() { CGO_ENABLED=1 go test -race -timeout 25m -skip 'RepeatedBitForBit|Soak' ./engine; }
-soak() { WEXEC_SOAK=2m go test -count=1 -run 'TestSoak$' -v ./engine; } # make soak writes it down
+race() { CGO_ENABLED=1 tests short -race -timeout 25m $(go list ./... | grep -v -e /tests -e /internal/tools -e /examples -e /guests -e /wasm-modules); }
+long_race() { CGO_ENABLED=1 tests -race -timeout 25m -skip 'RepeatedBitForBit|Soak' ./engine/...; }
+soak() { WEXEC_SOAK=2m go test -count=1 -run 'TestSoak$' -v ./engine; } # make soak stores its output in docs
 fuzz() { ./tests/fuzz.sh 10s; }
 benchmarks() { go test -short -run '^$' -bench . -benchtime 1x ./...; }
 
 part "npm packages for tests" ./tests/npm.sh
-# The Node of package.json before the machine's, which may be of another age.
+# Prefer the Node of package.json to an installed one.
 for node in work/npm/node_modules/node-linux-*/bin; do
   [ ! -x "$node/node" ] || export PATH="$PWD/$node:$PATH"
 done
-part "CPython's own tests, to run in the guest" python_tests
+part "CPython test suite" python_tests
 part "gofmt" formatted
+part "go mod tidy" tidy
 part "vet" go vet ./...
 part "linters" linters
-part "test" make test
-part "programs beside Node and Python" go test -count=1 -run 'ProgramsAgreeWithNode|ProgramsPrintWhatPythonPrints|PythonsOwnTestsPass' ./guests/...
+part "build" make build
+part "test" tests short ./...
+part "programs compared with Node and Python" tests -count=1 -run 'ProgramsAgreeWithNode|ProgramsPrintWhatPythonPrints|PythonsOwnTestsPass' ./guests/...
 part "interpreter and portable snapshots" elsewhere
-part "fresh clone" go test -count=1 -run FreshClone ./tests
+part "fresh clone" tests -count=1 -run FreshClone ./tests
 part "plugins in C, Go and Rust" plugins
-part "real servers and type checkers" go test -count=1 ./tests/servers
+part "real servers and type checkers" tests -count=1 ./tests/servers
 part "long attacks, faults and cases" long
 part "race" race
-part "race, the engine's long tests" long_race
+part "race, long tests of the engine" long_race
 part "soak, two minutes" soak
 part "platforms" platforms
 part "fuzz" fuzz
 part "benchmarks once" benchmarks
-part "release" go test -count=1 ./cmd/release
+part "release" tests -count=1 ./cmd/release
 part "speed against the baseline" go run ./internal/tools/budgets
 
 printf '%s\n' "${times[@]}"
-printf '%5ds  in all\n' $SECONDS
+printf '%5ds  total\n' $SECONDS
+awk '{ n += $1 } END { printf "%d tests skipped\n", n }' "$SKIPS_TOTAL"
 [ $failed -eq 0 ] || printf 'failed: %s\n' "${broken[*]}"
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ $failed -eq 0 ]

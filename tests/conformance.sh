@@ -1,22 +1,21 @@
 #!/usr/bin/env bash
-# Holds the Python guest against CPython's own tests, and wexec mcp against the
-# official conformance suite; reaches it with the inspector's command line over
-# stdio and HTTP. What does not pass stands with its reason in
-# guests/python/testdata/conformance-baseline.txt and, where the suite expects it
-# of its own example server, in tests/conformance/baseline.yaml.
+# Runs the CPython test suite in the Python guest, the official MCP conformance
+# suite against wexec mcp, and the MCP inspector over stdio and HTTP. Expected
+# failures are listed with reasons in guests/python/testdata/conformance-baseline.txt
+# and, if they need the example server of the suite, in tests/conformance/baseline.yaml.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-echo "== CPython's own tests"
+echo "== CPython test suite"
 if [ ! -d work/cpython/testsuite ] && command -v apt-get >/dev/null; then
-  ./wasm-modules/cpython/build.sh fetch unpack testsuite || echo "the test suite cannot be had here" >&2
+  ./wasm-modules/cpython/build.sh fetch unpack testsuite || echo "the CPython test suite cannot be downloaded" >&2
 fi
 if [ -d work/cpython/testsuite ]; then
   WEXEC_CONFORMANCE=1 go test -count=1 -timeout 60m -run TestPythonsOwnTestsPass -v ./guests/python | grep -v -e '^=== ' -e '--- PASS'
 else
-  echo "work/cpython/testsuite is missing: CPython's own tests are not looked at" >&2
+  echo "work/cpython/testsuite not found: the CPython test suite is skipped" >&2
 fi
-command -v npm >/dev/null || { echo "npm is missing: conformance is not looked at" >&2; exit 1; }
+command -v npm >/dev/null || { echo "npm not found: the conformance suite cannot run" >&2; exit 1; }
 
 home=work/conformance
 mkdir -p "$home"
@@ -30,18 +29,18 @@ modules=$home/node_modules/@modelcontextprotocol
 wexec=$(realpath "${WEXEC:-bin/wexec}")
 token=conformance-$RANDOM$RANDOM$RANDOM
 scratch=$(mktemp -d)
-ours=()
-trap 'for p in "${ours[@]}"; do kill "$p" 2>/dev/null || true; done; rm -rf "$scratch"' EXIT
+started=()
+trap 'for p in "${started[@]}"; do kill "$p" 2>/dev/null || true; done; rm -rf "$scratch"' EXIT
 
-# a line of a file that a process of ours writes, once it is there
+# line FILE PATTERN waits until a line of a file matches and prints the match.
 line() {
   local i
   for i in $(seq 200); do grep -o -m1 "$2" "$1" && return; sleep 0.1; done
-  echo "nothing was heard: $(cat "$1")" >&2; return 1
+  echo "no line matches $2: $(cat "$1")" >&2; return 1
 }
-WEXEC_HTTP_TOKEN=$token "$wexec" mcp --http 0 --audit "$scratch/audit" 2>"$scratch/server" & ours+=($!)
+WEXEC_HTTP_TOKEN=$token "$wexec" mcp --http 0 --audit "$scratch/audit" 2>"$scratch/server" & started+=($!)
 url=$(line "$scratch/server" 'http://[^ ]*')
-"$node" tests/conformance/bearer.mjs "$url" "$token" >"$scratch/proxy" & ours+=($!)
+"$node" tests/conformance/bearer.mjs "$url" "$token" >"$scratch/proxy" & started+=($!)
 port=$(line "$scratch/proxy" '[0-9][0-9]*')
 
 echo "== conformance"

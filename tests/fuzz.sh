@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the tree for a while each, one on each processor:
-# fuzz.sh 10s [PATTERN]. A finding is written below testdata/fuzz and fails the run.
+# Runs every fuzz target for a given time, one target per processor:
+# fuzz.sh 10s [PATTERN]. A finding is written to testdata/fuzz and fails the run.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export span=${1:-10s}
@@ -13,8 +13,8 @@ fuzz() {
   try() { go test -run '^$' -fuzz "^$2\$" -fuzztime "$span" -fuzzminimizetime 10x -parallel 1 "./$1" >"$log" 2>&1; }
   try "$1" "$2"
   local status=$?
-  # Go's fuzzer sometimes takes the end of its own time for a failure. Then
-  # there is no finding, and a second try settles it.
+  # The fuzzer of Go sometimes reports the end of its time as a failure without
+  # an input. Retry once.
   if [ $status -ne 0 ] && grep -q 'context deadline exceeded' "$log" && ! grep -q 'Failing input' "$log"; then
     try "$1" "$2"
     status=$?

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs the real MCP servers, type checkers and compilers that the tests use
-# into work/npm. Without npm it says so, and those tests are left out.
+# Installs the MCP servers, type checkers and compilers for tests into work/npm.
+# Without npm, those tests are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-command -v npm >/dev/null || { echo "npm is missing: the tests against real servers are left out" >&2; exit 0; }
+command -v npm >/dev/null || { echo "npm not found: tests with real servers are skipped" >&2; exit 0; }
 mkdir -p work/npm
 if ! cmp -s tests/npm/package.json work/npm/package.json; then
   cp tests/npm/package.json work/npm/package.json

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs the peers of package.json into work/peers. isolated-vm is built
-# there: it needs make, g++, python3 and Node's headers.
+# Installs the peers of package.json into work/peers. Building isolated-vm needs
+# make, g++, python3 and the headers of Node.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
-command -v npm >/dev/null || { echo "npm is missing: the peers from npm are left out" >&2; exit 0; }
+command -v npm >/dev/null || { echo "npm not found: peers from npm are skipped" >&2; exit 0; }
 mkdir -p work/peers
 if ! cmp -s internal/tools/peers/package.json work/peers/package.json; then
   cp internal/tools/peers/package.json work/peers/package.json
