@@ -71,8 +71,9 @@ func (p Problem) String() string {
 // Verify checks every chain of a directory and reports each line that was
 // changed, removed, reordered, repeated, replaced or cut. An incomplete record at
 // the end of a segment is not a problem: a killed process leaves one. If keys are
-// given, each head must be signed by one of them. Without keys, anyone who can
-// write to the directory can forge a chain.
+// given, each head must be signed by one of them, and there must be one. Without
+// keys, anyone who can write to the directory can forge a chain. With them, an
+// older copy of the whole directory still verifies.
 //
 // The error is for a directory that cannot be read. Damage is in the report.
 func Verify(dir string, keys ...ed25519.PublicKey) (Report, error) {
@@ -108,6 +109,9 @@ func Verify(dir string, keys ...ed25519.PublicKey) (Report, error) {
 		rep.Records += s.Records
 	}
 	rep.skipped(next, highest+1)
+	if len(keys) > 0 && len(names) == 0 {
+		rep.add(filepath.Base(dir), 0, 0, Removed, "no segment is signed by the key: the directory has none")
+	}
 	slices.SortStableFunc(rep.Problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Segment, b.Segment), cmp.Compare(a.Line, b.Line))
 	})

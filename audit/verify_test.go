@@ -145,6 +145,20 @@ func TestHeadsAreSignedWhereAKeyIsGiven(t *testing.T) {
 	}
 }
 
+func TestAnEmptyDirectoryIsNotSigned(t *testing.T) {
+	public, _, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if rep, err := Verify(dir); err != nil || !rep.OK() {
+		t.Errorf("without a key: %+v, %v", rep, err)
+	}
+	if rep, err := Verify(dir, public); err != nil || rep.OK() {
+		t.Errorf("with a key: %+v, %v", rep, err)
+	}
+}
+
 func TestKeysAreReadFromPEMHexAndBase64(t *testing.T) {
 	key := testKey(3)
 	der, err := x509.MarshalPKCS8PrivateKey(key)
