@@ -81,11 +81,11 @@ func jobs() []job {
 		},
 		{
 			name: "500 customers to a mail merge", servers: []string{"crm", "mail"}, goal: 0.98, file: "merge.js",
-			how: "customers page by page, 100 a page; then the mails, ten calls in a turn", plain: plainMerge, check: checkMerge,
+			how: "customers page by page, 100 a page; then the mails, ten calls per turn", plain: plainMerge, check: checkMerge,
 		},
 		{
 			name: "50 MB of log lines to the ten worst errors", servers: []string{"logs"}, goal: 0.98, file: "errors.js",
-			how: "lines page by page, the tool's own 1,000 a page", plain: plainErrors, check: checkErrors,
+			how: "lines page by page, 1,000 a page", plain: plainErrors, check: checkErrors,
 		},
 		{
 			name: "a table of 10,000 rows joined with a second", servers: []string{"logs"}, goal: 0.98, file: "join.js",

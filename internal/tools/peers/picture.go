@@ -63,7 +63,7 @@ func (t table) picture() string {
 		y += head + tallest*row + 16
 	}
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-labelledby="t">
-<title id="t">wexec beside its peers: the commits job, start, host call and memory</title>
+<title id="t">wexec and its peers: the commits job, start, host call and memory</title>
 <style>
 text { font: 12px system-ui, sans-serif; fill: #1f2328 }
 .head { font-size: 16px; font-weight: 600 } .title { font-weight: 600; font-size: 13px } .soft { fill: #59636e; font-size: 11px }
@@ -73,7 +73,7 @@ text { fill: #e6edf3 } .soft { fill: #9198a1 } rect.other { fill: #6e7781 } rect
 }
 </style>
 <rect class="paper" width="%d" height="%d" rx="6"/>
-<text class="head" x="20" y="30">wexec beside its peers</text>
+<text class="head" x="20" y="30">wexec and its peers</text>
 <text class="soft" x="960" y="30" text-anchor="end">less is better; logarithmic scale; %s</text>
 %s</svg>
 `, width, y, width, y, width, y, html.EscapeString(t.day), body.String())
