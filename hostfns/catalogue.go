@@ -59,7 +59,7 @@ func (t *Table) Catalogue(ctx context.Context) (*catalogue.Catalogue, []error) {
 			tools = append(tools, tool)
 		}
 	}
-	c := catalogue.New(tools).Observing(t.observing())
+	c := catalogue.New(tools).WithLearned(t.observing())
 	if len(errs) == 0 {
 		t.catalogue = c
 		t.reviewing.Go(func() { t.review(c) })
@@ -87,7 +87,7 @@ func (t *Table) Known() (*catalogue.Catalogue, bool) {
 			tools = append(tools, one.Tool)
 		}
 	}
-	return catalogue.New(tools).Observing(t.observing()), complete
+	return catalogue.New(tools).WithLearned(t.observing()), complete
 }
 
 // review checks the policy against a catalogue, once for each, and logs what it

@@ -40,7 +40,7 @@ type learnedServer struct {
 }
 
 type learnedTool struct {
-	observed catalogue.Observed
+	observed catalogue.LearnedType
 	schema   json.RawMessage // of observed
 }
 
@@ -144,7 +144,7 @@ func (l *Learned) server(tool catalogue.Tool, make bool) *learnedServer {
 }
 
 // take merges what was read into what is known.
-func (s *learnedServer) take(read map[string]*catalogue.Observed) {
+func (s *learnedServer) take(read map[string]*catalogue.LearnedType) {
 	for name, o := range read {
 		t := s.tools[name]
 		if t == nil {
@@ -163,9 +163,9 @@ func (s *learnedServer) take(read map[string]*catalogue.Observed) {
 
 // learnedFile is what stands on disk.
 type learnedFile struct {
-	Server  string                         `json:"server"`
-	Version string                         `json:"version,omitempty"`
-	Tools   map[string]*catalogue.Observed `json:"tools"`
+	Server  string                            `json:"server"`
+	Version string                            `json:"version,omitempty"`
+	Tools   map[string]*catalogue.LearnedType `json:"tools"`
 }
 
 func (l *Learned) file(key serverVersion) string {
@@ -175,7 +175,7 @@ func (l *Learned) file(key serverVersion) string {
 }
 
 // load reads a server's file. One that cannot be read says nothing.
-func (l *Learned) load(key serverVersion) map[string]*catalogue.Observed {
+func (l *Learned) load(key serverVersion) map[string]*catalogue.LearnedType {
 	if l.dir == "" {
 		return nil
 	}
@@ -223,7 +223,7 @@ func (l *Learned) saveServer(key serverVersion, s *learnedServer) error {
 		return nil
 	}
 	s.take(l.load(key))
-	out := learnedFile{Server: key.server, Version: key.version, Tools: map[string]*catalogue.Observed{}}
+	out := learnedFile{Server: key.server, Version: key.version, Tools: map[string]*catalogue.LearnedType{}}
 	for name, t := range s.tools {
 		out.Tools[name] = &t.observed
 	}

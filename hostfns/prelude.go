@@ -72,7 +72,7 @@ func (r *Run) catalogue(ctx context.Context) *catalogue.Catalogue {
 	}
 	view := r.table.offered(whole)
 	if r.facts.Deterministic {
-		view = view.Observing(nil) // learned types change between runs
+		view = view.WithLearned(nil) // learned types change between runs
 	}
 	return view
 }

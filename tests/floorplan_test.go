@@ -26,7 +26,7 @@ const module = "github.com/wexec/wexec"
 const floorPlan = `
 fault:
 privacy: fault internal/jsonscan
-catalogue: fault internal/jsonschema internal/text
+catalogue: fault internal/jsonscan internal/jsonschema internal/text
 policy: fault catalogue privacy internal/jsonschema internal/text internal/units
 audit: fault
 internal/meter:

@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-func observed(t testing.TB, answers ...string) *Observed {
+func learned(t testing.TB, answers ...string) *LearnedType {
 	t.Helper()
-	o := &Observed{}
+	o := &LearnedType{}
 	for _, a := range answers {
 		o.Add([]byte(a))
 	}
@@ -37,11 +37,11 @@ func TestShapesOfAnswersAreLearned(t *testing.T) {
 		"cut within":          {[]string{`{"l":[{"a":1,"b":2}]}`, `{"l":[{"a":1`}, `{"properties":{"l":{"items":{"properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"],"type":"object"},"type":"array"}},"required":["l"],"type":"object"}`},
 		"a quote in a string": {[]string{`{"a":"say \"{\" \\","b":1}`}, `{"properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a","b"],"type":"object"}`},
 	} {
-		if got := string(observed(t, c.answers...).Schema()); got != c.want {
+		if got := string(learned(t, c.answers...).Schema()); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
 		}
 	}
-	o := &Observed{}
+	o := &LearnedType{}
 	if o.Schema() != nil {
 		t.Error("a type of nothing")
 	}
@@ -62,7 +62,7 @@ func TestNamesThatAreDataBecomeRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := observed(t, `{"plain":{"n":1},`+string(key)+`:{"n":2}}`)
+		o := learned(t, `{"plain":{"n":1},`+string(key)+`:{"n":2}}`)
 		want := `{"additionalProperties":{"properties":{"n":{"type":"integer"}},"required":["n"],"type":"object"},"type":"object"}`
 		if got := string(o.Schema()); got != want {
 			t.Errorf("%q: %s", name, got)
@@ -81,13 +81,13 @@ func TestNamesThatAreDataBecomeRecords(t *testing.T) {
 	for i := range 30 {
 		many = append(many, fmt.Sprintf(`"%c%c":%d`, 'a'+i%26, 'a'+i/26, i))
 	}
-	if got := string(observed(t, "{"+strings.Join(many, ",")+"}").Schema()); got != `{"additionalProperties":{"type":"integer"},"type":"object"}` {
+	if got := string(learned(t, "{"+strings.Join(many, ",")+"}").Schema()); got != `{"additionalProperties":{"type":"integer"},"type":"object"}` {
 		t.Errorf("many names of one type: %s", got)
 	}
 }
 
 func TestNoValueIsKept(t *testing.T) {
-	o := observed(t, `{"name":"Jane Miller","n":4711,"list":["secret one",{"deep":"secret two"}],"ok":true}`)
+	o := learned(t, `{"name":"Jane Miller","n":4711,"list":["secret one",{"deep":"secret two"}],"ok":true}`)
 	kept, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
@@ -106,17 +106,17 @@ func TestWhatWasLearnedIsBounded(t *testing.T) {
 	for i := range 3000 {
 		fmt.Fprintf(&b, `{"f%s":{"g%s":[{"h%s":1}]}}`+"\n", word(i), word(i*7), word(i*13))
 	}
-	o := &Observed{}
+	o := &LearnedType{}
 	for line := range strings.Lines(b.String()) {
 		o.Add([]byte(line))
 	}
-	if o.nodes > maxSeenNodes {
+	if o.nodes > maxLearnedNodes {
 		t.Errorf("%d nodes", o.nodes)
 	}
 	if n := len(o.Schema()); n > 400_000 {
 		t.Errorf("%d bytes", n)
 	}
-	deep := observed(t, strings.Repeat(`{"a":`, 500)+"1"+strings.Repeat("}", 500))
+	deep := learned(t, strings.Repeat(`{"a":`, 500)+"1"+strings.Repeat("}", 500))
 	if n := len(deep.Schema()); n > 2000 {
 		t.Errorf("%d bytes of a deep answer", n)
 	}
@@ -134,12 +134,12 @@ func word(i int) string {
 
 func TestSettledTypesCostLittle(t *testing.T) {
 	long := []byte(`[` + strings.Repeat(`{"a":1},`, 200_000) + `{"a":1}]`)
-	o := &Observed{}
-	for range settledAt + 1 {
+	o := &LearnedType{}
+	for range settledAfter + 1 {
 		o.Add(long)
 	}
-	if o.settled != settledAt {
-		t.Fatalf("settled %d", o.settled)
+	if o.known != settledAfter {
+		t.Fatalf("settled %d", o.known)
 	}
 	took := func(f func()) int64 {
 		return testing.Benchmark(func(b *testing.B) {
@@ -149,7 +149,7 @@ func TestSettledTypesCostLittle(t *testing.T) {
 		}).NsPerOp()
 	}
 	settled := took(func() { o.Add(long) })
-	first := took(func() { (&Observed{}).Add(long) })
+	first := took(func() { (&LearnedType{}).Add(long) })
 	if settled > first/8 {
 		t.Errorf("%d ns for an answer of %d bytes, and %d ns for the first of its kind", settled, len(long), first)
 	}
@@ -158,7 +158,7 @@ func TestSettledTypesCostLittle(t *testing.T) {
 func TestKnowledgeIsTheSameInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		answers := rapid.SliceOfN(rapid.Custom(anyAnswer), 1, 6).Draw(t, "answers")
-		forth, back, halves, others := &Observed{}, &Observed{}, &Observed{}, &Observed{}
+		forth, back, halves, others := &LearnedType{}, &LearnedType{}, &LearnedType{}, &LearnedType{}
 		for i, a := range answers {
 			doc, err := json.Marshal(a)
 			if err != nil {
@@ -184,11 +184,11 @@ func TestKnowledgeIsTheSameInAnyOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var read Observed
+		var read LearnedType
 		if err := json.Unmarshal(kept, &read); err != nil || string(read.Schema()) != string(forth.Schema()) {
 			t.Fatalf("%v: %s became %s", err, forth.Schema(), read.Schema())
 		}
-		c := New([]Tool{{Server: "s", Name: "t"}}).Observing(func(Tool) json.RawMessage { return forth.Schema() })
+		c := New([]Tool{{Server: "s", Name: "t"}}).WithLearned(func(Tool) json.RawMessage { return forth.Schema() })
 		tool, _ := c.Lookup("s.t")
 		if !strings.Contains(c.TypeScript(tool), "observed") || !strings.Contains(c.Python(tool), "observed") {
 			t.Fatalf("%s%s", c.TypeScript(tool), c.Python(tool))
@@ -220,8 +220,8 @@ func TestObservedTypesAreMarkedAndLeaveTheDigestAlone(t *testing.T) {
 		{Server: "jira", Name: "declared", OutputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}}
 	plain := New(tools)
 	asked := 0
-	o := observed(t, `{"total":1,"issues":[{"key":"A-1"}]}`)
-	c := plain.Observing(func(t Tool) json.RawMessage { asked++; return o.Schema() })
+	o := learned(t, `{"total":1,"issues":[{"key":"A-1"}]}`)
+	c := plain.WithLearned(func(t Tool) json.RawMessage { asked++; return o.Schema() })
 	if plain.Digest() != c.Digest() || asked != 0 {
 		t.Error("the digest depends on what was observed")
 	}
@@ -242,7 +242,7 @@ func TestObservedTypesAreMarkedAndLeaveTheDigestAlone(t *testing.T) {
 			t.Errorf("%s", d)
 		}
 	}
-	if strings.Contains(plain.TypeScript(search), "observed") || strings.Contains(c.Observing(nil).TypeScript(search), "observed") {
+	if strings.Contains(plain.TypeScript(search), "observed") || strings.Contains(c.WithLearned(nil).TypeScript(search), "observed") {
 		t.Error("marked where nothing is observed")
 	}
 	// A later answer shows in the next declaration.
@@ -257,7 +257,7 @@ func FuzzObservedAnswers(f *testing.F) {
 		f.Add([]byte(s), []byte(`{"a":2}`))
 	}
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		o := &Observed{}
+		o := &LearnedType{}
 		o.Add(a)
 		o.Add(b)
 		if s := o.Schema(); s != nil && !json.Valid(s) {
@@ -267,7 +267,7 @@ func FuzzObservedAnswers(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var read Observed
+		var read LearnedType
 		if err := json.Unmarshal(kept, &read); err != nil || string(read.Schema()) != string(o.Schema()) {
 			t.Fatalf("%v: %s became %s", err, o.Schema(), read.Schema())
 		}
