@@ -103,7 +103,7 @@ func TestLoginAtAServer(t *testing.T) {
 			_ = resp.Body.Close()
 		}
 	}
-	if err := login.Wait(); err != nil || !strings.Contains(said.String(), "logged in at vault, which offers 1 tool") {
+	if err := login.Wait(); err != nil || !strings.Contains(said.String(), "logged in to vault, which offers 1 tool") {
 		t.Fatalf("%v\n%s", err, &said)
 	}
 	if out := run(use...); out != "gold\n" {
