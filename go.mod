@@ -13,8 +13,10 @@ require (
 	github.com/klauspost/compress v1.20.3 // zstd for the committed guests
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // MCP client and server
 	github.com/nyaruka/phonenumbers v1.8.1 // tests and generator: reference for telephone numbers
+	github.com/pelletier/go-toml/v2 v2.4.3 // the configuration file of Codex
 	github.com/rogpeppe/go-internal v1.16.0 // tests: testscript
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests: reference for schema validation
+	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // configuration files of MCP clients: JSON with comments
 	github.com/tetratelabs/wazero v1.12.0 // the WebAssembly runtime
 	github.com/tiktoken-go/tokenizer v0.10.0 // tests and make compare: exact token counts
 	github.com/urfave/cli/v2 v2.27.7 // the command line
@@ -36,11 +38,9 @@ require (
 	github.com/gobwas/glob v0.2.3 // indirect
 	github.com/ianlancetaylor/demangle v0.0.0-20240805132620-81f5be970eca // indirect
 	github.com/kr/text v0.2.0 // indirect
-	github.com/pelletier/go-toml/v2 v2.4.3 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect
-	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // indirect
 	github.com/tetratelabs/wabin v0.0.0-20230304001439-f6f874872834 // indirect
 	github.com/xrash/smetrics v0.0.0-20240521201337-686a1a2994c1 // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
