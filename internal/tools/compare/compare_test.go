@@ -20,7 +20,7 @@ import (
 
 func comparison(t *testing.T) *compare {
 	t.Helper()
-	return &compare{ctx: t.Context(), work: t.TempDir(), trip: trip, words: codec.NewO200kBase()}
+	return &compare{ctx: t.Context(), work: t.TempDir(), trip: trip, tokens: codec.NewO200kBase()}
 }
 
 func outcomeOf(name string, plain, program int, goal float64) outcome {
@@ -111,7 +111,7 @@ func pager(t *testing.T) *mcp.ClientSession {
 func TestPlainCallsAreCountedInBothDirections(t *testing.T) {
 	c := comparison(t)
 	session := pager(t)
-	p := &plainly{c: c, sessions: map[string]*mcp.ClientSession{"pager": session}, answers: map[string][]string{}}
+	p := &plainRun{c: c, sessions: map[string]*mcp.ClientSession{"pager": session}, answers: map[string][]string{}}
 	page := func(n int) call { return call{"pager", "list", map[string]any{"page": n}} }
 	texts, err := p.turn(page(1), page(2))
 	if err != nil || len(texts) != 2 || texts[0] != "[1,2]" || texts[1] != "[3]" {

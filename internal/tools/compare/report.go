@@ -10,7 +10,7 @@ import (
 	"github.com/wexec/wexec/internal/tools/machine"
 )
 
-// grouped writes a number with commas.
+// grouped formats a number with commas.
 func grouped(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -41,7 +41,7 @@ func (e estimate) text() string {
 	return fmt.Sprintf("%+.1f %%%s", 100*d, met(d <= estimateGoal && d >= -estimateGoal))
 }
 
-// table is what a terminal shows.
+// table formats the outcomes for a terminal.
 func table(all []outcome) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', tabwriter.AlignRight)
@@ -54,7 +54,7 @@ func table(all []outcome) string {
 	return b.String()
 }
 
-// document is docs/understand/compare.md.
+// document formats docs/understand/compare.md.
 func (c *compare) document(all []outcome, corpora []corpus) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Tool calls and programs compared
@@ -109,7 +109,7 @@ The goal for time is %.0f %% less.
 	return b.String()
 }
 
-// built is this machine and the commit.
+// built describes this machine and the commit.
 func built() string {
 	out, err := exec.Command("git", "describe", "--tags", "--always").Output()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// write makes the documents from everything that was measured.
+// write writes the documents from all measurements.
 func write(all []record, note string) error {
 	t := tabulate(all)
 	t.note = note
@@ -18,7 +18,7 @@ func write(all []record, note string) error {
 	return os.WriteFile(filepath.Join("docs", "understand", "peers.md"), []byte(t.markdown()), 0o644)
 }
 
-// cell is one number of the table, or why there is none.
+// cell is one figure of the table, or the reason why it is missing.
 type cell struct {
 	value  float64
 	known  bool
@@ -34,7 +34,7 @@ type table struct {
 	machine     string
 	day         string
 	rounds      int
-	slow, quick float64 // of the machine itself
+	slow, quick float64 // fixed loop
 	notes       []string
 	note        string
 }
@@ -78,8 +78,7 @@ func tabulate(all []record) table {
 	return t
 }
 
-// agree takes out the numbers of peers whose program gave something else than
-// those of most peers of any language.
+// agree removes the figures of programs with a different value than the majority.
 func (t *table) agree() {
 	for _, j := range jobs {
 		if j.kind == "probe" || j.kind == "rate" {
@@ -100,8 +99,8 @@ func (t *table) agree() {
 		for _, p := range peers {
 			c := t.cells[p.key()][j.name]
 			if c.known && c.out != want {
-				t.notes = append(t.notes, fmt.Sprintf("%s, %s: the program gave `%.60s` and not `%.60s`", p.name, j.title, c.out, want))
-				t.cells[p.key()][j.name] = cell{why: "another answer"}
+				t.notes = append(t.notes, fmt.Sprintf("%s, %s: the program returned `%.60s`, want `%.60s`", p.name, j.title, c.out, want))
+				t.cells[p.key()][j.name] = cell{why: "wrong value"}
 			}
 		}
 	}
@@ -116,7 +115,7 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// shown is a number with three figures.
+// shown formats a number with three digits.
 func shown(v float64) string {
 	switch {
 	case v >= 1000:
@@ -217,8 +216,7 @@ func (t table) figures(b *strings.Builder, language string) {
 	b.WriteString("\n")
 }
 
-// verdict says for each column where wexec stands among the peers of its
-// language, and who is before it.
+// verdict returns the rank of wexec in each column, with the peers before it.
 func (t table) verdict() string {
 	var b strings.Builder
 	b.WriteString("## Ranking\n\n| column | JavaScript | Python |\n|---|---|---|\n")
@@ -236,8 +234,8 @@ func (t table) verdict() string {
 }
 
 func (t table) standing(j job, language string) string {
-	own := t.cells["wexec/"+language][j.name]
-	if !own.known {
+	wexec := t.cells["wexec/"+language][j.name]
+	if !wexec.known {
 		return "not measured"
 	}
 	var before []string
@@ -248,7 +246,7 @@ func (t table) standing(j job, language string) string {
 			continue
 		}
 		others++
-		ratio := own.value / c.value // above 1: the other is better
+		ratio := wexec.value / c.value // more than 1: the other is better
 		if j.kind == "rate" {
 			ratio = 1 / ratio
 		}

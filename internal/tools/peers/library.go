@@ -15,8 +15,8 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// library is wexec as a Go program uses it: a policy that allows the tools,
-// every call recorded in a file, personal data left as it is.
+// library is wexec as a Go library, with a policy that allows the tools, an audit
+// file, and no detection of personal data.
 type library struct {
 	engine   *engine.Engine
 	table    *hostfns.Table
@@ -79,7 +79,7 @@ func (l *library) Close() error {
 	return l.log.Close()
 }
 
-// inLibrary is one run, or a session where it is kept.
+// inLibrary is a sandbox: one run, or a session if it is kept.
 type inLibrary struct {
 	of      *library
 	session string
@@ -101,7 +101,7 @@ func (b inLibrary) Close() error {
 	return b.of.engine.EndSession(nil, "", b.session)
 }
 
-// plain is a value as the other peers give it: text as it is.
+// plain returns the value in the form of the other peers, with strings unquoted.
 func plain(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
