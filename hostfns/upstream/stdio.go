@@ -16,26 +16,26 @@ import (
 	"github.com/wexec/wexec/internal/jsonscan"
 )
 
-// maxMessage is the longest message that is taken from a server.
+// maxMessage bounds a message of a server.
 const maxMessage = 256 << 20
 
-// lineTransport speaks JSON-RPC over a process's pipes, a message a line. It
-// passes over lines that are no messages, which rude servers print, and keeps
-// the raw bytes of tool answers out of the decoder: they are large, and their
-// numbers must stay as they are.
+// lineTransport speaks JSON-RPC over the pipes of a process, one message per line. It
+// skips lines that are not messages, which some servers print, and keeps
+// the raw bytes of tool answers away from the SDK's decoder: they are large, and their
+// numbers must not be rounded.
 type lineTransport struct {
 	p       *process
 	answers *answers
 }
 
-// Connect starts reading.
+// Connect implements mcp.Transport.
 func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
 	c := &lineConn{p: t.p, answers: t.answers, incoming: make(chan jsonrpc.Message), closed: make(chan struct{})}
 	go c.read()
 	return c, nil
 }
 
-// lineConn is one such connection.
+// lineConn is the connection of a lineTransport.
 type lineConn struct {
 	p        *process
 	answers  *answers
@@ -45,7 +45,7 @@ type lineConn struct {
 	closed   chan struct{}
 }
 
-// read passes messages on until the process's output ends, then reaps it.
+// read forwards messages until the output of the process ends, then reaps it.
 func (c *lineConn) read() {
 	defer c.p.reap()
 	defer close(c.incoming)
@@ -68,7 +68,7 @@ func (c *lineConn) read() {
 	}
 }
 
-// readLine reads a line without its end. One that is too long is skipped.
+// readLine reads a line without its end. A line that is too long is empty.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	part, err := r.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
@@ -90,7 +90,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	return bytes.TrimSpace(line), err
 }
 
-// message decodes a line. What is none goes to the server's kept stderr.
+// message decodes a line. Other output is kept with the server's stderr.
 func (c *lineConn) message(line []byte) jsonrpc.Message {
 	if line[0] != '{' {
 		c.noise(line)
@@ -116,7 +116,7 @@ func (c *lineConn) noise(line []byte) {
 	_, _ = c.p.stderr.Write(append(line[:min(len(line), 512):min(len(line), 512)], '\n'))
 }
 
-// Read gives the next message.
+// Read implements mcp.Connection.
 func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	select {
 	case msg, ok := <-c.incoming:
@@ -131,7 +131,7 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write sends one message.
+// Write implements mcp.Connection.
 func (c *lineConn) Write(_ context.Context, msg jsonrpc.Message) error {
 	if req, ok := msg.(*jsonrpc.Request); ok {
 		c.answers.expect(req)
@@ -146,7 +146,7 @@ func (c *lineConn) Write(_ context.Context, msg jsonrpc.Message) error {
 	return err
 }
 
-// Close ends the process.
+// Close stops the process.
 func (c *lineConn) Close() error {
 	c.once.Do(func() {
 		close(c.closed)
@@ -155,10 +155,10 @@ func (c *lineConn) Close() error {
 	return nil
 }
 
-// SessionID is empty: a process is its own session.
+// SessionID is empty: a process has one session.
 func (c *lineConn) SessionID() string { return "" }
 
-// answers keeps the raw results of tool calls, found by the number that each
+// answers keeps the raw results of tool calls, by the number that each
 // call carries as its progress token, and refuses listings that would cost too
 // much to decode.
 type answers struct {
@@ -251,7 +251,7 @@ func checkListing(page json.RawMessage) error {
 	return nil
 }
 
-// collect hands over the raw result of a call, once.
+// collect removes and returns the raw result of a call.
 func (a *answers) collect(call int64) (json.RawMessage, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -260,7 +260,7 @@ func (a *answers) collect(call int64) (json.RawMessage, bool) {
 	return raw, ok
 }
 
-// forget gives up on a call whose answer may still come.
+// forget drops a call whose answer may still arrive.
 func (a *answers) forget(call int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
