@@ -228,11 +228,3 @@ func (l *Learned) deleteOld() {
 		}
 	}
 }
-
-// observing returns the source of learned types for catalogues.
-func (t *Table) observing() func(catalogue.Tool) json.RawMessage {
-	if t.options.Learned == nil {
-		return nil
-	}
-	return t.options.Learned.Of
-}

@@ -38,9 +38,10 @@ internal/units: fault internal/text
 internal/snapshot: internal/atomicfile
 wasm-modules: fault internal/atomicfile internal/meter internal/snapshot
 guests: fault wasm-modules internal/text
-hostfns: fault policy audit privacy catalogue hostfns/schema hostfns/internal/queue hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/jsonscan internal/text
+hostfns: fault policy audit privacy catalogue hostfns/schema hostfns/internal/guard hostfns/internal/queue hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/jsonscan internal/text
+hostfns/internal/guard:
 hostfns/internal/queue:
-hostfns/internal/streams:
+hostfns/internal/streams: hostfns/internal/guard
 hostfns/internal/strictjson: internal/jsonscan
 hostfns/internal/toolmeta: catalogue internal/text
 hostfns/schema: internal/jsonschema internal/text
@@ -200,7 +201,6 @@ var crowded = map[string]int{
 	"config":                 19,
 	"engine":                 43,
 	"examples/demo-server":   19,
-	"hostfns":                21,
 	"hostfns/files":          19,
 	"hostfns/upstream":       19,
 	"internal/meter":         19,
