@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 )

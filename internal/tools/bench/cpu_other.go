@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// processorTime is not implemented on this system.
+// processorTime is not known here.
 func processorTime() time.Duration { return 0 }

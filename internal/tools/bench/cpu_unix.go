@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processorTime returns the time that this process and its children used.
+// processorTime is what this process and its children have used so far.
 func processorTime() time.Duration {
 	sum := time.Duration(0)
 	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {

@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// A floor is the time of the operating system or the Go runtime that a measure
-// cannot avoid, measured in the same run. It shows which part of a figure is
-// overhead of wexec; budgets do not depend on it.
+// A floor is what the machine itself takes for the least that a measure cannot
+// do without, taken in the same run. Nothing can be below it, and no budget is
+// made of it: it says how much of a figure is ours.
 
-// memoryFloor measures a private mapping of pages: create it, write each page
-// once, and remove it. A sandbox with reused memory can be faster.
+// memoryFloor is the least that a copy-on-write sandbox costs the kernel: a
+// private mapping of so many pages, each written to once, and its removal. A
+// sandbox whose memory served before can be below it.
 func (b *bench) memoryFloor(pages int) (time.Duration, error) {
 	page := os.Getpagesize()
 	file := filepath.Join(b.work, "floor")
@@ -30,7 +31,7 @@ func (b *bench) memoryFloor(pages int) (time.Duration, error) {
 	return d.wall, err
 }
 
-// turnFloor measures a switch to a coroutine and back.
+// turnFloor is what the turn of a coroutine takes, to a provider and back.
 func (b *bench) turnFloor() (time.Duration, error) {
 	next, stop := iter.Pull(func(yield func(struct{}) bool) {
 		for yield(struct{}{}) {
@@ -47,7 +48,7 @@ func (b *bench) turnFloor() (time.Duration, error) {
 	return d.wall / n, err
 }
 
-// processFloor measures an empty Go program from start to exit.
+// processFloor is what an empty Go program takes from its start to its end.
 func (b *bench) processFloor() (time.Duration, error) {
 	dir := filepath.Join(b.work, "empty")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -67,7 +68,7 @@ func (b *bench) processFloor() (time.Duration, error) {
 	return d.wall, err
 }
 
-// above adds a floor to a figure.
+// above notes the floor beside a figure.
 func (f figure) above(floor, per time.Duration) figure {
 	f.Floor = float64(floor) / float64(per)
 	return f

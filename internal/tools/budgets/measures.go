@@ -19,13 +19,13 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// bench has the state that all measures share.
+// bench is what the measures share.
 type bench struct {
 	fresh, tools *engine.Engine
 	self         string
 }
 
-// A measure is an operation that is repeated n times per round.
+// A measure is something that is done n times in a round.
 type measure struct {
 	name string
 	n    int
@@ -52,7 +52,7 @@ var measures = []measure{
 	{"cache hit", 2000, func(b *bench) error {
 		res, err := b.fresh.Run(context.Background(), engine.Request{Language: engine.JavaScript, Code: "6 * 7", Deterministic: true})
 		if err == nil && string(res.Value) != "42" {
-			err = fmt.Errorf("value %.80s", res.Value)
+			err = fmt.Errorf("it gave %.80s", res.Value)
 		}
 		return err
 	}},
@@ -67,12 +67,12 @@ var measures = []measure{
 func (b *bench) run(e *engine.Engine, language, code, want string) error {
 	res, err := e.Run(context.Background(), engine.Request{Language: language, Code: code})
 	if err == nil && string(res.Value) != want {
-		err = fmt.Errorf("%.60s: value %.80s, want %s", code, res.Value, want)
+		err = fmt.Errorf("%.60s gave %.80s and not %s", code, res.Value, want)
 	}
 	return err
 }
 
-// reference hashes data, and encodes and decodes JSON.
+// reference is a piece of plain Go: hashing, and making and reading JSON.
 func reference() error {
 	text := strings.Repeat("the quick brown fox ", 8000)
 	sum := sha256.Sum256([]byte(text))
@@ -88,8 +88,8 @@ func reference() error {
 	return json.Unmarshal(data, &back)
 }
 
-// take measures all lines or the named ones, with the reference after each
-// repetition.
+// take measures every line, or those that are named, each repeat beside some of
+// the reference.
 func take(only []string, slowed float64) (map[string]samples, error) {
 	b, done, err := open()
 	if err != nil {
@@ -124,8 +124,8 @@ func take(only []string, slowed float64) (map[string]samples, error) {
 	return out, nil
 }
 
-// referenceFor returns the mean time of the reference over a third of a span, so
-// that load affects both alike.
+// referenceFor is the mean of the reference over a third of a span: other work
+// gets as long to come in between as it had in what took the span.
 func referenceFor(span time.Duration) (time.Duration, error) {
 	begun := time.Now()
 	for n := time.Duration(1); ; n++ {
@@ -138,7 +138,8 @@ func referenceFor(span time.Duration) (time.Duration, error) {
 	}
 }
 
-// timed measures f, and waits to slow it down by the factor.
+// timed says how long something takes, and keeps at it for so many times as
+// long where it is to be slowed.
 func timed(f func() error, slowed float64) (time.Duration, error) {
 	begun := time.Now()
 	err := f()
@@ -151,13 +152,14 @@ func timed(f func() error, slowed float64) (time.Duration, error) {
 	return took, err
 }
 
-// cacheFolder is the cache that tests share. It can hold guests of several commits.
+// cacheFolder is shared by the tests of a machine, so that guests are compiled
+// once. Those of two commits lie side by side in it.
 func cacheFolder() (string, error) {
 	base, err := os.UserCacheDir()
 	return filepath.Join(base, "wexec-tests"), err
 }
 
-// oneLiner runs 1+1 in a new engine, to measure a whole process.
+// oneLiner is what a process does that starts, runs 1+1 and ends.
 func oneLiner(language string) error {
 	cache, err := cacheFolder()
 	if err != nil {
@@ -222,7 +224,7 @@ func open() (*bench, func(), error) {
 		return nil, nil, errors.Join(err, fresh.Close())
 	}
 	return &bench{fresh, tools, self}, func() {
-		// Errors on close do not affect the figures.
+		// Nothing is lost with what does not close: it was measured.
 		_ = errors.Join(fresh.Close(), tools.Close(), table.Close(), log.Close(), os.RemoveAll(dir))
 	}, nil
 }

@@ -7,10 +7,12 @@ import (
 	"time"
 )
 
-// A machine simulates the samples of a line with a given ratio to the reference.
+// A machine gives the samples of a line that takes so many times as long as the
+// reference, in the first, second, third … round.
 type machine func(r *rand.Rand, round int, of float64) samples
 
-// beside adds load to one in every n samples, up to a factor.
+// beside adds what other work adds: to one sample in so many, up to so many
+// times as long.
 func beside(often, worst float64) machine {
 	return func(r *rand.Rand, _ int, of float64) samples {
 		var s samples
@@ -28,18 +30,19 @@ func beside(often, worst float64) machine {
 	}
 }
 
-// byTurns alternates between machines.
+// byTurns is one machine in one round and another in the next.
 func byTurns(all ...machine) machine {
 	return func(r *rand.Rand, round int, of float64) samples { return all[round%len(all)](r, round, of) }
 }
 
-// only slows the line and not the reference, as a busy kernel does.
+// only slows the line and not the reference, as a kernel does that is busy with
+// the processes of others.
 func only(worst float64) machine {
 	return func(r *rand.Rand, round int, of float64) samples { return beside(0, 0)(r, round, of*worst) }
 }
 
-// TestNoiseIsNotALossAndALossIsNotNoise runs the check a hundred times on each
-// simulated machine.
+// TestNoiseIsNotALossAndALossIsNotNoise holds the verdict with made-up machines,
+// each with a hundred runs of the check.
 func TestNoiseIsNotALossAndALossIsNotNoise(t *testing.T) {
 	const was, tolerance = 3.0, 1.6
 	longer := 0
@@ -90,6 +93,6 @@ func TestNoiseIsNotALossAndALossIsNotNoise(t *testing.T) {
 		}
 	}
 	if longer < 100 {
-		t.Errorf("only %d checks had to measure longer", longer)
+		t.Errorf("only %d checks had to measure longer to see that nothing was lost", longer)
 	}
 }

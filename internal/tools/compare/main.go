@@ -1,11 +1,12 @@
-// Compare does the same jobs twice with the same tools: with plain tool calls, and
-// with one program. It counts tokens, round trips and wall time, prints a table,
-// and writes docs/understand/compare.md and docs/understand/compare.svg. Usage:
+// Command compare does the same jobs twice with the same tools: as plain tool
+// calls, whose definitions and answers all pass through a model's context, and
+// as one program. It counts tokens exactly, round trips and wall time, prints a
+// table and writes docs/understand/compare.md and docs/understand/compare.svg.
 //
 //	go run ./internal/tools/compare [-only WORD] [-out DIR] [-trip 800ms] [-tests=false]
 //
-// No model is involved: the calls and the programs are fixed, and the time of the
-// model is simulated.
+// No model takes part. What one would write, the calls and the program, is
+// fixed here; the time it would take is simulated.
 package main
 
 import (
@@ -23,7 +24,8 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 )
 
-// trip is the simulated time of one turn of the model.
+// trip is one message from the tools to a model and back, with the model's
+// answer.
 const trip = 800 * time.Millisecond
 
 func main() {
@@ -40,26 +42,26 @@ func main() {
 	}
 }
 
-// compare has the state that all jobs share.
+// compare is what the jobs share.
 type compare struct {
-	ctx    context.Context
-	work   string // temporary folder
-	trip   time.Duration
-	tokens *codec.Codec // o200k
+	ctx   context.Context
+	work  string // a folder for what is built and recorded, removed at the end
+	trip  time.Duration
+	words *codec.Codec // o200k
 }
 
 func command() error {
-	only := flag.String("only", "", "run only jobs with this word in their name, and write nothing")
+	only := flag.String("only", "", "do only jobs whose name has this word, and write nothing")
 	out := flag.String("out", "docs/understand", "the `FOLDER` for compare.md and compare.svg")
-	wait := flag.Duration("trip", trip, "the time of one turn of the model")
-	tests := flag.Bool("tests", true, "also run the tests with labelled examples")
+	wait := flag.Duration("trip", trip, "a model's round trip")
+	tests := flag.Bool("tests", true, "run the corpora of privacy and search too")
 	flag.Parse()
 	work, err := os.MkdirTemp("", "wexec-compare-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
-	c := &compare{ctx: context.Background(), work: work, trip: *wait, tokens: codec.NewO200kBase()}
+	c := &compare{ctx: context.Background(), work: work, trip: *wait, words: codec.NewO200kBase()}
 	if err := c.build(); err != nil {
 		return err
 	}
@@ -76,7 +78,7 @@ func command() error {
 		outcomes = append(outcomes, o)
 	}
 	if len(outcomes) == 0 {
-		return errors.New("no job with this word in its name")
+		return errors.New("no job has this word in its name")
 	}
 	fmt.Print(table(outcomes))
 	var corpora []corpus
@@ -97,11 +99,11 @@ func command() error {
 	return missed(outcomes, corpora)
 }
 
-// build builds the demo server.
+// build makes the demo server.
 func (c *compare) build() error {
 	cmd := exec.CommandContext(c.ctx, "go", "build", "-o", c.demo(), "./examples/demo-server")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the demo server (run this at the top of the repository): %w\n%s", err, out)
+		return fmt.Errorf("the demo server does not build (run this from the top of the tree): %w\n%s", err, out)
 	}
 	return nil
 }
@@ -114,11 +116,11 @@ func (c *compare) demo() string {
 	return filepath.Join(c.work, name)
 }
 
-// count returns the number of o200k tokens of the texts.
+// count is how many o200k tokens the texts have.
 func (c *compare) count(texts ...string) (int, error) {
 	sum := 0
 	for _, t := range texts {
-		n, err := c.tokens.Count(t)
+		n, err := c.words.Count(t)
 		if err != nil {
 			return 0, err
 		}
@@ -127,27 +129,27 @@ func (c *compare) count(texts ...string) (int, error) {
 	return sum, nil
 }
 
-// outcome is the result of a job.
+// outcome is a job done both ways.
 type outcome struct {
 	job            job
 	plain, program side
 	estimate       estimate
 }
 
-// side is the cost of one way to do a job.
+// side is what one way of doing a job cost.
 type side struct {
-	definitions int // tokens of the definitions of the tools
+	definitions int // tokens of the tools' definitions
 	written     int // tokens of the calls, or of the program
 	read        int // tokens of the answers
-	calls       int // calls of the model
-	turns       int // messages of the model, including the final one
+	calls       int // calls the model makes
+	turns       int // messages of the model, the closing one included
 	tools       time.Duration
-	wall        time.Duration // including simulated turns
+	wall        time.Duration // with the simulated round trips
 }
 
 func (s side) tokens() int { return s.definitions + s.written + s.read }
 
-// estimate has the estimates of the engine and the exact counts.
+// estimate is the engine's own count beside the exact one.
 type estimate struct {
 	in, exactIn   int
 	out, exactOut int
@@ -160,17 +162,17 @@ func off(estimated, exact int) float64 {
 	return float64(estimated)/float64(exact) - 1
 }
 
-// saved returns the share of tokens that the program saves.
+// saved is the share of tokens that stay out of the context.
 func (o outcome) saved() float64 {
 	return 1 - float64(o.program.tokens())/float64(o.plain.tokens())
 }
 
-// faster returns the share of wall time that the program saves.
+// faster is the share of wall time that is saved.
 func (o outcome) faster() float64 {
 	return 1 - float64(o.program.wall)/float64(o.plain.wall)
 }
 
-// do runs a job both ways and checks that the answers are equal.
+// do does a job both ways and checks that both come to the same answer.
 func (c *compare) do(j job) (outcome, error) {
 	o := outcome{job: j}
 	p, err := c.plain(j)
@@ -183,12 +185,12 @@ func (c *compare) do(j job) (outcome, error) {
 		return o, fmt.Errorf("as a program: %w", err)
 	}
 	if err := j.check(p.answers, value); err != nil {
-		return o, fmt.Errorf("different answers: %w", err)
+		return o, fmt.Errorf("the two ways do not agree: %w", err)
 	}
 	return o, nil
 }
 
-// missed returns an error for each goal that was not reached.
+// missed says which goals were not reached.
 func missed(outcomes []outcome, corpora []corpus) error {
 	var all []error
 	for _, o := range outcomes {
@@ -199,7 +201,7 @@ func missed(outcomes []outcome, corpora []corpus) error {
 			all = append(all, fmt.Errorf("%s: %.0f %% of the time saved, the goal is %.0f %%", o.job.name, 100*o.faster(), 100*timeGoal))
 		}
 		if d := off(o.estimate.in, o.estimate.exactIn); d > estimateGoal || d < -estimateGoal {
-			all = append(all, fmt.Errorf("%s: the estimate for answers is off by %+.1f %%, the goal is %.0f %%", o.job.name, 100*d, 100*estimateGoal))
+			all = append(all, fmt.Errorf("%s: the estimate of what the tools said is off by %+.1f %%, the goal is %.0f %%", o.job.name, 100*d, 100*estimateGoal))
 		}
 	}
 	for _, k := range corpora {

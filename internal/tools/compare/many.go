@@ -9,11 +9,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// extraServers are further servers of a company. With the 15 tools of the demo
-// servers there are 2,000 tools.
+// extraServers stand for what a company connects besides: with the fifteen
+// tools of the demo servers they make 2,000.
 var extraServers = []string{"billing", "people", "cloud", "support", "warehouse"}
 
-const extraTools = 397 // per server
+const extraTools = 397 // of each server
 
 var (
 	actions = []struct{ name, text string }{
@@ -36,11 +36,12 @@ var (
 	regions = strings.Fields("global north south east west coastal inland")
 )
 
-// serve runs an MCP server over stdio whose tools all fail.
+// serve is an MCP server over stdio with nothing but definitions: calling one
+// of its tools fails.
 func serve(ctx context.Context, name string) error {
 	nouns, ok := subjects[name]
 	if !ok {
-		return fmt.Errorf("unknown server %q", name)
+		return fmt.Errorf("there is no server %q", name)
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: name, Version: "1.0.0"}, nil)
 	n := 0

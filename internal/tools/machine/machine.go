@@ -1,4 +1,5 @@
-// Package machine describes the machine that figures come from, without its name.
+// Package machine says in a few words what figures were taken on, without the
+// machine's name.
 package machine
 
 import (
@@ -8,7 +9,7 @@ import (
 	"strings"
 )
 
-// Processor returns the model name of the processor, or "".
+// Processor is what the machine says its processor is, or "".
 func Processor() string {
 	data, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -22,7 +23,8 @@ func Processor() string {
 	return ""
 }
 
-// Load returns the load averages over one, five and fifteen minutes, or "".
+// Load is how many programs wanted a processor, over one, five and fifteen
+// minutes, or "".
 func Load() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -32,7 +34,7 @@ func Load() string {
 	return strings.Join(f[:min(3, len(f))], " ")
 }
 
-// Describe returns the platform, the processors and the Go version.
+// Describe returns the machine and the Go that everything is built with.
 func Describe() string {
 	model := Processor()
 	if model != "" {

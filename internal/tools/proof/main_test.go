@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// page writes a page with two sections.
+// page lays a page with a place for two proofs.
 func page(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "proof.md")
@@ -19,7 +19,7 @@ func page(t *testing.T) string {
 	return path
 }
 
-// command returns a program that prints a text and succeeds or fails.
+// command is a program that says something and ends well, or not.
 func command(t *testing.T, says string, well bool) []string {
 	t.Helper()
 	if !well {

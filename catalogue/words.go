@@ -1,0 +1,68 @@
+package catalogue
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Words splits an identifier or a sentence into lower-case words: at anything
+// that is no letter or digit, between a small and a capital letter, before the
+// last capital of an abbreviation, and between letters and digits.
+func Words(s string) []string {
+	var out []string
+	rs := []rune(s)
+	start := -1
+	flush := func(end int) {
+		if start >= 0 && end > start {
+			out = append(out, strings.ToLower(string(rs[start:end])))
+		}
+		start = -1
+	}
+	for i, r := range rs {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) {
+			flush(i)
+			continue
+		}
+		if start >= 0 && boundary(rs, start, i) {
+			flush(i)
+		}
+		if start < 0 {
+			start = i
+		}
+	}
+	flush(len(rs))
+	return out
+}
+
+// searchWords are the words of a text as it is searched: names in one that are
+// written with capitals inside, such as JavaScript and GitHub, also as a whole.
+func searchWords(s string) []string {
+	var out []string
+	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }) {
+		words := Words(part)
+		out = append(out, words...)
+		if len(words) == 2 {
+			out = append(out, strings.ToLower(part))
+		}
+	}
+	return out
+}
+
+// boundary reports whether a new word begins at i, where the last began at
+// start. Short names with a digit (s3, ec2, v2) and plurals of abbreviations
+// (PRs) stay whole.
+func boundary(rs []rune, start, i int) bool {
+	a, b := rs[i-1], rs[i]
+	switch {
+	case unicode.IsLower(a) && unicode.IsUpper(b):
+		return true
+	case unicode.IsDigit(b) && !unicode.IsDigit(a):
+		return i-start > 2
+	case unicode.IsDigit(a) && !unicode.IsDigit(b):
+		return true
+	case unicode.IsUpper(a) && unicode.IsUpper(b) && i+1 < len(rs) && unicode.IsLower(rs[i+1]):
+		plural := rs[i+1] == 's' && (i+2 == len(rs) || !unicode.IsLetter(rs[i+2]))
+		return !plural
+	}
+	return false
+}
