@@ -1,9 +1,9 @@
-// Mail may leave only after a person has said yes. The program goes on with
-// other work meanwhile, and hears the answer as the value of the call, or as a
-// PolicyError that it may catch.
+// Sends mail after a person approves. The program continues with
+// other work meanwhile. The call returns its value or raises a
+// PolicyError, which the program can catch.
 const [first] = await tools.crm.list_customers({ limit: 1 });
 const mail = tools.mail.send({ to: first.email, subject: "Your parcel", body: "It is on its way." });
-const others = await tools.crm.list_customers({ limit: 500 }); // does not wait for the person
+const others = await tools.crm.list_customers({ limit: 500 }); // runs while the question is open
 
 try {
   const { sent } = await mail;

@@ -1,5 +1,5 @@
-// Reads a log of 500,000 lines, more than 40 MB, in ten pieces, and gives back what it
-// says of errors. As plain tool calls the log fits into no model's context.
+// Reads a log of 500,000 lines, more than 40 MB, in ten parts, and returns a summary of
+// its errors. With plain tool calls, the log would exceed the context of any model.
 const counts = new Map();
 let lines = 0;
 for (let offset = 0; offset < 500_000; offset += 50_000) {

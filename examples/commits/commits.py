@@ -1,4 +1,4 @@
-# The same job in Python: three servers at once, a small answer.
+# The same job in Python: three servers in parallel, a small result.
 import asyncio
 import re
 from collections import Counter, defaultdict

@@ -1,6 +1,5 @@
 #!/bin/sh
-# Runs the commits job: three servers, one program, a small answer and what it
-# cost. `make` builds what it needs first.
+# Runs the commits job and prints its statistics. `make` builds the programs first.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// epoch is the day on which all made-up data ends.
+// epoch is the last day of the generated data.
 var epoch = time.Date(2026, 6, 30, 18, 0, 0, 0, time.UTC)
 
 var (
@@ -21,7 +21,7 @@ var (
 	cities  = strings.Fields("Austin Boston Chicago Denver Eugene Fresno Galveston Houston Irvine Juneau")
 )
 
-// source gives each kind of data a stream of its own.
+// source returns a random source per kind of data.
 func source(seed uint64, kind string) *rand.Rand {
 	sum := sha256.Sum256([]byte(kind))
 	var k uint64
@@ -38,7 +38,7 @@ func digest(parts ...any) string {
 	return hex.EncodeToString(sum[:20])
 }
 
-// person is somebody who does not exist.
+// person is a fictional person.
 type person struct{ Given, Family string }
 
 func (p person) name() string { return p.Given + " " + p.Family }
@@ -51,7 +51,7 @@ func (p person) email(domain string) string {
 	return strings.ToLower(p.Given+"."+p.Family) + "@" + domain
 }
 
-// team is the dozen people who commit, file issues and chat.
+// team has the twelve people who commit, file issues and chat.
 func team(seed uint64) []person {
 	r := source(seed, "team")
 	var out []person

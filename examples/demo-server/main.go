@@ -1,6 +1,6 @@
-// Demo-server is an MCP server over stdio with made-up data, the same on every
-// machine: demo-server github, jira, slack, crm, mail or logs. The examples and
-// the end-to-end tests connect to it as they would to a real one.
+// Demo-server is an MCP server over stdio with generated data, which is the same on
+// every machine: demo-server github, jira, slack, crm, mail or logs. The examples and
+// the end-to-end tests use it.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// offers are the servers this program can be.
+// offers has the servers that this program can simulate.
 var offers = map[string]func(*mcp.Server, uint64){
 	"github": offerGitHub,
 	"jira":   offerJira,
@@ -53,7 +53,7 @@ func names() []string {
 	return out
 }
 
-// tool offers one tool whose answer is JSON in a text, as most servers send it.
+// tool adds a tool that answers with JSON as text, as most servers do.
 func tool[In any](s *mcp.Server, name, description string, writes bool, f func(In) (any, error)) {
 	readOnly := !writes
 	destructive := writes && (strings.HasPrefix(name, "delete") || strings.HasPrefix(name, "update"))
@@ -77,7 +77,7 @@ func tool[In any](s *mcp.Server, name, description string, writes bool, f func(I
 	})
 }
 
-// page is one page of a list: limit items of page number from 1 on.
+// page returns one page of a list. Page numbers start at 1.
 func page[T any](items []T, number, limit, most int) []T {
 	if limit <= 0 {
 		limit = 30

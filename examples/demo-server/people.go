@@ -37,7 +37,7 @@ func customers(seed uint64) []customer {
 	return out
 }
 
-// withCheckDigit appends Luhn's digit.
+// withCheckDigit appends the Luhn check digit.
 func withCheckDigit(digits string) string {
 	sum := 0
 	for i := range len(digits) {
@@ -90,7 +90,7 @@ func offerMail(s *mcp.Server, _ uint64) {
 	}
 	tool(s, "send", "Send a mail.", true, func(in sendArgs) (any, error) {
 		if !strings.Contains(in.To, "@") {
-			return nil, fmt.Errorf("%q is no address", in.To)
+			return nil, fmt.Errorf("invalid address %q", in.To)
 		}
 		return map[string]any{"sent": true, "id": digest(in.To, in.Subject)[:12]}, nil
 	})
@@ -142,7 +142,7 @@ func offerLogs(s *mcp.Server, seed uint64) {
 	})
 }
 
-// logLine makes line i without making those before it.
+// logLine generates line i without the lines before it.
 func logLine(seed uint64, i int) string {
 	x := (uint64(i)+seed)*0x9E3779B97F4A7C15 ^ uint64(i)>>7
 	level, text := "INFO", "request served"

@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The shapes are cut down from those of the real services: nested, wordy, and
-// mostly not what a question is about.
+// The types are reduced forms of the answers of real services: nested, verbose, and
+// mostly irrelevant to a question.
 
 type account struct {
 	Login     string `json:"login"`
@@ -106,7 +106,7 @@ func offerGitHub(s *mcp.Server, seed uint64) {
 		if in.Since != "" {
 			var err error
 			if since, err = time.Parse(time.RFC3339, in.Since); err != nil {
-				return nil, fmt.Errorf("since is not a time like 2026-01-31T00:00:00Z")
+				return nil, fmt.Errorf("invalid since: use a time like 2026-01-31T00:00:00Z")
 			}
 		}
 		found := []commit{}
@@ -202,7 +202,7 @@ func offerJira(s *mcp.Server, seed uint64) {
 	})
 }
 
-// matches understands field=value terms joined by AND.
+// matches evaluates field=value terms joined by AND.
 func matches(is issue, jql string) bool {
 	for _, term := range strings.Split(jql, " AND ") {
 		field, value, ok := strings.Cut(term, "=")

@@ -1,4 +1,4 @@
-// Embed runs one program in ten lines of Go.
+// Embed runs a program in ten lines of Go.
 package main
 
 import (

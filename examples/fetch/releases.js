@@ -1,5 +1,4 @@
-// fetch is the usual one. Which hosts it reaches, the policy says; each redirect
-// is asked anew.
+// fetch is the standard function. The policy decides each host and each redirect.
 const response = await fetch(`${args.site}/releases.json`);
 if (!response.ok) throw new Error(`the site answers ${response.status}`);
 const releases = await response.json();

@@ -1,5 +1,4 @@
-# urllib is the usual one. Which hosts it reaches, the policy says; each redirect
-# is asked anew.
+# urllib is the standard module. The policy decides each host and each redirect.
 import json, urllib.request
 
 with urllib.request.urlopen(args["site"] + "/releases.json") as response:

@@ -1,5 +1,5 @@
-# Reads every table of a folder and writes one report. What the policy does not
-# grant cannot be opened, whatever the program tries.
+# Reads every table of a folder and writes a report. Files without a grant in the
+# policy cannot be opened.
 import csv, json, pathlib
 from collections import Counter
 

@@ -1,6 +1,5 @@
-// Package harness tests programs that call tools, as ordinary Go tests, with
-// tools that are made up: no server is started, nothing is sent, and every run
-// of a test is the same run.
+// Package harness tests programs that call tools with Go tests and fake tools. It
+// starts no server, and runs are deterministic.
 package harness
 
 import (
@@ -18,16 +17,16 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// A Fake answers for a tool.
+// A Fake implements a tool.
 type Fake func(args map[string]any) (any, error)
 
-// A Call is what a program asked of a fake.
+// A Call is a call of a fake.
 type Call struct {
 	Tool string
 	Args map[string]any
 }
 
-// A Bench is where programs are tried out.
+// A Bench runs programs with fakes.
 type Bench struct {
 	t     *testing.T
 	eng   *engine.Engine
@@ -36,8 +35,8 @@ type Bench struct {
 	calls []Call
 }
 
-// New makes a bench with the tools that fakes names, under a policy: the one
-// that the program has in earnest, so that it is tested too.
+// New returns a bench with fakes by tool name. Pass the policy that the program uses
+// in production, so the tests cover it.
 func New(t *testing.T, rules string, fakes map[string]Fake) *Bench {
 	t.Helper()
 	b := &Bench{t: t}
@@ -59,7 +58,7 @@ func New(t *testing.T, rules string, fakes map[string]Fake) *Bench {
 	}
 	folder := t.TempDir()
 	if base, err := os.UserCacheDir(); err == nil {
-		folder = filepath.Join(base, "wexec-tests") // shared, so that languages are compiled once
+		folder = filepath.Join(base, "wexec-tests") // shared, to compile each guest once
 	}
 	if b.eng, err = engine.New(context.Background(), engine.Config{Cache: folder}); err != nil {
 		t.Fatal(err)
@@ -71,7 +70,7 @@ func New(t *testing.T, rules string, fakes map[string]Fake) *Bench {
 	return b
 }
 
-// Run runs a program from a file and gives its result, failures included.
+// Run runs a program from a file and returns its Result, also after a failure.
 func (b *Bench) Run(file string, args any) *engine.Result {
 	b.t.Helper()
 	code, err := os.ReadFile(file)
@@ -80,7 +79,7 @@ func (b *Bench) Run(file string, args any) *engine.Result {
 	}
 	language, ok := guests.LanguageOfFile(file)
 	if !ok {
-		b.t.Fatalf("the language of %s is not known", file)
+		b.t.Fatalf("unknown language of %s", file)
 	}
 	data, err := json.Marshal(args)
 	if err != nil {
@@ -91,7 +90,7 @@ func (b *Bench) Run(file string, args any) *engine.Result {
 	return res
 }
 
-// Calls are what fakes were asked until now, and forgets it.
+// Calls returns the calls of fakes since the last time.
 func (b *Bench) Calls() []Call {
 	b.mu.Lock()
 	defer b.mu.Unlock()

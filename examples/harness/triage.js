@@ -1,4 +1,4 @@
-// Sets urgent issues that nobody works on to "In Progress", and tells a channel.
+// Sets unassigned urgent issues to "In Progress" and posts to a channel.
 const { issues } = await jira.search({ jql: "priority=Highest" });
 const idle = issues.filter((i) => !i.assignee);
 for (const i of idle) await jira.update_issue({ key: i.key, status: "In Progress" });

@@ -12,7 +12,7 @@ import (
 
 type issue map[string]any
 
-// bench has a Jira with some issues and a Slack that takes everything.
+// bench returns a bench with fakes for Jira, with some issues, and Slack.
 func bench(t *testing.T, issues ...issue) *Bench {
 	t.Helper()
 	rules, err := os.ReadFile("policy.yaml")

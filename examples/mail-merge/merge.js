@@ -1,6 +1,6 @@
-// Writes to every gold customer of a city. The program joins and counts; it
-// never sees a name or an address, only tokens like [EMAIL_1]. mail.send gets
-// the real ones, because the policy reveals them there and nowhere else.
+// Writes to every gold customer of a city. The program joins and counts. It
+// sees tokens such as [EMAIL_1] instead of names and addresses. mail.send gets
+// the values, because the policy lists it in reveal_to.
 const customers = await tools.crm.list_customers({ segment: "gold", limit: 500 });
 const chosen = customers.filter((c) => c.city === args.city);
 
@@ -14,7 +14,7 @@ const answers = await mapLimit(chosen, 4, (c) =>
 
 const domains = {};
 for (const c of chosen) {
-  const domain = await pii.domain(c.email); // without the address
+  const domain = await pii.domain(c.email); // the domain of a token
   domains[domain] = (domains[domain] ?? 0) + 1;
 }
 return { sent: answers.filter((a) => a.sent).length, looks_like: chosen[0].email, domains };

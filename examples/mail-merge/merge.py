@@ -1,6 +1,6 @@
-# Writes to every gold customer of a city. The program joins and counts; it
-# never sees a name or an address, only tokens like [EMAIL_1]. mail.send gets
-# the real ones, because the policy reveals them there and nowhere else.
+# Writes to every gold customer of a city. The program joins and counts. It
+# sees tokens such as [EMAIL_1] instead of names and addresses. mail.send gets
+# the values, because the policy lists it in reveal_to.
 from collections import Counter
 from tools import crm, mail
 
@@ -19,5 +19,5 @@ answers = [
 return {
     "sent": sum(a["sent"] for a in answers),
     "looks_like": chosen[0]["email"],
-    "domains": Counter(pii.domain(c["email"]) for c in chosen),  # without the address
+    "domains": Counter(pii.domain(c["email"]) for c in chosen),  # the domain of a token
 }

@@ -1,6 +1,6 @@
-// Plugins is a host whose behaviour people extend with small programs: every
-// file of a folder is a filter that sees a message and gives one back. A filter
-// that fails, hangs or eats memory costs itself and nothing else.
+// Plugins runs user-defined filters: every file of a folder is a program that
+// receives a message and returns one. A filter that fails, hangs or exhausts its
+// memory is skipped.
 //
 //	go run ./examples/plugins examples/plugins/filters "hello world"
 package main
@@ -20,13 +20,13 @@ import (
 	"github.com/wexec/wexec/guests"
 )
 
-// message is what filters see as args and give back.
+// message is the argument and the result of a filter.
 type message struct {
 	Text string   `json:"text"`
 	Tags []string `json:"tags"`
 }
 
-// filters are the programs of a folder, in order of their names.
+// filters returns the programs of a folder, sorted by name.
 func filters(dir string) ([]engine.Request, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -49,8 +49,8 @@ func filters(dir string) ([]engine.Request, error) {
 	return out, nil
 }
 
-// apply sends a message through every filter. A filter that fails is left out,
-// and said is told why.
+// apply passes a message through all filters. It skips a filter that fails and
+// reports the error.
 func apply(ctx context.Context, eng *engine.Engine, all []engine.Request, m message, said func(file string, err error)) (message, error) {
 	for _, f := range all {
 		args, err := json.Marshal(m)

@@ -35,7 +35,7 @@ func TestABrokenFilterCostsItselfAndNothingElse(t *testing.T) {
 	}
 }
 
-// cache is shared by the tests of a machine, so that guests are compiled once.
+// cache returns the cache folder that tests share, to compile each guest once.
 func cache(t *testing.T) string {
 	base, err := os.UserCacheDir()
 	if err != nil {

@@ -1,8 +1,8 @@
-// One branch fails and the others do not care: settle waits for all of them and
-// says of each how it went; attempt tries again and then falls back.
+// One branch fails, the others continue. settle waits for all branches and returns
+// the outcome of each. attempt retries, then uses the fallback.
 const branches = await settle({
   commits: tools.github.list_commits({ limit: 5 }),
-  chat: tools.slack.history({ channel: "nowhere" }), // there is no such channel
+  chat: tools.slack.history({ channel: "nowhere" }), // this channel does not exist
   issue: attempt(() => tools.jira.get_issue({ key: "SHOP-0" }), { retries: 2, backoff: 10, fallback: { key: "none" } }),
 });
 

@@ -1,5 +1,5 @@
-// A program that knows no tool beforehand: it looks for one, reads its
-// declaration, and calls it. With hundreds of servers nobody lists them all.
+// Searches for a tool, reads its declaration, and calls it. With hundreds of
+// servers, listing all tools would fill the context.
 const { tools: found } = await searchTools("message history of a channel", 1);
 const { name, declaration } = await describeTool(found[0].name);
 const [server, tool] = name.split(".");

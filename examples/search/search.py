@@ -1,5 +1,5 @@
-# A program that knows no tool beforehand: it looks for one, reads its
-# declaration, and calls it. With hundreds of servers nobody lists them all.
+# Searches for a tool, reads its declaration, and calls it. With hundreds of
+# servers, listing all tools would fill the context.
 found = search_tools("message history of a channel", limit=1)["tools"]
 about = describe_tool(found[0]["name"])
 server, tool = about["name"].split(".")

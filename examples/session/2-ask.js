@@ -1,4 +1,4 @@
-// The second asks a question; the data is still there.
+// The second program queries the data.
 const spent = {};
 for (const o of orders) {
   const s = segment.get(o.customer);

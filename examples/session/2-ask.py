@@ -1,4 +1,4 @@
-# The second asks a question; the data is still there.
+# The second program queries the data.
 from collections import Counter
 
 spent = Counter()

@@ -1,5 +1,5 @@
-# What did one person do lately? Three servers are asked at once; of what they
-# answer, a few lines go back.
+# Summarizes the recent work of one person. Calls three servers in parallel and
+# returns a few lines.
 import asyncio
 from tools.aio import github, jira, slack
 

@@ -1,5 +1,5 @@
-// What did one person do lately? Three servers are asked at once; of what they
-// answer, a few lines go back.
+// Summarizes the recent work of one person. Calls three servers in parallel and
+// returns a few lines.
 interface Commit { author: { login: string }; commit: { message: string; author: { date: string } }; stats: { total: number } }
 interface Issue { key: string; fields: { summary: string; assignee: { accountId: string } } }
 interface Message { user: string; text: string }

@@ -1,5 +1,5 @@
-// Tenants is an HTTP server that runs programs for many tenants in one engine.
-// Each tenant has a table of its own: its policy, its tools, its record.
+// Tenants is an HTTP server that runs programs of several tenants in one engine.
+// Each tenant has a table with its policy, tools and audit log.
 //
 //	curl -H 'Tenant: acme' --data 'return (await tools.orders.find({id: 7})).total' http://127.0.0.1:8080/run
 package main
@@ -23,14 +23,14 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// order is what the tool answers with.
+// order is the result of the tool.
 type order struct {
 	ID    int    `json:"id"`
 	Owner string `json:"owner"`
 	Total int    `json:"total"`
 }
 
-// query is what the tool takes; its schema is made from the type.
+// query is the input of the tool. The input schema comes from this type.
 type query struct {
 	ID int `json:"id" jsonschema:"the number of the order"`
 }
@@ -44,7 +44,7 @@ tools:
 limits: {time: 5s, memory: 64MiB, tool_calls: 10}
 `
 
-// tenantTable is what the programs of one tenant may reach.
+// tenantTable returns the table of a tenant.
 func tenantTable(tenant string) (*hostfns.Table, error) {
 	p, err := policy.Parse(tenant+".yaml", []byte(rules))
 	if err != nil {

@@ -61,7 +61,7 @@ func TestEachTenantSeesItsOwnTools(t *testing.T) {
 	}
 }
 
-// cache is shared by the tests of a machine, so that guests are compiled once.
+// cache returns the cache folder that tests share, to compile each guest once.
 func cache(t *testing.T) string {
 	base, err := os.UserCacheDir()
 	if err != nil {
