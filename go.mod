@@ -13,8 +13,10 @@ require (
 	github.com/klauspost/compress v1.20.3 // zstd for the committed guests
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // MCP client and server
 	github.com/nyaruka/phonenumbers v1.8.1 // tests and generator: reference for telephone numbers
+	github.com/pelletier/go-toml/v2 v2.4.3 // the configuration file of Codex
 	github.com/rogpeppe/go-internal v1.16.0 // tests: testscript
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests: reference for schema validation
+	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // configuration files of MCP clients: JSON with comments
 	github.com/tetratelabs/wazero v1.12.0 // the WebAssembly runtime
 	github.com/tiktoken-go/tokenizer v0.10.0 // tests and make compare: exact token counts
 	github.com/urfave/cli/v2 v2.27.7 // the command line

@@ -23,7 +23,7 @@ type Catalogue struct {
 	idents  map[[2]string]string // server and tool to the tool's identifier
 	words   func() *index        // made when first searched
 
-	observed func(Tool) json.RawMessage // types of answers that no server declares; nil: none
+	learned func(Tool) json.RawMessage // types of answers that no server declares; nil: none
 }
 
 // Server is one server of a catalogue.
@@ -243,7 +243,7 @@ func (c *Catalogue) Keep(f func(Tool) bool) *Catalogue {
 	}
 	clear(view.server)
 	view.spellServers()
-	view.observed = c.observed
+	view.learned = c.learned
 	return view
 }
 

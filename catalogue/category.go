@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Category is what some tools of a server are about: the thing that is listed,
@@ -69,12 +70,23 @@ func subject(name string, ignored map[string]bool) []string {
 }
 
 // done reports whether a word of a name says what is done rather than to what.
-func done(word string) bool {
-	switch word {
-	case "file", "comment", "book", "plan", "build", "copy":
-		return false
+func done(word string) bool { return nameVerbs()[stem(word)] }
+
+// nameVerbs are the verbs in names of tools, stemmed. Book and copy are nouns
+// more often.
+var nameVerbs = sync.OnceValue(func() map[string]bool {
+	out := map[string]bool{}
+	for _, w := range slices.Concat(destroyingVerbs, writingVerbs, readingVerbs) {
+		out[stem(w)] = w != "book" && w != "copy"
 	}
-	return verbs()[stem(word)]
+	return out
+})
+
+var readingVerbs = []string{
+	"answer", "attach", "browse", "change", "complete", "convert", "display", "download", "draw", "export", "fetch", "filter", "find",
+	"finish", "generate", "get", "give", "invoke", "launch", "list", "load", "locate", "look", "lookup", "make", "mark", "notify", "open",
+	"pull", "query", "read", "register", "resolve", "retrieve", "scale", "search", "show", "store", "switch", "take", "tell", "translate",
+	"turn", "view",
 }
 
 // singular is a word without the ending of its plural, near enough to tell two

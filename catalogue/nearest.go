@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/wexec/wexec/internal/text"
 )
 
 // Nearest lists at most n names of tools that someone who wrote name may have
 // meant, nearest first, as "server.tool" in the names code uses. A name that
 // is far from everything gives an empty list.
 func (c *Catalogue) Nearest(name string, n int) []string {
-	name = start(name, maxSpelling)
+	name = text.Prefix(name, maxSpelling)
 	if rest, ok := strings.CutPrefix(name, "tools."); ok {
 		name = rest
 	}
@@ -51,7 +53,7 @@ func (c *Catalogue) Nearest(name string, n int) []string {
 // NearestOf gives the word of a list that is nearest to a misspelt one, or ""
 // where none is near: a third of the shorter one may be wrong.
 func NearestOf(word string, list []string) string {
-	word = start(word, maxSpelling)
+	word = text.Prefix(word, maxSpelling)
 	if len(word) < 2 && len(list) > 1 { // of which each is as near
 		return ""
 	}

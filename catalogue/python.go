@@ -113,7 +113,7 @@ func (w *pyWriter) write(s *shape, name string, depth int) string {
 		return "int"
 	case number:
 		return "float"
-	case text:
+	case str:
 		return "str"
 	case literal:
 		if v, ok := pyLiteral(s.value); ok {
@@ -262,9 +262,9 @@ func pyString(s string) string {
 		case r == '"' || r == '\\':
 			b.WriteByte('\\')
 			b.WriteRune(r)
-		case unseen(r) && r > 0xffff:
+		case invisible(r) && r > 0xffff:
 			fmt.Fprintf(&b, `\U%08x`, r)
-		case unseen(r):
+		case invisible(r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)

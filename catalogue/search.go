@@ -2,10 +2,13 @@ package catalogue
 
 import (
 	"cmp"
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/wexec/wexec/internal/jsonschema"
+	"github.com/wexec/wexec/internal/text"
 )
 
 // Query asks for tools in words.
@@ -102,6 +105,34 @@ func newIndex(tools []Tool) *index {
 	return x
 }
 
+// argumentWords returns the words in the names of properties and in enums, three
+// levels deep.
+func argumentWords(schema json.RawMessage) []string {
+	doc, _ := jsonschema.Parse(schema)
+	if doc == nil {
+		return nil
+	}
+	var out []string
+	var walk func(n *jsonschema.Schema, depth int)
+	walk = func(n *jsonschema.Schema, depth int) {
+		if n == nil || depth > 3 || len(out) > 400 {
+			return
+		}
+		for _, name := range n.Names {
+			out = append(out, Words(name)...)
+			walk(n.Properties[name], depth+1)
+		}
+		for _, v := range n.Enum[:min(len(n.Enum), 20)] {
+			if s, ok := v.(string); ok {
+				out = append(out, Words(s)...)
+			}
+		}
+		walk(n.Items, depth+1)
+	}
+	walk(doc.Root, 0)
+	return out
+}
+
 // term is one word to look for and how much a hit counts against a hit of the
 // word as it was asked.
 type term struct {
@@ -109,25 +140,23 @@ type term struct {
 	weight float64
 }
 
-// question is one word or phrase that was asked for, with everything that may
-// stand for it.
-type question struct {
-	terms   []term
-	weight  float64 // against a word that was asked
-	implied bool    // nobody said it: what only it finds was not asked for
+// askedWord is one word of a query, with everything that may stand for it.
+type askedWord struct {
+	terms  []term // the word itself first
+	weight float64
 }
 
-// score gives each tool that matches its BM25F score. Of the spellings and
+// score returns the BM25F score of each tool that matches. Of the spellings and
 // synonyms of one asked word only the best counts, and the word is as rare as
 // all of them together: a rare synonym of a common word proves little. A tool
-// that answers more of the asked words comes before one that answers one of
-// them often.
-func (x *index) score(asked []question) map[int32]float64 {
+// that matches more of the asked words ranks before one that matches one of them
+// often.
+func (x *index) score(asked []askedWord) map[int32]float64 {
 	n := len(x.lengths)
-	total, hits, said := make([]float64, n), make([]float64, n), make([]float64, n)
+	total, hits := make([]float64, n), make([]float64, n)
 	best, tf := make([]float64, n), make([]float64, n)
 	var matched, found []int32
-	all, allSaid := 0.0, 0.0
+	all := 0.0
 	for _, q := range asked {
 		matched = matched[:0]
 		exact := 0
@@ -136,8 +165,8 @@ func (x *index) score(asked []question) map[int32]float64 {
 			for _, p := range x.postings[t.word] {
 				length := 1.0
 				if mean := x.mean[p.field]; mean > 0 {
-					// Some servers write an essay on each tool: that a word stands in
-					// it says less, but not nothing.
+					// Some servers write long descriptions: a hit in one says less,
+					// but not nothing.
 					length = min(0.55+0.45*float64(x.lengths[p.tool][p.field])/mean, 2.2)
 				}
 				if tf[p.tool] == 0 {
@@ -162,107 +191,53 @@ func (x *index) score(asked []question) map[int32]float64 {
 		}
 		idf := math.Log(1 + (float64(n)-df+0.5)/(df+0.5))
 		all += q.weight * idf
-		if !q.implied {
-			allSaid += idf
-		}
 		for _, tool := range matched {
 			total[tool] += q.weight * idf * best[tool]
 			hits[tool] += q.weight * idf
-			if !q.implied {
-				said[tool] += idf * best[tool]
-			}
 			best[tool] = 0
 		}
 	}
 	scores := map[int32]float64{}
 	for tool, s := range total {
-		if said[tool] >= leastSaid*allSaid && s > 0 {
+		if s > 0 && s >= leastMatched*all {
 			scores[int32(tool)] = s * (0.3 + 0.7*hits[tool]/all)
 		}
 	}
 	return scores
 }
 
-// Floors under what a search shows. What answers next to nothing of what was
-// asked, or far less than the best does, is noise that costs whoever reads it.
+// Thresholds below which a tool is noise that costs its reader tokens.
 const (
-	leastSaid  = 0.08 // of the asked words, by how much they say
-	leastOfTop = 0.25
+	leastMatched = 0.08 // of the weight of the query
+	leastOfTop   = 0.25 // of the score of the best tool
 )
 
-// expand turns a question into the words to look for. A question without a
-// verb asks to see things.
-func (x *index) expand(text string) []question {
-	var asked []question
-	words := Words(text)
-	verb := false
-	if len(words) > 1 && orders[words[0]] != nil {
-		verb = true
-		q := question{weight: 0.9, implied: true}
-		for i, does := range orders[words[0]] {
-			q.terms = append(q.terms, term{stem(does), 1 - 0.2*float64(min(i, 2))})
+const maxAsked = 16 // words of a query
+
+// expand returns the words to look for.
+func (x *index) expand(query string) []askedWord {
+	var asked []askedWord
+	for _, w := range Words(query) {
+		if len(asked) == maxAsked {
+			break
 		}
-		asked = append(asked, q)
-	}
-	for i := 0; i < len(words) && len(asked) < 16; i++ {
-		if n, means := phrase(words[i:]); n > 0 {
-			q := question{weight: 1}
-			for _, m := range means {
-				q.terms = append(q.terms, term{m, 1})
-			}
-			for _, m := range means {
-				for _, other := range synonyms(m) {
-					q.terms = append(q.terms, term{other, 0.45})
-				}
-			}
-			asked = append(asked, q)
-			verb = true
-			i += n - 1
-			continue
-		}
-		w := words[i]
 		if stop[w] {
 			continue
 		}
 		s := stem(w)
-		state := w == "open" && namesSeveral(words[i+1:])
-		does := verbs()[s] && !state && !strings.HasSuffix(w, "ed") && !(i == 0 && orders[w] != nil) // "assigned to me" is no order
-		verb = verb || does
-		q := question{terms: []term{{s, 1}}, weight: 1}
-		switch {
-		case x.servers[s]:
-			q.weight = 1.4 // a server that is named is meant
-		case does, state:
-			q.weight = 0.7 // what is done says less than what it is done to
+		q := askedWord{terms: []term{{s, 1}}, weight: 1}
+		if x.servers[s] {
+			q.weight = 1.4
 		}
-		for _, other := range synonyms(s) {
-			if !state {
-				q.terms = append(q.terms, term{other, 0.7})
-			}
+		for _, other := range synonyms()[s] {
+			q.terms = append(q.terms, term{other, 0.7})
 		}
 		if len(x.postings[s]) == 0 && len(q.terms) == 1 {
 			q.terms = append(q.terms, x.misspelt(w, s)...)
 		}
 		asked = append(asked, q)
 	}
-	if !verb && len(asked) > 0 {
-		asked = append(asked, question{weight: 0.5, implied: true, terms: []term{{"list", 1}, {"search", 1}, {"get", 0.9}, {"find", 0.9}, {"read", 0.8}}})
-	}
 	return asked
-}
-
-// namesSeveral reports whether one of the next two words is a plural, with no
-// article before it: who asks for open issues opens none.
-func namesSeveral(words []string) bool {
-	for _, w := range words[:min(2, len(words))] {
-		if stop[w] {
-			return false
-		}
-		if strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") {
-			return true
-		}
-	}
-	return false
 }
 
 // misspelt finds the indexed words one or two edits from the stem of a word
@@ -370,18 +345,7 @@ const (
 )
 
 // Asked is as much of a question as a search reads.
-func Asked(question string) string { return start(question, maxQuestion) }
-
-// start is the beginning of a text, at most so many bytes of whole characters.
-func start(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
-}
+func Asked(question string) string { return text.Prefix(question, maxQuestion) }
 
 // maxDeclaration is how long a declaration may be in a search, in bytes, before
 // its deep types are folded.

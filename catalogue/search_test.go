@@ -40,7 +40,6 @@ func TestSearchUnderstandsHowPeopleAsk(t *testing.T) {
 		"send something to a room":         "slack.post_message",
 		"which clients live in a city":     "crm.find_customers",
 		"open a document on disk and load": "fs.read_file",
-		"open issues":                      "jira.search",
 		"open an issue":                    "jira.create_issue",
 		"save text into a file":            "fs.write_file",
 		"lst comits":                       "github.list_commits",

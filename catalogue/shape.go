@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/wexec/wexec/internal/jsonschema"
@@ -21,14 +20,14 @@ const (
 	boolean
 	integer
 	number
-	text
-	literal  // one JSON value: shape.value
-	array    // shape.items
-	tuple    // shape.parts, then shape.items where more may follow
-	object   // shape.fields, and shape.items for further keys
-	union    // shape.parts
-	named    // shape.name, defined in shapes.defs
-	combined // all of shape.parts at once
+	str
+	literal      // one JSON value: shape.value
+	array        // shape.items
+	tuple        // shape.parts, then shape.items where more may follow
+	object       // shape.fields, and shape.items for further keys
+	union        // shape.parts
+	named        // shape.name, defined in shapes.defs
+	intersection // all of shape.parts at once
 )
 
 // shape is a schema reduced to a type.
@@ -117,12 +116,12 @@ func (r *shapeReader) readPlain(n *jsonschema.Schema, depth int) *shape {
 	if len(list) > 0 {
 		u := simplify(r.all(union, list, depth))
 		if n.Properties != nil {
-			return simplify(&shape{kind: combined, parts: []*shape{r.ofTypes(n, depth), u}})
+			return simplify(&shape{kind: intersection, parts: []*shape{r.ofTypes(n, depth), u}})
 		}
 		return u
 	}
 	if len(n.AllOf) > 0 {
-		c := r.all(combined, n.AllOf, depth)
+		c := r.all(intersection, n.AllOf, depth)
 		if n.Properties != nil {
 			c.parts = append(c.parts, r.ofTypes(n, depth))
 		}
@@ -170,7 +169,7 @@ func (r *shapeReader) ofType(name string, n *jsonschema.Schema, depth int) *shap
 	case "number":
 		return &shape{kind: number, note: bounds(n)}
 	case "string":
-		return &shape{kind: text, note: textNote(n)}
+		return &shape{kind: str, note: textNote(n)}
 	case "array":
 		return r.readArray(n, depth)
 	case "object":
@@ -259,7 +258,7 @@ func literalOf(v any) *shape {
 	}
 	b, err := json.Marshal(v)
 	if err != nil || len(b) > 200 {
-		return &shape{kind: text}
+		return &shape{kind: str}
 	}
 	return &shape{kind: literal, value: string(b)}
 }
@@ -289,7 +288,7 @@ func simplify(s *shape) *shape {
 	for _, p := range parts {
 		key := ""
 		switch p.kind {
-		case null, boolean, integer, number, text:
+		case null, boolean, integer, number, str:
 			key = strconv.Itoa(int(p.kind))
 		case literal:
 			key = "=" + p.value
@@ -347,11 +346,4 @@ func pascal(name string) string {
 		out = "_" + out
 	}
 	return out
-}
-
-// oneLine makes a foreign text fit for a comment: one line, no end of comment,
-// no control characters, of which Python's parser refuses NUL.
-func oneLine(s string) string {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-	return strings.ReplaceAll(strings.ReplaceAll(s, "*/", "* /"), `"""`, `'''`)
 }

@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,22 +13,21 @@ import (
 	"time"
 )
 
-// pythonHead begins every .pyi file of the tree.
+// pythonHead is the start of every .pyi file.
 const pythonHead = "from typing import Any, Literal, Never, NotRequired, TypeAlias, TypedDict, Union\n\n"
 
-// Tree is the catalogue as read-only files: a README and the documentation of
-// the helpers at the root, and for each
-// server a folder with index.ts, __init__.pyi, and a .ts and .pyi file for each
-// tool. Files are written when they are read.
+// Tree returns the catalogue as read-only files: README.md and HELPERS.md at the
+// root, and for each server a directory with index.ts, __init__.pyi, and a .ts
+// and .pyi file for each tool. Contents are generated on first use.
 func (c *Catalogue) Tree() fs.FS {
 	t := tree{files: map[string]func() string{}, dirs: map[string][]string{".": nil}}
 	t.add("README.md", c.readme)
-	t.add("HELPERS.md", func() string { return guideText })
+	t.add("HELPERS.md", func() string { return helpersText })
 	for _, s := range c.servers {
-		own := c.ServerTools(s.Name)
-		t.add(s.Call+"/index.ts", func() string { return c.serverTypeScript(s, own) })
-		t.add(s.Call+"/__init__.pyi", func() string { return c.serverPython(s, own) })
-		for _, tool := range own {
+		tools := c.ServerTools(s.Name)
+		t.add(s.Call+"/index.ts", func() string { return c.serverTypeScript(s, tools) })
+		t.add(s.Call+"/__init__.pyi", func() string { return c.serverPython(s, tools) })
+		for _, tool := range tools {
 			name := c.Name(tool)
 			t.add(s.Call+"/"+name+".ts", func() string { return c.typescript(tool, "export declare function ", 0) })
 			t.add(s.Call+"/"+name+".pyi", func() string { return pythonHead + c.Python(tool) })
@@ -58,46 +58,34 @@ func (c *Catalogue) serverPython(s Server, tools []Tool) string {
 	return b.String()
 }
 
-// readme teaches the convention to whoever looks here first.
 func (c *Catalogue) readme() string {
 	var b strings.Builder
-	b.WriteString(treeIntroduction)
+	b.WriteString(readmeText)
 	for _, s := range c.servers {
 		fmt.Fprintf(&b, "- %s/ (%d tools): %s\n", s.Call, s.Tools, overview(c.Categories(s.Name), maxOverview))
 	}
 	if len(c.servers) == 0 {
-		b.WriteString("No server is connected.\n")
+		b.WriteString("No servers are connected.\n")
 	}
 	return b.String()
 }
 
-// maxOverview is how many categories the README names of each server.
+// maxOverview is the number of categories that the README lists for a server.
 const maxOverview = 6
 
-const treeIntroduction = `# Tools
+// readmeText explains the convention, helpersText the helpers. Tests run the
+// examples in helpersText.
+var (
+	//go:embed templates/readme.md
+	readmeText string
+	//go:embed templates/helpers.md
+	helpersText string
+)
 
-Each folder is a server, each file in it a tool with its types.
-JavaScript: ` + "`await tools.<server>.<tool>({name: value})`" + `, or ` + "`import { tool } from '/mcp-servers/<server>'`" + `.
-Python: ` + "`from tools import <server>`, then `<server>.<tool>(name=value)`; `from tools.aio import <server>`" + ` to await.
-
-Find tools: ` + "`searchTools('words')` or `search_tools('words')`; `describeTool('server.tool')` or `describe_tool('server.tool')`" + `.
-A failed call raises ToolError (code, tool, message, hint), a forbidden one PolicyError.
-
-Helpers, globals in both languages; HELPERS.md says more of each:
-- ` + "`attempt(fn, {retries, backoff, fallback})`" + `: try again, then fall back. backoff is in milliseconds (JavaScript) or seconds (Python).
-- ` + "`settle([...])`" + `: wait for all; each is {ok: true, value} or {ok: false, error}.
-- ` + "`pages(tool, args)`" + `: every item of a paged tool.
-- ` + "`mapLimit(items, n, fn)` / `map_limit`" + `: at most n at once.
-- ` + "`progress(done, total, text)`" + `: tell the person who waits.
-
-## Servers
-
-`
-
-// tree is a read-only file system of texts made when asked for.
+// tree is a read-only file system of generated texts.
 type tree struct {
 	files map[string]func() string
-	dirs  map[string][]string // names of entries, sorted
+	dirs  map[string][]string // names in a directory, sorted
 
 	mu   sync.Mutex
 	made map[string][]byte
@@ -136,7 +124,7 @@ func (t *tree) text(name string) []byte {
 	return b
 }
 
-// Open opens a file or folder of the tree.
+// Open implements [fs.FS].
 func (t *tree) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
@@ -146,14 +134,12 @@ func (t *tree) Open(name string) (fs.File, error) {
 		return &treeFile{info: treeInfo{name: path.Base(name), size: int64(len(b))}, r: bytes.NewReader(b)}, nil
 	}
 	if names, ok := t.dirs[name]; ok {
-		d := &treeFile{info: treeInfo{name: path.Base(name), dir: true}, t: t, path: name}
-		d.names = names
-		return d, nil
+		return &treeFile{info: treeInfo{name: path.Base(name), dir: true}, t: t, path: name, names: names}, nil
 	}
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// treeFile is an open file or folder.
+// treeFile is an open file or directory.
 type treeFile struct {
 	info  treeInfo
 	r     *bytes.Reader
@@ -207,7 +193,7 @@ func (f *treeFile) ReadDir(n int) ([]fs.DirEntry, error) {
 	return out, nil
 }
 
-// treeEntry is a name in a folder; the text of a file is made only for Info.
+// treeEntry is an entry of a directory. Only Info generates the text of a file.
 type treeEntry struct {
 	t    *tree
 	path string

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 )
 
 // TypeScript is a tool's declaration: its documentation and its signature,
@@ -18,41 +17,50 @@ func (c *Catalogue) TypeScript(t Tool) string {
 }
 
 func (c *Catalogue) typescript(t Tool, keyword string, fold int) string {
-	name := c.Name(t)
-	prefix := pascal(name)
-	args, defs := readShape(t.InputSchema)
-	var result *shape
-	var resultDefs map[string]*shape
-	schema, observed := c.output(t)
-	if len(schema) > 0 {
-		result, resultDefs = readShape(schema)
-	}
+	sig := c.tsSignature(t, fold, "")
 	var b strings.Builder
-	export := ""
-	if strings.HasPrefix(keyword, "export ") {
-		export = "export "
+	for _, def := range sig.types {
+		if strings.HasPrefix(keyword, "export ") {
+			b.WriteString("export ")
+		}
+		b.WriteString("type " + def + ";\n")
 	}
-	in := tsWriter{prefix: prefix, fold: fold}
-	for _, d := range slices.Sorted(maps.Keys(defs)) {
-		b.WriteString(export + "type " + in.named(d) + " = " + in.write(defs[d], 0, "") + ";\n")
-	}
-	out := tsWriter{prefix: prefix + "Result", fold: fold}
-	for _, d := range slices.Sorted(maps.Keys(resultDefs)) {
-		b.WriteString(export + "type " + out.named(d) + " = " + out.write(resultDefs[d], 0, "") + ";\n")
-	}
-	b.WriteString(tsDoc(strings.TrimSpace(documentation(t, observed)+foldedNote(c, t, fold, "describeTool")), ""))
-	b.WriteString(keyword + tsName(name) + "(" + in.argument(args) + "): Promise<")
-	if result == nil {
-		b.WriteString("any")
-	} else {
-		b.WriteString(out.write(result, 0, ""))
-	}
-	b.WriteString(">;\n")
+	b.WriteString(tsDoc(strings.TrimSpace(sig.doc+foldedNote(c, t, fold, "describeTool")), ""))
+	b.WriteString(keyword + tsName(c.Name(t)) + "(" + sig.params + "): Promise<" + sig.result + ">;\n")
 	return b.String()
 }
 
-// documentation is what a declaration says of a tool in words.
-func documentation(t Tool, observed bool) string {
+// tsSignature is the parts of a declaration.
+type tsSignature struct {
+	types          []string // "Name = type", of the named types it refers to
+	doc            string
+	params, result string
+}
+
+func (c *Catalogue) tsSignature(t Tool, fold int, indent string) tsSignature {
+	prefix := pascal(c.Name(t))
+	var sig tsSignature
+	read := func(schema json.RawMessage, prefix string) (tsWriter, *shape) {
+		w := tsWriter{prefix: prefix, fold: fold}
+		s, defs := readShape(schema)
+		for _, name := range slices.Sorted(maps.Keys(defs)) {
+			sig.types = append(sig.types, w.named(name)+" = "+w.write(defs[name], 0, indent))
+		}
+		return w, s
+	}
+	w, args := read(t.InputSchema, prefix)
+	sig.params = w.argument(args)
+	schema, learned := c.output(t)
+	sig.result, sig.doc = "any", documentation(t, learned)
+	if len(schema) > 0 {
+		w, result := read(schema, prefix+"Result")
+		sig.result = w.write(result, 0, indent)
+	}
+	return sig
+}
+
+// documentation is the text of a declaration.
+func documentation(t Tool, learned bool) string {
 	doc := Summary(t.Description, 400)
 	if doc == "" {
 		doc = t.Title
@@ -60,7 +68,7 @@ func documentation(t Tool, observed bool) string {
 	if t.Annotations.Destructive != nil && *t.Annotations.Destructive {
 		doc = strings.TrimSpace(doc + " (destructive)")
 	}
-	if observed {
+	if learned {
 		doc = strings.TrimSpace(doc + " (answer: observed, not declared)")
 	}
 	return oneLine(doc)
@@ -109,7 +117,7 @@ func (w tsWriter) write(s *shape, depth int, indent string) string {
 		return "boolean"
 	case integer, number:
 		return "number"
-	case text:
+	case str:
 		return "string"
 	case literal:
 		return tsLiteral(s.value)
@@ -126,15 +134,15 @@ func (w tsWriter) write(s *shape, depth int, indent string) string {
 			parts = append(parts, "...Array<"+w.write(s.items, depth+1, indent)+">")
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
-	case union, combined:
+	case union, intersection:
 		op := " | "
-		if s.kind == combined {
+		if s.kind == intersection {
 			op = " & "
 		}
 		var parts []string
 		for _, p := range s.parts {
 			part := w.write(p, depth+1, indent)
-			if p.kind == union || p.kind == combined {
+			if p.kind == union || p.kind == intersection {
 				part = "(" + part + ")"
 			}
 			if !slices.Contains(parts, part) {
@@ -214,24 +222,18 @@ func tsKey(name string) string {
 // tsLiteral makes a JSON literal one of TypeScript. What would not be seen, or
 // would turn the direction of writing, is written as an escape.
 func tsLiteral(js string) string {
-	if !strings.ContainsFunc(js, unseen) {
+	if !strings.ContainsFunc(js, invisible) {
 		return js
 	}
 	var b strings.Builder
 	for _, r := range js {
-		if unseen(r) {
+		if invisible(r) {
 			fmt.Fprintf(&b, `\u{%x}`, r)
 			continue
 		}
 		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-// unseen reports whether a character of a name or a value has to be escaped
-// where people and models read it.
-func unseen(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == 0x2028 || r == 0x2029
 }
 
 // tsName is the name of a declared function; reserved words, which are fine as

@@ -4,16 +4,108 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"runtime/debug"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/streams"
 	"github.com/wexec/wexec/internal/jsonscan"
 )
+
+// send calls the provider. It returns when the context ends or the rule's time is
+// up, whatever the provider does.
+func (c *call) send(ctx context.Context) (err error) {
+	r := c.run
+	if c.kind == lookupCall {
+		c.answer, err = c.lookup(c, ctx)
+		return err
+	}
+	if !r.enter(ctx) {
+		return c.cancelled()
+	}
+	defer r.leave()
+	sending, handoff, limit := ctx, c.ticket.Handoff(), c.decision.Limits.Timeout()
+	if limit > 0 {
+		var cancel context.CancelFunc
+		sending, cancel = context.WithTimeoutCause(ctx, limit, fault.ToolTimeout)
+		defer cancel()
+		handoff = nil // it abandons a task at the end of the run only
+	}
+	c.sent = true
+	c.gate = gate{run: r, call: c.number, tool: c.name}
+	d := &delivery{run: r, ctx: sending, provider: c.tool.provider, call: Call{
+		Server: c.tool.Server, Tool: c.tool.Name, Args: c.outgoing, Progress: r.progress(c.name), Gate: &c.gate,
+	}}
+	if r.workers.Do(sending, handoff, d) {
+		c.answer, err = d.answer, d.err
+	} else {
+		err = sending.Err()
+	}
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return c.cancelled()
+	case sending.Err() != nil:
+		return &Failure{Code: fault.ToolTimeout, Tool: c.name, Rule: c.decision.Rule,
+			Message: fmt.Sprintf("%s took longer than %s", c.name, limit), Hint: "ask it for less at once"}
+	case endsRun(err):
+		r.fail(err)
+		return err
+	}
+	c.toolText = true
+	return failureOf(err, c.name)
+}
+
+// delivery is a call at its provider. If the provider hangs, the delivery is
+// abandoned with its goroutine, so the call must not read it then.
+type delivery struct {
+	run      *Run
+	ctx      context.Context
+	provider Provider
+	call     Call
+
+	answer Answer
+	err    error
+}
+
+// Run calls the provider, which may panic or end its goroutine.
+func (d *delivery) Run() {
+	returned := false
+	defer func() {
+		if !returned {
+			p := recover()
+			d.answer, d.err = Answer{}, fault.New(fault.ToolFailed, "the provider of the tool panicked")
+			d.run.table.log().Error("panic in a provider", "server", d.call.Server, "tool", d.call.Tool, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+		if d.ctx.Err() != nil && d.answer.Body != nil {
+			closeBody(d.answer)
+			d.answer, d.err = Answer{}, d.ctx.Err()
+		}
+	}()
+	d.answer, d.err = d.provider.Call(d.ctx, d.call)
+	returned = true
+}
+
+// enter waits until one more call of the run may be at its provider. It returns
+// false if the context ends before.
+func (r *Run) enter(ctx context.Context) bool {
+	select {
+	case r.slots <- struct{}{}: // without a call of Done, which allocates
+		return true
+	default:
+	}
+	select {
+	case r.slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (r *Run) leave() { <-r.slots }
 
 // accept checks, bounds, counts and redacts the answer. If nobody waits for it any
 // more it is null.
@@ -121,22 +213,6 @@ func (c *call) checkOutput(a *Answer) {
 	}
 }
 
-// paging returns how to ask a tool for less, by the names of its arguments.
-func (t *resolvedTool) paging() string {
-	var found []string
-	for _, name := range t.schema().Properties() {
-		switch strings.ToLower(strings.ReplaceAll(name, "_", "")) {
-		case "limit", "perpage", "pagesize", "maxresults", "first", "count", "top", "page", "cursor", "offset",
-			"after", "pagetoken", "nextcursor", "fields", "select", "since", "query", "head", "maxlength", "startindex":
-			found = append(found, clean(name, 80))
-		}
-	}
-	if len(found) == 0 {
-		return "ask for less; " + t.signature()
-	}
-	return "ask for less at once with " + strings.Join(found, ", ")
-}
-
 func closeBody(a Answer) {
 	if a.Body != nil {
 		_ = a.Body.Close()
@@ -160,44 +236,4 @@ func (r *Run) keepStream(a *Answer) error {
 	}
 	a.Data, a.Body = append(out, head[1:]...), nil
 	return nil
-}
-
-// readStream answers "wexec:read" with the next bytes of a stream. No bytes are
-// the end.
-func (c *call) readStream(ctx context.Context) (Answer, error) {
-	var in struct {
-		Stream int64
-		Max    int
-	}
-	if f := c.decode(&in); f != nil {
-		return Answer{}, f
-	}
-	c.ticket.WaitPrevious(ctx)
-	data, err := c.run.streams.Read(ctx, in.Stream, in.Max)
-	switch {
-	case err == nil:
-		return Answer{Kind: Bytes, Data: data, Checked: true}, nil
-	case c.run.Err() != nil:
-		return Answer{}, c.run.Err()
-	case errors.Is(err, streams.ErrUnknown):
-		return Answer{}, &Failure{Code: fault.ToolInvalidArgs, Message: "there is no open stream with this number"}
-	case errors.Is(err, streams.ErrTimeout):
-		return Answer{}, &Failure{Code: fault.ToolTimeout, Message: "the rest of the response did not arrive in time"}
-	case ctx.Err() != nil:
-		return Answer{}, c.cancelled()
-	case endsRun(err):
-		c.run.fail(err)
-		return Answer{}, err
-	}
-	return Answer{}, failureOf(err, c.name)
-}
-
-// closeStream answers "wexec:close".
-func (c *call) closeStream(context.Context) (Answer, error) {
-	var in struct{ Stream int64 }
-	if f := c.decode(&in); f != nil {
-		return Answer{}, f
-	}
-	c.run.streams.Close(in.Stream)
-	return null(), nil
 }

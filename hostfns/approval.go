@@ -6,11 +6,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/internal/guard"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
 )
@@ -52,9 +52,12 @@ func (c *call) ask(ctx context.Context) error {
 	}
 	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	defer r.setWaiting(question.Covered())()
 	c.ticket.SetAsking(true)
-	reply, err := r.askPerson(asking, asker, question)
+	reply, err := guard.Call(asking, func() (Reply, error) { return asker.Ask(asking, question) })
+	if p := (*guard.Panic)(nil); errors.As(err, &p) {
+		r.table.log().Error("panic while a person was asked", "panic", p, "stack", string(p.Stack))
+		err = fault.New(fault.Internal, "the prompt panicked")
+	}
 	c.ticket.SetAsking(false)
 	approval := &audit.Approval{ID: question.ID, Answer: "no", Via: reply.By, By: reply.Who, MS: time.Since(now).Milliseconds()}
 	deny := func(why, hint string) error {
@@ -96,31 +99,4 @@ func (c *call) recordApproval(a *audit.Approval, denial *Failure) error {
 		return denial
 	}
 	return nil
-}
-
-// askPerson calls an [Asker], and returns when the context ends whatever the Asker
-// does.
-func (r *Run) askPerson(ctx context.Context, a Asker, q Question) (Reply, error) {
-	type result struct {
-		reply Reply
-		err   error
-	}
-	got := make(chan result, 1)
-	go func() {
-		var res result
-		defer func() {
-			if p := recover(); p != nil {
-				r.table.log().Error("panic while a person was asked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-				res = result{err: fault.New(fault.Internal, "the prompt panicked")}
-			}
-			got <- res
-		}()
-		res.reply, res.err = a.Ask(ctx, q)
-	}()
-	select {
-	case res := <-got:
-		return res.reply, res.err
-	case <-ctx.Done():
-		return Reply{}, ctx.Err()
-	}
 }

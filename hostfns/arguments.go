@@ -252,26 +252,3 @@ func anyKey(values map[string]any, ok func(string) bool) bool {
 	}
 	return false
 }
-
-// signature returns the arguments of the tool in one line, in the order of their
-// positions.
-func (t *resolvedTool) signature() string {
-	names := t.schema().Positions()
-	if len(names) == 0 {
-		return ""
-	}
-	required := t.schema().Required()
-	parts := make([]string, 0, len(names))
-	for _, n := range firstOf(names, 30) {
-		n = clean(n, 80)
-		if !slices.Contains(required, n) && n != "…" {
-			n += "?"
-		}
-		parts = append(parts, n)
-	}
-	return t.id + " takes " + strings.Join(parts, ", ")
-}
-
-func (t *resolvedTool) invalid(message, hint string) *Failure {
-	return &Failure{Code: fault.ToolInvalidArgs, Tool: t.id, Message: clean(message, maxMessage), Hint: clean(hint, maxMessage)}
-}

@@ -12,23 +12,9 @@ import (
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/policy"
-	"github.com/wexec/wexec/policy/lint"
 )
-
-// derived caches what is computed from a catalogue and pins.
-type derived struct {
-	mu       sync.Mutex
-	view     *catalogue.Catalogue // viewOf without the tools that the policy denies
-	viewOf   *catalogue.Catalogue
-	viewPins *Pins
-
-	digest     string
-	digestOf   *catalogue.Catalogue
-	digestPins *Pins
-
-	reviewed string // the digest of the catalogue that the policy was checked against
-}
 
 // Catalogue returns the tools of every server, starting those that are not
 // running. It leaves out servers that fail, and returns their errors.
@@ -47,20 +33,7 @@ func (t *Table) Catalogue(ctx context.Context) (*catalogue.Catalogue, []error) {
 	if t.catalogue != nil && len(errs) == 0 {
 		return t.catalogue, nil
 	}
-	var tools []catalogue.Tool
-	for _, l := range lists {
-		if l == nil {
-			continue
-		}
-		for _, one := range l.tools {
-			tool := one.Tool
-			if one.compile(); tool.Warning == "" {
-				tool.Warning = strings.Join(one.warnings, "; ")
-			}
-			tools = append(tools, tool)
-		}
-	}
-	c := catalogue.New(tools).Observing(t.observing())
+	c := t.gather(lists, true)
 	if len(errs) == 0 {
 		t.catalogue = c
 		t.reviewing.Go(func() { t.review(c) })
@@ -76,19 +49,37 @@ func (t *Table) Known() (*catalogue.Catalogue, bool) {
 	if t.catalogue != nil {
 		return t.catalogue, true
 	}
-	var tools []catalogue.Tool
-	complete := true
+	var lists []*listing
 	for _, name := range t.names {
-		l := t.listings[name]
-		if l == nil || !l.ready() || l.err != nil {
-			complete = false
+		if l := t.listings[name]; l != nil && l.ready() && l.err == nil {
+			lists = append(lists, l)
+		}
+	}
+	return t.gather(lists, false), len(lists) == len(t.names)
+}
+
+// gather makes the catalogue of listings, which may be nil. Warnings of schemas
+// take time, since they are compiled for it.
+func (t *Table) gather(lists []*listing, warnings bool) *catalogue.Catalogue {
+	var tools []catalogue.Tool
+	for _, l := range lists {
+		if l == nil {
 			continue
 		}
 		for _, one := range l.tools {
-			tools = append(tools, one.Tool)
+			tool := one.Tool
+			if warnings && tool.Warning == "" {
+				one.compile()
+				tool.Warning = strings.Join(one.warnings, "; ")
+			}
+			tools = append(tools, tool)
 		}
 	}
-	return catalogue.New(tools).Observing(t.observing()), complete
+	c := catalogue.New(tools)
+	if t.options.Learned != nil {
+		c = c.WithLearned(t.options.Learned.Of)
+	}
+	return c
 }
 
 // review checks the policy against a catalogue, once for each, and logs what it
@@ -103,15 +94,15 @@ func (t *Table) review(c *catalogue.Catalogue) {
 		}
 	}()
 	digest := c.Digest()
-	t.derived.mu.Lock()
-	again := t.derived.reviewed == digest
-	t.derived.reviewed = digest
-	t.derived.mu.Unlock()
+	t.mu.Lock()
+	again := t.reviewed == digest
+	t.reviewed = digest
+	t.mu.Unlock()
 	if again {
 		return
 	}
-	levels := map[lint.Severity]slog.Level{lint.SeverityError: slog.LevelWarn, lint.SeverityWarning: slog.LevelInfo}
-	for _, f := range lint.Check(t.policy, c) {
+	levels := map[policy.Severity]slog.Level{policy.SeverityError: slog.LevelWarn, policy.SeverityWarning: slog.LevelInfo}
+	for _, f := range t.policy.Check(c) {
 		level, ok := levels[f.Severity]
 		if !ok {
 			level = slog.LevelDebug
@@ -133,25 +124,39 @@ func (t *Table) Digest() string {
 		}
 		whole = t.spellings // empty
 	}
-	d := &t.derived
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if pins := t.pins(); d.digestOf != whole || d.digestPins != pins {
-		d.digest = whole.Digest()
-		var refused strings.Builder
-		for _, tool := range whole.Tools() {
-			if len(pins.Of(tool.ID())) > 0 {
-				if _, changed := pins.Changed(tool); changed {
-					refused.WriteString("\n" + tool.ID())
+	return t.derive(whole).digest()
+}
+
+// derive returns what follows from a catalogue and the pins.
+func (t *Table) derive(whole *catalogue.Catalogue) *derived {
+	pins := t.pins()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if d := t.derived; d != nil && d.catalogue == whole && d.pins == pins {
+		return d
+	}
+	changed := func(tool catalogue.Tool) bool { _, changed := pins.Changed(tool); return changed }
+	t.derived = &derived{
+		catalogue: whole, pins: pins,
+		offered: sync.OnceValue(func() *catalogue.Catalogue {
+			return whole.Keep(func(tool catalogue.Tool) bool {
+				return !changed(tool) && t.policy.Outlook(tool.ID()) != policy.Deny
+			})
+		}),
+		digest: sync.OnceValue(func() string {
+			digest, refused := whole.Digest(), ""
+			for _, tool := range whole.Tools() {
+				if changed(tool) {
+					refused += "\n" + tool.ID()
 				}
 			}
-		}
-		if refused.Len() > 0 {
-			d.digest = audit.Digest([]byte(d.digest + refused.String()))
-		}
-		d.digestOf, d.digestPins = whole, pins
+			if refused == "" {
+				return digest
+			}
+			return audit.Digest([]byte(digest + refused))
+		}),
 	}
-	return d.digest
+	return t.derived
 }
 
 // Digests returns the digests of the listings of servers and that of the pins. A
@@ -185,34 +190,103 @@ func (t *Table) Outlook(tool catalogue.Tool) policy.Effect {
 	if _, changed := t.Changed(tool); changed {
 		return policy.Deny
 	}
-	return t.policy.BestEffect(tool.ID())
+	return t.policy.Outlook(tool.ID())
 }
 
 // Changed returns the pin that a tool no longer matches.
 func (t *Table) Changed(tool catalogue.Tool) (Pin, bool) { return t.pins().Changed(tool) }
 
-// offered returns a catalogue without the tools that are always denied.
-func (t *Table) offered(whole *catalogue.Catalogue) *catalogue.Catalogue {
-	d := &t.derived
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if pins := t.pins(); d.viewOf != whole || d.viewPins != pins {
-		d.view = whole.Keep(func(tool catalogue.Tool) bool {
-			_, changed := pins.Changed(tool)
-			return !changed && t.policy.BestEffect(tool.ID()) != policy.Deny
-		})
-		d.viewOf, d.viewPins = whole, pins
+// resolve finds a tool by any spelling of its name. It starts only the servers
+// that the name may mean.
+func (t *Table) resolve(ctx context.Context, name string) (*resolvedTool, error) {
+	const maxResolved = 10_000
+	t.mu.Lock()
+	tool := t.resolved[name]
+	t.mu.Unlock()
+	if tool != nil {
+		return tool, nil
 	}
-	return d.view
+	tool, err := t.lookup(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.resolved) < maxResolved && t.listings[tool.Server] == tool.listing {
+		t.resolved[strings.Clone(name)] = tool
+	}
+	return tool, nil
 }
 
-// Ranker rates tools by their meaning, such as with the vectors of a language
-// model. The search works without one.
-type Ranker interface {
-	// Near returns a number for each tool, by ID, that is larger the nearer the
-	// tool is to the question. It bounds its own time. After an error the search
-	// compares words only.
-	Near(ctx context.Context, tools []catalogue.Tool, question string) (map[string]float64, error)
+func (t *Table) lookup(ctx context.Context, name string) (*resolvedTool, error) {
+	var failed error
+	for _, split := range splits(name) {
+		server, ok := t.spellings.Server(split.server)
+		if !ok {
+			continue
+		}
+		l, err := t.list(ctx, server)
+		if err != nil {
+			failed = err
+			continue
+		}
+		if tool := l.find(split.tool); tool != nil {
+			return tool, nil
+		}
+		if meant, ok := l.cat.Lookup(catalogue.Identifier(server) + "." + split.tool); ok {
+			if tool := l.find(meant.Name); tool != nil {
+				return tool, nil
+			}
+		}
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	return nil, t.unknown(name)
+}
+
+type split struct{ server, tool string }
+
+// splits returns the ways to split a name into server and tool: names of servers
+// may have dots.
+func splits(name string) []split {
+	const most = 16
+	name = strings.TrimPrefix(name, "tools.")
+	var out []split
+	for i := range len(name) {
+		if name[i] == '.' && i > 0 && i+1 < len(name) {
+			out = append(out, split{name[:i], name[i+1:]})
+		}
+	}
+	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
+		for i := 1; i+2 < len(rest); i++ {
+			if rest[i:i+2] == "__" {
+				out = append(out, split{rest[:i], rest[i+2:]})
+			}
+		}
+	}
+	return out[:min(most, len(out))]
+}
+
+// unknown returns the error for a name that no tool has, with a suggestion from
+// what is listed already.
+func (t *Table) unknown(name string) *Failure {
+	f := &Failure{Code: fault.ToolUnknown, Tool: clean(name, 200), Message: "there is no tool " + clean(name, 200)}
+	known, _ := t.Known()
+	if near := known.Nearest(name, 3); len(near) > 0 {
+		f.Hint = "did you mean " + strings.Join(near, ", ") + "?"
+		return f
+	}
+	server, _, _ := strings.Cut(name, ".")
+	switch near := catalogue.NearestOf(server, t.identifiers); {
+	case near != "" && near != server:
+		f.Hint = "did you mean the server " + near + "?"
+	case len(t.names) == 0:
+		f.Hint = "no servers are configured: a file with mcpServers names some"
+	default:
+		f.Hint = "search_tools finds tools by words; the servers are " + strings.Join(firstOf(t.identifiers, 20), ", ")
+	}
+	return f
 }
 
 // Search finds tools in a view of the catalogue of the table by words and, with

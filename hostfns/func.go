@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 )

@@ -3,9 +3,11 @@ package hostfns
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 	"time"
 
+	"github.com/tetratelabs/wazero/experimental/sys"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/queue"
 )
@@ -150,3 +152,52 @@ func (c *Calls) Cancel(id int64) { c.queue.Cancel(id) }
 
 // Close cancels every call in flight and waits until they have ended.
 func (c *Calls) Close() { c.queue.Close() }
+
+// maxScratch is the memory of the host that /tmp of a run may take.
+const maxScratch = 128 << 20
+
+// FS returns the file system of the run, for a mount at "/": /tmp, /mcp-servers,
+// /app and what the policy grants. It is nil if no provider gives files. Every
+// call returns the same one.
+func (r *Run) FS() (sys.FS, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	filer := r.table.filer()
+	if r.fs != nil || r.closed || filer == nil {
+		return r.fs, nil
+	}
+	m := Mount{
+		Gate: &gate{run: r, tool: "wexec:files"}, Root: r.info.Root, Dir: r.info.Dir, Packages: r.info.Packages,
+		Catalogue: r.toolFiles, Memory: min(r.limits.Memory, r.limits.HostBytes, maxScratch), Now: r.backend.fileTime(),
+	}
+	granted := r.table.policy.Files()
+	for _, root := range granted.Read {
+		m.Read = append(m.Read, root.Path)
+	}
+	for _, root := range granted.Write {
+		m.Write = append(m.Write, root.Path)
+	}
+	made, closer, err := filer.Mount(m)
+	if err != nil {
+		return nil, fault.New(fault.UsageFile, "open the files of the policy: %w", err)
+	}
+	r.fs, r.files = made, closer
+	return made, nil
+}
+
+// toolFiles returns the catalogue as files. It follows changes of the tools,
+// except in a deterministic run.
+func (r *Run) toolFiles() fs.FS {
+	changes := r.table.changes.Load()
+	r.mu.Lock()
+	made, of := r.tree, r.treeOf
+	r.mu.Unlock()
+	if made != nil && (of == changes || r.facts.Deterministic) {
+		return made
+	}
+	made = r.catalogue(r.ctx).Tree()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tree, r.treeOf = made, changes
+	return made
+}

@@ -1,171 +1,140 @@
 package hostfns
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/internal/atomicfile"
 )
 
-// Learned keeps what the answers of tools look like that declare no type of
-// their own, by server and version of the server: names of fields and types,
-// never a value. Several tables may share one. It is safe for concurrent use.
+// Learned keeps the types of answers of tools that declare no output schema, by
+// server and version of the server: names of fields and types, never a value.
+// Several tables may share one. The nil Learned learns nothing. A Learned is safe
+// for concurrent use.
 type Learned struct {
 	dir string
 
 	mu      sync.Mutex
 	servers map[serverVersion]*learnedServer
 	saved   time.Time
-	changed bool
+
+	saving sync.Mutex // held by Save
 }
 
 type serverVersion struct{ server, version string }
 
-// learnedServer is what is known of one version of a server. It is read from
-// its file when it is first needed.
+// learnedServer is what is known of one version of a server.
 type learnedServer struct {
-	mu    sync.Mutex
-	read  bool
-	dirty bool
 	tools map[string]*learnedTool
+	dirty bool // not saved
 }
 
 type learnedTool struct {
-	observed catalogue.Observed
-	schema   json.RawMessage // of observed
+	typ    catalogue.LearnedType
+	schema json.RawMessage // of typ
 }
 
-// Bounds of what is kept.
 const (
 	maxLearnedServers = 1000
 	maxLearnedTools   = 2000 // of a server
 	maxLearnedFile    = 8 << 20
-	maxLearnedAnswer  = 8 << 20 // a larger answer is not looked at
-	learnedSpan       = 10 * time.Second
-	learnedAge        = 90 * 24 * time.Hour // of files that nobody wrote to any more
+	maxLearnedAnswer  = 8 << 20             // larger answers are ignored
+	learnedInterval   = 10 * time.Second    // between writes
+	learnedAge        = 90 * 24 * time.Hour // of files that are deleted
 )
 
-// NewLearned makes one that keeps its files in a folder; "" keeps everything in
-// memory.
+// NewLearned returns a Learned that keeps its files in a directory, or only in
+// memory if dir is empty.
 func NewLearned(dir string) *Learned {
 	return &Learned{dir: dir, servers: map[serverVersion]*learnedServer{}, saved: time.Now()}
 }
 
-// Of is the type of a tool's answers as a JSON Schema; nil where nothing was
-// observed, or where l is nil.
+// Of returns the type of a tool's answers as a JSON Schema, or nil if it is not
+// known.
 func (l *Learned) Of(tool catalogue.Tool) json.RawMessage {
-	s := l.server(tool, false)
-	if s == nil {
+	if l == nil {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if t := s.tools[tool.Name]; t != nil {
-		return t.schema
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.server(tool); s != nil && s.tools[tool.Name] != nil {
+		return s.tools[tool.Name].schema
 	}
 	return nil
 }
 
-// Observe takes an answer into account, as the program got it. An answer that
-// is no JSON and no text says nothing.
+// Observe learns from an answer, as the program received it. It ignores answers
+// that are neither JSON nor text.
 func (l *Learned) Observe(tool catalogue.Tool, a Answer) {
 	if l == nil || len(tool.OutputSchema) > 0 || a.Kind != JSON && a.Kind != Text || len(a.Data) > maxLearnedAnswer {
 		return
 	}
-	s := l.server(tool, true)
-	if s == nil {
-		return
-	}
-	fresh := func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		t := s.tools[tool.Name]
-		if t == nil {
-			if len(s.tools) >= maxLearnedTools {
-				return false
-			}
-			t = &learnedTool{}
-			s.tools[tool.Name] = t
-		}
-		if a.Kind == Text && !t.observed.AddText() || a.Kind == JSON && !t.observed.Add(a.Data) {
-			return false
-		}
-		t.schema, s.dirty = t.observed.Schema(), true
-		return true
-	}()
-	if !fresh {
-		return
-	}
-	l.mu.Lock()
-	l.changed = true
-	due := time.Since(l.saved) > learnedSpan
-	l.mu.Unlock()
-	if due {
-		_ = l.Save() // the next one tries again
+	if l.observe(tool, a) {
+		_ = l.Save() // if it fails, the next one retries
 	}
 }
 
-// server is what is known of a tool's server, read where it is on disk.
-func (l *Learned) server(tool catalogue.Tool, make bool) *learnedServer {
-	if l == nil {
-		return nil
-	}
-	key := serverVersion{tool.Server, tool.Version}
+// observe reports whether it is time to save.
+func (l *Learned) observe(tool catalogue.Tool, a Answer) bool {
 	l.mu.Lock()
-	s := l.servers[key]
+	defer l.mu.Unlock()
+	s := l.server(tool)
 	if s == nil {
-		if len(l.servers) >= maxLearnedServers {
-			l.mu.Unlock()
-			return nil
-		}
+		return false
+	}
+	t := s.tool(tool.Name)
+	if t == nil || a.Kind == Text && !t.typ.AddText() || a.Kind == JSON && !t.typ.Add(a.Data) {
+		return false
+	}
+	t.schema, s.dirty = t.typ.Schema(), true
+	return time.Since(l.saved) > learnedInterval
+}
+
+// server returns what is known of a tool's server. It reads the file of the
+// server on first use, and returns nil if there are too many servers.
+func (l *Learned) server(tool catalogue.Tool) *learnedServer {
+	key := serverVersion{tool.Server, tool.Version}
+	s := l.servers[key]
+	if s == nil && len(l.servers) < maxLearnedServers {
 		s = &learnedServer{tools: map[string]*learnedTool{}}
+		s.merge(l.load(key))
 		l.servers[key] = s
-	}
-	l.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.read {
-		s.read = true
-		s.take(l.load(key))
-	}
-	if !make && len(s.tools) == 0 {
-		return nil
 	}
 	return s
 }
 
-// take merges what was read into what is known.
-func (s *learnedServer) take(read map[string]*catalogue.Observed) {
-	for name, o := range read {
-		t := s.tools[name]
-		if t == nil {
-			if len(s.tools) >= maxLearnedTools {
-				continue
-			}
-			t = &learnedTool{}
-			s.tools[name] = t
-		}
-		if o != nil {
-			t.observed.Merge(o)
-			t.schema = t.observed.Schema()
+// tool returns what is known of a tool, or nil if there are too many tools.
+func (s *learnedServer) tool(name string) *learnedTool {
+	t := s.tools[name]
+	if t == nil && len(s.tools) < maxLearnedTools {
+		t = &learnedTool{}
+		s.tools[name] = t
+	}
+	return t
+}
+
+func (s *learnedServer) merge(read map[string]*catalogue.LearnedType) {
+	for name, typ := range read {
+		if t := s.tool(name); t != nil && typ != nil {
+			t.typ.Merge(typ)
+			t.schema = t.typ.Schema()
 		}
 	}
 }
 
-// learnedFile is what stands on disk.
+// learnedFile is the file of a server.
 type learnedFile struct {
-	Server  string                         `json:"server"`
-	Version string                         `json:"version,omitempty"`
-	Tools   map[string]*catalogue.Observed `json:"tools"`
+	Server  string                            `json:"server"`
+	Version string                            `json:"version,omitempty"`
+	Tools   map[string]*catalogue.LearnedType `json:"tools"`
 }
 
 func (l *Learned) file(key serverVersion) string {
@@ -174,8 +143,8 @@ func (l *Learned) file(key serverVersion) string {
 	return filepath.Join(l.dir, name[:min(len(name), 40)]+"-"+hex.EncodeToString(sum[:8])+".json")
 }
 
-// load reads a server's file. One that cannot be read says nothing.
-func (l *Learned) load(key serverVersion) map[string]*catalogue.Observed {
+// load reads the file of a server. It ignores a file that cannot be read.
+func (l *Learned) load(key serverVersion) map[string]*catalogue.LearnedType {
 	if l.dir == "" {
 		return nil
 	}
@@ -192,54 +161,62 @@ func (l *Learned) load(key serverVersion) map[string]*catalogue.Observed {
 	return read.Tools
 }
 
-// Save writes what is new to the folder. What another process wrote in the
-// meantime is merged. Without a folder it does nothing.
+// Save writes what is new to the directory, merged with what other processes
+// wrote. Without a directory it does nothing.
 func (l *Learned) Save() error {
 	if l == nil || l.dir == "" {
 		return nil
 	}
+	l.saving.Lock()
+	defer l.saving.Unlock()
+	var dirty []serverVersion
 	l.mu.Lock()
-	changed, servers := l.changed, make(map[serverVersion]*learnedServer, len(l.servers))
-	for k, s := range l.servers {
-		servers[k] = s
+	l.saved = time.Now()
+	for key, s := range l.servers {
+		if s.dirty {
+			dirty = append(dirty, key)
+		}
 	}
-	l.saved, l.changed = time.Now(), false
 	l.mu.Unlock()
-	if !changed {
+	if len(dirty) == 0 {
 		return nil
 	}
-	var errs []error
-	for key, s := range servers {
-		errs = append(errs, l.saveServer(key, s))
+	if err := os.MkdirAll(l.dir, 0o700); err != nil {
+		return err
 	}
-	l.forget()
+	var errs []error
+	for _, key := range dirty {
+		errs = append(errs, l.save(key))
+	}
+	l.deleteOld()
 	return errors.Join(errs...)
 }
 
-func (l *Learned) saveServer(key serverVersion, s *learnedServer) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.dirty {
-		return nil
-	}
-	s.take(l.load(key))
-	out := learnedFile{Server: key.server, Version: key.version, Tools: map[string]*catalogue.Observed{}}
+func (l *Learned) save(key serverVersion) error {
+	read := l.load(key)
+	l.mu.Lock()
+	s := l.servers[key]
+	s.merge(read)
+	out := learnedFile{Server: key.server, Version: key.version, Tools: map[string]*catalogue.LearnedType{}}
 	for name, t := range s.tools {
-		out.Tools[name] = &t.observed
+		out.Tools[name] = &t.typ
 	}
 	data, err := json.Marshal(out)
+	s.dirty = false
+	l.mu.Unlock()
 	if err != nil || len(data) > maxLearnedFile {
 		return err
 	}
-	if err := writeWhole(l.file(key), data); err != nil {
-		return err
+	if err = atomicfile.Write(l.file(key), data, 0o600); err != nil {
+		l.mu.Lock()
+		s.dirty = true
+		l.mu.Unlock()
 	}
-	s.dirty = false
-	return nil
+	return err
 }
 
-// forget removes the files of versions that are long gone.
-func (l *Learned) forget() {
+// deleteOld deletes files that have not been written for a long time.
+func (l *Learned) deleteOld() {
 	entries, err := os.ReadDir(l.dir)
 	if err != nil {
 		return
@@ -250,33 +227,4 @@ func (l *Learned) forget() {
 			_ = os.Remove(filepath.Join(l.dir, e.Name()))
 		}
 	}
-}
-
-// writeWhole writes a file that nobody sees half of.
-func writeWhole(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = cmp.Or(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		if removed := os.Remove(f.Name()); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
-			err = errors.Join(err, removed)
-		}
-	}
-	return err
-}
-
-// observing is what declarations ask for types that no server declares.
-func (t *Table) observing() func(catalogue.Tool) json.RawMessage {
-	if t.options.Learned == nil {
-		return nil
-	}
-	return t.options.Learned.Of
 }

@@ -1,13 +1,11 @@
 package hostfns
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
@@ -29,22 +27,11 @@ func NewPin(t catalogue.Tool) Pin {
 
 // Pins is an immutable set of pins. A nil set pins nothing. A tool with several
 // pins has to match all of them.
-type Pins struct {
-	byTool map[string][]Pin
-
-	mu   sync.Mutex
-	sums map[string]definitionSum // of tools that were checked, by name
-}
-
-// definitionSum is the digest of the definition of a tool.
-type definitionSum struct {
-	tool catalogue.Tool
-	sum  string
-}
+type Pins struct{ byTool map[string][]Pin }
 
 // NewPins returns a set.
 func NewPins(list []Pin) *Pins {
-	p := &Pins{byTool: map[string][]Pin{}, sums: map[string]definitionSum{}}
+	p := &Pins{byTool: map[string][]Pin{}}
 	for _, one := range list {
 		p.byTool[one.Tool] = append(p.byTool[one.Tool], one)
 	}
@@ -73,7 +60,7 @@ func (p *Pins) Of(tool string) []Pin {
 
 // Changed returns the pin that a tool no longer matches.
 func (p *Pins) Changed(t catalogue.Tool) (Pin, bool) {
-	return p.broken(t.ID(), func() string { return p.sumOf(t) })
+	return p.broken(t.ID(), t.DefinitionSHA256)
 }
 
 func (p *Pins) broken(tool string, sum func() string) (Pin, bool) {
@@ -83,21 +70,6 @@ func (p *Pins) broken(tool string, sum func() string) (Pin, bool) {
 		}
 	}
 	return Pin{}, false
-}
-
-// sumOf returns the digest of the definition of a tool, which it keeps.
-func (p *Pins) sumOf(t catalogue.Tool) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	id := t.ID()
-	known, ok := p.sums[id]
-	if ok && known.tool.Title == t.Title && known.tool.Description == t.Description && known.tool.Annotations == t.Annotations &&
-		bytes.Equal(known.tool.InputSchema, t.InputSchema) && bytes.Equal(known.tool.OutputSchema, t.OutputSchema) {
-		return known.sum
-	}
-	sum := t.DefinitionSHA256()
-	p.sums[id] = definitionSum{t, sum}
-	return sum
 }
 
 // failure returns the refusal of a tool that no longer matches a pin.

@@ -11,49 +11,48 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/internal/streams"
 	"github.com/wexec/wexec/policy"
 )
 
-// lookupFunc answers a lookup: a call of the prelude that reaches nothing outside
-// the host.
-type lookupFunc = func(*call, context.Context) (Answer, error)
-
 var lookups = map[string]lookupFunc{
-	"wexec:names":    (*call).names,
-	"wexec:search":   (*call).search,
-	"wexec:describe": (*call).describe,
-	"wexec:read":     (*call).readStream,
-	"wexec:close":    (*call).closeStream,
-	"wexec:progress": (*call).reportProgress,
-	"wexec:pii":      (*call).inspectToken,
-	"wexec:compile":  (*call).compileModule,
+	"wexec:names":    decoding((*call).names),
+	"wexec:search":   decoding((*call).search),
+	"wexec:describe": decoding((*call).describe),
+	"wexec:read":     decoding((*call).readStream),
+	"wexec:close":    decoding((*call).closeStream),
+	"wexec:progress": decoding((*call).reportProgress),
+	"wexec:pii":      decoding((*call).inspectToken),
+	"wexec:compile":  decoding((*call).compileModule),
 }
-
-// inOrder reports whether the call takes part in the order of an ordered run.
-// Lookups do not, except for reads, which return what earlier calls sent.
-func (c *call) inOrder() bool { return c.kind != lookupCall || c.name == "wexec:read" }
 
 // maxLookup is the number of bytes of arguments of a lookup. The host does the
 // work, which no fuel and no deadline bounds.
 const maxLookup = 64 << 10
 
-// decode decodes the arguments of a lookup.
-func (c *call) decode(into any) *Failure {
-	if len(c.given) == 0 {
-		return nil
+// decoding returns a lookup whose arguments are decoded from JSON, and whose
+// result is an [Answer] or encoded as JSON.
+func decoding[In any](f func(*call, context.Context, In) (any, error)) lookupFunc {
+	return func(c *call, ctx context.Context) (Answer, error) {
+		var in In
+		if len(c.given) > 0 {
+			if err := json.Unmarshal(c.given, &in); err != nil {
+				return Answer{}, &Failure{Code: fault.ToolInvalidArgs, Message: "decode the arguments: " + clean(err.Error(), 300)}
+			}
+		}
+		out, err := f(c, ctx, in)
+		if err != nil {
+			return Answer{}, err
+		}
+		if a, ok := out.(Answer); ok {
+			return a, nil
+		}
+		data, err := json.Marshal(out)
+		if err != nil {
+			return Answer{}, &Failure{Code: fault.Internal, Message: "encode the answer: " + err.Error()}
+		}
+		return Answer{Kind: JSON, Data: data, Checked: true}, nil
 	}
-	if err := json.Unmarshal(c.given, into); err != nil {
-		return &Failure{Code: fault.ToolInvalidArgs, Message: "decode the arguments: " + clean(err.Error(), 300)}
-	}
-	return nil
-}
-
-func encode(v any) (Answer, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return Answer{}, &Failure{Code: fault.Internal, Message: "encode the answer: " + err.Error()}
-	}
-	return Answer{Kind: JSON, Data: data, Checked: true}, nil
 }
 
 // stragglerTime is how long a search waits for servers that are starting.
@@ -70,71 +69,59 @@ func (r *Run) catalogue(ctx context.Context) *catalogue.Catalogue {
 		r.warn(clean(err.Error(), 500))
 		r.cacheable(0) // the result may differ once the server is there
 	}
-	view := r.table.offered(whole)
+	view := r.table.derive(whole).offered()
 	if r.facts.Deterministic {
-		view = view.Observing(nil) // learned types change between runs
+		view = view.WithLearned(nil) // learned types change between runs
 	}
 	return view
 }
 
 // names lists the identifiers of the servers, or of the tools of one.
-func (c *call) names(ctx context.Context) (Answer, error) {
-	var in struct{ Server string }
-	if f := c.decode(&in); f != nil {
-		return Answer{}, f
-	}
+func (c *call) names(ctx context.Context, in struct{ Server string }) (any, error) {
 	t := c.run.table
 	if in.Server == "" {
-		return encode(append([]string{}, t.identifiers...))
+		return append([]string{}, t.identifiers...), nil
 	}
 	server, ok := t.spellings.Server(in.Server)
 	if !ok {
-		return Answer{}, t.unknown(in.Server)
+		return nil, t.unknown(in.Server)
 	}
 	l, err := t.list(ctx, server)
 	if err != nil {
-		return Answer{}, failureOf(err, server)
+		return nil, failureOf(err, server)
 	}
 	out, pins := []string{}, t.pins()
 	for _, tool := range l.tools {
-		if _, changed := pins.broken(tool.id, tool.definition); !changed && t.policy.BestEffect(tool.id) != policy.Deny {
+		if _, changed := pins.broken(tool.id, tool.definition); !changed && t.policy.Outlook(tool.id) != policy.Deny {
 			out = append(out, l.cat.Name(tool.Tool))
 		}
 	}
 	slices.Sort(out)
-	return encode(out)
+	return out, nil
 }
 
 // search finds tools.
-func (c *call) search(ctx context.Context) (Answer, error) {
-	var in struct {
-		Query, Detail string
-		Limit         int
-	}
-	if f := c.decode(&in); f != nil {
-		return Answer{}, f
-	}
+func (c *call) search(ctx context.Context, in struct {
+	Query, Detail string
+	Limit         int
+}) (any, error) {
 	r := c.run
 	view := r.catalogue(ctx)
 	if err := r.Err(); err != nil { // it may have ended during the wait
-		return Answer{}, err
+		return nil, err
 	}
 	q := catalogue.Query{
 		Text: in.Query, Detail: in.Detail, Limit: min(max(in.Limit, 0), 200), Lang: r.facts.Language,
-		Keep: func(t catalogue.Tool) string { return r.table.policy.BestEffect(t.ID()).String() },
+		Keep: func(t catalogue.Tool) string { return r.table.policy.Outlook(t.ID()).String() },
 	}
 	if r.facts.Deterministic {
-		return encode(view.Search(q)) // a Ranker may change its mind
+		return view.Search(q), nil // a Ranker may change its mind
 	}
-	return encode(r.table.Search(ctx, view, q))
+	return r.table.Search(ctx, view, q), nil
 }
 
 // describe describes one tool.
-func (c *call) describe(ctx context.Context) (Answer, error) {
-	var in struct{ Name string }
-	if f := c.decode(&in); f != nil {
-		return Answer{}, f
-	}
+func (c *call) describe(ctx context.Context, in struct{ Name string }) (any, error) {
 	t := c.run.table
 	view := c.run.catalogue(ctx)
 	e, ok := view.Describe(in.Name, "full", c.run.facts.Language)
@@ -142,72 +129,60 @@ func (c *call) describe(ctx context.Context) (Answer, error) {
 		known, _ := t.Known()
 		if tool, ok := known.Lookup(in.Name); ok {
 			if pin, changed := t.Changed(tool); changed {
-				return Answer{}, pin.failure(tool.ID())
+				return nil, pin.failure(tool.ID())
 			}
 		}
-		return Answer{}, t.unknown(in.Name)
+		return nil, t.unknown(in.Name)
 	}
 	if tool, ok := view.Lookup(in.Name); ok {
-		e.Decision = t.policy.BestEffect(tool.ID()).String()
+		e.Decision = t.policy.Outlook(tool.ID()).String()
 	}
-	return encode(e)
+	return e, nil
 }
 
 // reportProgress forwards the progress of the program.
-func (c *call) reportProgress(context.Context) (Answer, error) {
-	var in struct {
-		Done, Total float64
-		Text        string
-	}
-	if f := c.decode(&in); f != nil {
-		return Answer{}, f
-	}
+func (c *call) reportProgress(_ context.Context, in struct {
+	Done, Total float64
+	Text        string
+}) (any, error) {
 	c.run.progress("")(in.Done, in.Total, in.Text)
 	return null(), nil
 }
 
 // inspectToken answers what a program may know of the value of a token: its kind,
 // whether two are equal, and the domain of an address.
-func (c *call) inspectToken(context.Context) (Answer, error) {
-	var in struct {
-		Op     string
-		Values []string
-	}
-	if f := c.decode(&in); f != nil {
-		return Answer{}, f
-	}
+func (c *call) inspectToken(_ context.Context, in struct {
+	Op     string
+	Values []string
+}) (any, error) {
 	if need := map[string]int{"kind": 1, "equal": 2, "domain": 1}[in.Op]; need == 0 || len(in.Values) != need {
-		return Answer{}, &Failure{Code: fault.ToolInvalidArgs, Message: "op must be kind or domain with one value, or equal with two"}
+		return nil, &Failure{Code: fault.ToolInvalidArgs, Message: "op must be kind or domain with one value, or equal with two"}
 	}
 	d := c.run.redactor
 	switch {
 	case in.Op == "equal" && d == nil:
-		return encode(in.Values[0] == in.Values[1])
+		return in.Values[0] == in.Values[1], nil
 	case in.Op == "equal":
-		return encode(d.vault.Equal(in.Values[0], in.Values[1]))
+		return d.vault.Equal(in.Values[0], in.Values[1]), nil
 	case in.Op == "domain" && d == nil:
 		_, domain, _ := strings.Cut(in.Values[0], "@")
-		return encode(domain)
+		return domain, nil
 	case in.Op == "domain":
-		return encode(d.vault.Domain(in.Values[0]))
+		return d.vault.Domain(in.Values[0]), nil
 	case d == nil:
 		return null(), nil
 	}
 	if k := d.vault.Kind(in.Values[0]); k != "" {
-		return encode(string(k))
+		return string(k), nil
 	}
 	return null(), nil
 }
 
 // compileModule compiles a TypeScript file to JavaScript. The program has read the
 // file already; the compiler has its own limits.
-func (c *call) compileModule(ctx context.Context) (Answer, error) {
+func (c *call) compileModule(ctx context.Context, in struct{ File, Code string }) (any, error) {
 	if c.compile == nil {
-		return Answer{}, &Failure{Code: fault.ToolUnknown, Tool: c.name, Message: "there is no call " + c.name}
-	}
-	var in struct{ File, Code string }
-	if f := c.decode(&in); f != nil {
-		return Answer{}, f
+		return nil, &Failure{Code: fault.ToolUnknown, Tool: c.name, Message: "there is no call " + c.name}
 	}
 	text, err := c.compile(ctx, in.File, in.Code)
 	if err == nil {
@@ -215,7 +190,49 @@ func (c *call) compileModule(ctx context.Context) (Answer, error) {
 	}
 	var known *fault.Error
 	if errors.As(err, &known) && known.Code == fault.GuestSyntax {
-		return Answer{}, &Failure{Code: known.Code, Message: known.Message, Hint: known.Hint}
+		return nil, &Failure{Code: known.Code, Message: known.Message, Hint: known.Hint}
 	}
-	return Answer{}, err
+	return nil, err
+}
+
+// readStream answers "wexec:read" with the next bytes of a stream. No bytes are
+// the end.
+func (c *call) readStream(ctx context.Context, in struct {
+	Stream int64
+	Max    int
+}) (any, error) {
+	c.ticket.WaitPrevious(ctx)
+	data, err := c.run.streams.Read(ctx, in.Stream, in.Max)
+	switch {
+	case err == nil:
+		return Answer{Kind: Bytes, Data: data, Checked: true}, nil
+	case c.run.Err() != nil:
+		return nil, c.run.Err()
+	case errors.Is(err, streams.ErrUnknown):
+		return nil, &Failure{Code: fault.ToolInvalidArgs, Message: "there is no open stream with this number"}
+	case errors.Is(err, streams.ErrTimeout):
+		return nil, &Failure{Code: fault.ToolTimeout, Message: "the rest of the response did not arrive in time"}
+	case ctx.Err() != nil:
+		return nil, c.cancelled()
+	case endsRun(err):
+		c.run.fail(err)
+		return nil, err
+	}
+	return nil, failureOf(err, c.name)
+}
+
+// closeStream answers "wexec:close".
+func (c *call) closeStream(_ context.Context, in struct{ Stream int64 }) (any, error) {
+	c.run.streams.Close(in.Stream)
+	return null(), nil
+}
+
+func kindOf(name string) kind {
+	switch {
+	case !strings.HasPrefix(name, preludePrefix):
+		return toolCall
+	case lookups[name] != nil:
+		return lookupCall
+	}
+	return nativeCall
 }

@@ -18,9 +18,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"time"
 
+	"github.com/tetratelabs/wazero/experimental/sys"
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/text"
 )
 
 // Provider connects a table to the outside: MCP servers, Go functions, the
@@ -187,3 +191,117 @@ type Reply struct {
 // ErrNobody is the error of an [Asker] that has nobody to ask. The call is denied
 // at once.
 var ErrNobody = errors.New("there is nobody to ask")
+
+// Filer is a [Provider] that also gives programs files. A table uses the first.
+type Filer interface {
+	// Mount makes the file system of one run, with "/" as its root.
+	Mount(m Mount) (sys.FS, io.Closer, error)
+}
+
+// Mount describes the file system of a run.
+type Mount struct {
+	Gate Gate
+	Root string // folder of the host seen as /app; empty: none
+	Dir  string // folder that relative paths start from; empty: none
+	// Packages is the folder of the host seen as /packages; empty: none.
+	Packages string
+	Read     []string
+	Write    []string // literal prefixes of the paths that the policy grants: absolute, of the host
+	// Catalogue returns the tree seen as /mcp-servers, as it is now. It is called
+	// for each access and may start servers.
+	Catalogue func() fs.FS
+	// Memory is the size of /tmp in bytes.
+	Memory int64
+	// Now returns the time of new files in /tmp; nil is the real time.
+	Now func() time.Time
+}
+
+// Failure is the error of a call that the program may catch. Every other error of
+// [Run.Call] ends the run.
+type Failure struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+	Tool    string     `json:"tool,omitempty"`
+	Hint    string     `json:"hint,omitempty"`
+	Rule    string     `json:"rule,omitempty"`
+}
+
+// Error returns the message.
+func (f *Failure) Error() string { return f.Message }
+
+// Unwrap returns the code, so that errors.Is(err, fault.DeniedTool) works.
+func (f *Failure) Unwrap() error { return f.Code }
+
+// answer returns the failure as the guest receives it.
+func (f *Failure) answer() Answer {
+	b, err := json.Marshal(f)
+	if err != nil {
+		b = []byte(`{"code":"internal","message":"the error could not be encoded"}`)
+	}
+	return Answer{Kind: Error, Data: b}
+}
+
+// maxMessage is the number of bytes of an error that a tool may show.
+const maxMessage = 8 << 10
+
+// catchable reports whether the error of a provider keeps its code. Every other
+// error of a provider is tool.failed.
+func catchable(code fault.Code) bool {
+	switch code {
+	case fault.ToolFailed, fault.ToolUnknown, fault.ToolInvalidArgs, fault.ToolTooLarge, fault.ToolTimeout,
+		fault.DeniedTool, fault.DeniedNetwork, fault.DeniedFile, fault.DeniedApproval, fault.DeniedPinned,
+		fault.UpstreamUnavailable:
+		return true
+	}
+	return false
+}
+
+// failureIn returns the failure that an error wraps, or nil.
+func failureIn(err error) *Failure {
+	if err == nil {
+		return nil // without the allocation of errors.As
+	}
+	var f *Failure
+	errors.As(err, &f)
+	return f
+}
+
+// failureOf converts the error of a provider.
+func failureOf(err error, tool string) *Failure {
+	if f := failureIn(err); f != nil {
+		c := *f
+		if c.Tool == "" {
+			c.Tool = tool
+		}
+		return &c
+	}
+	code := fault.ToolFailed
+	if c := fault.CodeOf(err); catchable(c) {
+		code = c
+	} else if errors.Is(err, context.DeadlineExceeded) {
+		code = fault.ToolTimeout
+	}
+	return &Failure{Code: code, Message: clean(err.Error(), maxMessage), Tool: tool, Hint: clean(fault.HintOf(err), maxMessage)}
+}
+
+// endsRun reports whether the program may not catch the error of a provider: a
+// limit of the run, or a record that was not written.
+func endsRun(err error) bool {
+	code := fault.CodeOf(err)
+	return code.Class() == fault.ClassLimit || code == fault.AuditUnavailable
+}
+
+// clean returns foreign text fit for a message, of at most n bytes.
+func clean(s string, n int) string { return text.Clean(text.Clip(s, n)) }
+
+// preludePrefix begins the names of calls of the prelude.
+const preludePrefix = "wexec:"
+
+// Ranker rates tools by their meaning, such as with the vectors of a language
+// model. The search works without one.
+type Ranker interface {
+	// Near returns a number for each tool, by ID, that is larger the nearer the
+	// tool is to the question. It bounds its own time. After an error the search
+	// compares words only.
+	Near(ctx context.Context, tools []catalogue.Tool, question string) (map[string]float64, error)
+}

@@ -21,17 +21,12 @@ import (
 // files is used, for the scratch folder. A run that wrote files of the host is
 // usage.audit, since a replay would have to write them again.
 func Recorded(rec audit.Recording, providers ...Provider) (*Table, error) {
-	r := &recording{Recording: rec, decisions: map[uint64]*audit.Decision{}}
 	seen := map[string]bool{}
 	var tools []catalogue.Tool
-	for i := range rec.Decisions {
-		d := &rec.Decisions[i]
+	for _, d := range rec.Decisions {
 		if d.Kind == "file" && d.Writes && d.Effect == policy.Allow.String() {
 			return nil, fault.New(fault.UsageAudit, "run %s wrote files, which a replay would write again", rec.Run).
 				WithHint("replay a run that writes no files of the host")
-		}
-		if d.Kind == "" && r.decisions[d.Call] == nil {
-			r.decisions[d.Call] = d
 		}
 		server, name, ok := strings.Cut(d.Tool, ".")
 		if ok && !seen[d.Tool] && kindOf(d.Tool) == toolCall {
@@ -43,33 +38,35 @@ func Recorded(rec audit.Recording, providers ...Provider) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.recording = r
+	t.recording = &rec
 	t.catalogue = catalogue.New(tools)
 	t.identifiers = slices.Clone(rec.Start.Servers)
 	return t, nil
 }
 
-// recording is the record of a run.
-type recording struct {
-	audit.Recording
-	decisions map[uint64]*audit.Decision // on tools, by call
+// replay answers the calls of a run from the record of another.
+type replay struct {
+	run       *Run
+	calls     map[uint64]audit.Call
+	decisions map[uint64]audit.Decision // on tools, by call
+}
+
+func newReplay(r *Run) replay {
+	b := replay{run: r, calls: r.table.recording.Calls, decisions: map[uint64]audit.Decision{}}
+	for _, d := range slices.Backward(r.table.recording.Decisions) {
+		if d.Kind == "" {
+			b.decisions[d.Call] = d // the first of a call
+		}
+	}
+	return b
 }
 
 // arguments returns those of a call, as the program wrote them.
-func (rec *recording) arguments(call uint64) []byte {
-	if given := rec.Calls[call].Args; given != nil {
+func (b replay) arguments(call uint64) []byte {
+	if given := b.calls[call].Args; given != nil {
 		return given
 	}
-	if d := rec.decisions[call]; d != nil {
-		return d.Args
-	}
-	return nil
-}
-
-// replay answers the calls of a run from a recording.
-type replay struct {
-	run *Run
-	*recording
+	return b.decisions[call].Args
 }
 
 func (b replay) kindOf(name string) kind { return kindOf(name) }
@@ -90,7 +87,7 @@ func (b replay) serve(ctx context.Context, c *call) (Answer, error) {
 		r.fail(err)
 		return Answer{}, err
 	}
-	was, ok := b.Calls[c.number]
+	was, ok := b.calls[c.number]
 	if !ok {
 		return differs("call %d of %s is not in the record", c.number, name)
 	}
@@ -104,8 +101,8 @@ func (b replay) serve(ctx context.Context, c *call) (Answer, error) {
 		info := r.begin(was.Tool, c.number)
 		defer r.finish(info, func(info *CallInfo) {
 			info.OK, info.Bytes, info.Code = was.OK, was.Bytes, fault.Code(was.Code)
-			switch d := b.decisions[c.number]; {
-			case d != nil:
+			switch d, ok := b.decisions[c.number]; {
+			case ok:
 				info.Decision, info.Rule = d.Effect, d.Rule
 			case info.Code.Class() == fault.ClassDenied:
 				info.Decision = policy.Deny.String()

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/wexec/wexec/audit"
-	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/privacy"
 )
@@ -26,19 +25,18 @@ const blocked = "[blocked: personal data]"
 
 // newRedactor returns the redactor of a run, with the vault of its session.
 // Tokens in what the run was given are not issued again.
-func (t *Table) newRedactor(s *Session, start audit.Start) (*redactor, error) {
-	pii := t.policy.PII()
-	if t.policy == nil || (pii.Mode == privacy.Off && len(pii.Tools) == 0) {
+func newRedactor(pii policy.PII, s *Session, start audit.Start, detector func() (*privacy.Detector, error)) (*redactor, error) {
+	if pii.Mode == privacy.Off && len(pii.Tools) == 0 {
 		return nil, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.vault == nil {
-		detector, err := t.detector()
+		d, err := detector()
 		if err != nil {
 			return nil, err
 		}
-		s.vault = privacy.NewVault(detector)
+		s.vault = privacy.NewVault(d)
 	}
 	// The agent may see again what it wrote. Standard input is other people's
 	// data, and its tokens may be of another run.
@@ -154,50 +152,4 @@ func (d *redactor) found() (string, map[string]int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return string(d.pii.Mode), maps.Clone(d.counts)
-}
-
-// Egress replaces personal data in text that leaves for the agent, and records
-// it. The place is value, stdout, stderr, error or progress.
-func (r *Run) Egress(place, text string) string {
-	out, counts := r.redactor.egress(text)
-	if len(counts.Kinds) > 0 && r.recordPrivacy(0, "", place, r.redactor.pii.Mode, counts) != nil {
-		return ""
-	}
-	return out
-}
-
-// EgressJSON is Egress for a JSON document. It returns an error if the policy
-// blocks personal data in it.
-func (r *Run) EgressJSON(place string, doc []byte) ([]byte, error) {
-	d := r.redactor
-	if d.off() || len(doc) == 0 {
-		return doc, nil
-	}
-	out, counts, err := d.vault.EgressJSON(doc, d.pii.Mode)
-	d.add(counts)
-	if len(counts.Kinds) > 0 {
-		if recorded := r.recordPrivacy(0, "", place, d.pii.Mode, counts); recorded != nil {
-			return nil, recorded
-		}
-	}
-	if err != nil {
-		return nil, fault.New(fault.DeniedTool, "the policy blocks personal data in the %s", place)
-	}
-	return out, nil
-}
-
-// Reveal returns text with values in place of tokens, for a Go host.
-func (r *Run) Reveal(text string) string {
-	if r.redactor == nil {
-		return text
-	}
-	return r.redactor.vault.Reveal(text)
-}
-
-func (r *Run) recordPrivacy(call uint64, tool, place string, mode privacy.Mode, counts privacy.Counts) error {
-	kinds := make(map[string]int, len(counts.Kinds))
-	for k, n := range counts.Kinds {
-		kinds[string(k)] = n
-	}
-	return r.record(audit.Event{Privacy: &audit.Privacy{Call: call, Tool: tool, Where: place, Mode: string(mode), Counts: kinds, Fields: counts.Fields}})
 }

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero/experimental/sys"
-
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/queue"
 	"github.com/wexec/wexec/hostfns/internal/streams"
 	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/privacy"
 )
 
 // RunInfo describes a run to open.
@@ -119,8 +119,99 @@ type Run struct {
 	fs       sys.FS
 	tree     fs.FS  // the catalogue as files
 	treeOf   uint64 // the table's changes when it was made
-	asked    map[string]Question
 	closed   bool
+}
+
+// Open records the start of a run. Without that record there is no run.
+func (t *Table) Open(ctx context.Context, info RunInfo) (*Run, error) {
+	if info.ID == "" {
+		return nil, fault.New(fault.Internal, "open a run: it has no id")
+	}
+	t.mu.Lock()
+	closed := t.closed
+	t.mu.Unlock()
+	if closed {
+		return nil, fault.New(fault.Cancelled, "open a run: the table is closed")
+	}
+	limits := t.policy.Limits().Tighten(info.Limits).OrDefaults()
+	r := &Run{
+		table: t, info: info, limits: limits, session: info.Session, keep: t.policy.Audit(),
+		slots: make(chan struct{}, limits.Parallel),
+		facts: policy.RunFacts{
+			ID: info.ID, Language: info.Start.Language, Intent: info.Start.Intent,
+			Trigger: info.Start.Trigger, Deterministic: info.Start.Deterministic,
+		},
+		actor: policy.Actor{ID: info.Start.Actor.ID, Type: info.Start.Actor.Type},
+		cache: -1,
+	}
+	if r.session == nil {
+		r.session = &Session{}
+	}
+	r.backend = live{r}
+	if t.recording != nil {
+		r.backend = newReplay(r)
+	}
+	if t.policy != nil {
+		var err error
+		if r.redactor, err = newRedactor(t.policy.PII(), r.session, info.Start, t.detector); err != nil {
+			return nil, err
+		}
+	}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r.uncancelled = context.WithoutCancel(ctx)
+	r.workers = queue.NewWorkers(r.ctx.Done())
+	if err := r.record(audit.Event{Start: r.startRecord()}); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// filer returns the first provider of files, or nil.
+func (t *Table) filer() Filer {
+	for _, p := range t.providers {
+		if f, ok := p.(Filer); ok {
+			return f
+		}
+	}
+	return nil
+}
+
+// startRecord returns the start with what the policy keeps of it.
+func (r *Run) startRecord() *audit.Start {
+	s := r.info.Start
+	s.PolicySHA256 = r.table.policy.Digest()
+	s.CatalogueSHA256 = cmp.Or(s.CatalogueSHA256, r.table.Digest())
+	if s.Servers == nil {
+		s.Servers = r.table.Identifiers()
+	}
+	if r.info.DryRun {
+		s.Offers = append(s.Offers, "dry-run")
+	}
+	if r.table.filer() != nil {
+		s.Offers = append(s.Offers, "files")
+	}
+	slices.Sort(s.Offers)
+	s.Keep = audit.Keep{Code: string(r.keep.Code), Inputs: string(r.keep.Inputs), Outputs: string(r.keep.Outputs)}
+	s.Limits = audit.Limits(r.limits.Record())
+	s.CodeSHA256, s.Code = kept(r.keep.Code, s.CodeSHA256, s.Code)
+	s.ArgsSHA256, s.Args = kept(r.keep.Inputs, s.ArgsSHA256, s.Args)
+	s.InputSHA256, s.Input = kept(r.keep.Inputs, s.InputSHA256, s.Input)
+	if r.keep.Inputs != policy.DetailFull {
+		s.Argv, s.Env = nil, nil
+	}
+	if !r.Kept() && !s.Deterministic {
+		s.Seed = nil
+	}
+	return &s
+}
+
+// startTime returns a clock that stands still at the start of the run.
+func (r *Run) startTime() func() time.Time {
+	start := r.info.Start.Clock
+	if start.IsZero() {
+		start = time.Unix(0, 0)
+	}
+	return func() time.Time { return start }
 }
 
 // Kept reports whether the record of the run is complete, as a replay needs it.
@@ -168,9 +259,6 @@ func (r *Run) fail(err error) { r.cancel(err) }
 // Limits returns the limits of the run.
 func (r *Run) Limits() policy.Limits { return r.limits }
 
-// Table returns the table of the run.
-func (r *Run) Table() *Table { return r.table }
-
 // spend counts bytes that pass through the host.
 func (r *Run) spend(n int64) error {
 	if n < 0 || r.bytes.Add(n) <= r.limits.HostBytes {
@@ -196,6 +284,14 @@ func (r *Run) record(e audit.Event) error {
 	r.head = head
 	r.mu.Unlock()
 	return nil
+}
+
+func (r *Run) recordPrivacy(call uint64, tool, place string, mode privacy.Mode, counts privacy.Counts) error {
+	kinds := make(map[string]int, len(counts.Kinds))
+	for k, n := range counts.Kinds {
+		kinds[string(k)] = n
+	}
+	return r.record(audit.Event{Privacy: &audit.Privacy{Call: call, Tool: tool, Where: place, Mode: string(mode), Counts: kinds, Fields: counts.Fields}})
 }
 
 // maxInVain is how often a record notes that no answer came in time.
@@ -267,29 +363,6 @@ func (r *Run) warn(text string) {
 	}
 }
 
-// Waiting returns the questions of the run that are not answered yet.
-func (r *Run) Waiting() []Question {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.SortedFunc(maps.Values(r.asked), func(a, b Question) int { return a.Since.Compare(b.Since) })
-}
-
-// setWaiting adds a question to those that are not answered, and returns what
-// removes it.
-func (r *Run) setWaiting(q Question) (remove func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.asked == nil {
-		r.asked = map[string]Question{}
-	}
-	r.asked[q.ID] = q
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.asked, q.ID)
-	}
-}
-
 // progress returns what reports the progress of a tool, or of the program.
 func (r *Run) progress(tool string) func(done, total float64, text string) {
 	return func(done, total float64, text string) {
@@ -297,6 +370,44 @@ func (r *Run) progress(tool string) func(done, total float64, text string) {
 			r.info.Progress(Progress{Tool: tool, Done: done, Total: total, Text: r.redactor.display(clean(text, 500))})
 		}
 	}
+}
+
+// Egress replaces personal data in text that leaves for the agent, and records
+// it. The place is value, stdout, stderr, error or progress.
+func (r *Run) Egress(place, text string) string {
+	out, counts := r.redactor.egress(text)
+	if len(counts.Kinds) > 0 && r.recordPrivacy(0, "", place, r.redactor.pii.Mode, counts) != nil {
+		return ""
+	}
+	return out
+}
+
+// EgressJSON is Egress for a JSON document. It returns an error if the policy
+// blocks personal data in it.
+func (r *Run) EgressJSON(place string, doc []byte) ([]byte, error) {
+	d := r.redactor
+	if d.off() || len(doc) == 0 {
+		return doc, nil
+	}
+	out, counts, err := d.vault.EgressJSON(doc, d.pii.Mode)
+	d.add(counts)
+	if len(counts.Kinds) > 0 {
+		if recorded := r.recordPrivacy(0, "", place, d.pii.Mode, counts); recorded != nil {
+			return nil, recorded
+		}
+	}
+	if err != nil {
+		return nil, fault.New(fault.DeniedTool, "the policy blocks personal data in the %s", place)
+	}
+	return out, nil
+}
+
+// Reveal returns text with values in place of tokens, for a Go host.
+func (r *Run) Reveal(text string) string {
+	if r.redactor == nil {
+		return text
+	}
+	return r.redactor.vault.Reveal(text)
 }
 
 // Summary returns what the run did so far.

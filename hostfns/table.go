@@ -1,6 +1,7 @@
 package hostfns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/internal/guard"
 	"github.com/wexec/wexec/hostfns/internal/toolmeta"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/privacy"
@@ -32,11 +34,10 @@ type Table struct {
 	native      map[string]*resolvedTool // calls of the prelude that providers answer
 	stops       []func()
 	rates       rates
-	recording   *recording // answers the calls of a replay; else nil
+	recording   *audit.Recording // answers the calls of a replay; else nil
 
 	detector  func() (*privacy.Detector, error) // made by the first run that needs it
 	reviewing sync.WaitGroup
-	derived   derived
 
 	mu        sync.Mutex
 	listings  map[string]*listing
@@ -45,7 +46,17 @@ type Table struct {
 	resolved  map[string]*resolvedTool // by spelling, until a listing changes
 	catalogue *catalogue.Catalogue     // of all servers, once all are listed
 	spellings *catalogue.Catalogue     // one nameless tool for each server
+	derived   *derived
+	reviewed  string // the digest of the catalogue that the policy was checked against
 	closed    bool
+}
+
+// derived is what follows from a catalogue and pins, computed once.
+type derived struct {
+	catalogue *catalogue.Catalogue
+	pins      *Pins
+	offered   func() *catalogue.Catalogue // without the tools that are always denied
+	digest    func() string
 }
 
 // Options configure a [Table]. The zero value asks nobody, has no secrets and
@@ -148,9 +159,6 @@ func (t *Table) With(o Options) *Table {
 // Policy returns the policy of the table; nil denies everything.
 func (t *Table) Policy() *policy.Policy { return t.policy }
 
-// Sink returns the audit sink of the table.
-func (t *Table) Sink() audit.Sink { return t.sink }
-
 // Servers returns the names of the servers, sorted. It starts none.
 func (t *Table) Servers() []string { return slices.Clone(t.names) }
 
@@ -201,4 +209,85 @@ func (t *Table) log() *slog.Logger {
 		return slog.New(slog.DiscardHandler)
 	}
 	return t.options.Logger
+}
+
+// changed forgets the tools of a server.
+func (t *Table) changed(server string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stale[server] = true
+	delete(t.listings, server)
+	clear(t.resolved)
+	t.catalogue = nil
+	t.changes.Add(1)
+}
+
+// retryListing is how long the error of a listing is kept.
+const retryListing = 2 * time.Second
+
+// list returns the tools of a server, asking for them once for all callers. A
+// caller that gives up does not end the listing.
+func (t *Table) list(ctx context.Context, server string) (*listing, error) {
+	t.mu.Lock()
+	l := t.listings[server]
+	if l == nil || (l.ready() && l.err != nil && time.Since(l.at) > retryListing) {
+		l = &listing{done: make(chan struct{})}
+		t.listings[server] = l
+		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(t.options.Listing, time.Minute))
+		go func() {
+			defer cancel()
+			t.fill(asking, l, server)
+		}()
+	}
+	t.mu.Unlock()
+	select {
+	case <-l.done:
+		if l.err != nil {
+			return nil, l.err
+		}
+		return l, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// fill asks the providers of a server for its tools.
+func (t *Table) fill(ctx context.Context, l *listing, server string) {
+	for _, p := range t.servers[server] {
+		tools, err := t.ask(ctx, p, server)
+		if err != nil {
+			l.err = err
+		}
+		if refused := l.add(server, p, tools); len(refused) > 0 {
+			t.log().Warn("tools are left out", "server", server, "count", len(refused), "first", refused[0])
+		}
+	}
+	if len(l.tools) > 0 {
+		l.err = nil
+	}
+	tools := make([]catalogue.Tool, len(l.tools))
+	for i, one := range l.tools {
+		tools[i] = one.Tool
+	}
+	l.cat = catalogue.New(tools)
+	l.digest = sync.OnceValue(l.cat.Digest)
+	l.at = time.Now()
+	close(l.done)
+}
+
+// ask asks a provider for the tools of a server.
+func (t *Table) ask(ctx context.Context, p Provider, server string) ([]catalogue.Tool, error) {
+	tools, err := guard.Call(ctx, func() ([]catalogue.Tool, error) { return p.Tools(ctx, server) })
+	var panicked *guard.Panic
+	var known *fault.Error
+	switch {
+	case errors.As(err, &panicked):
+		t.log().Error("panic while tools were listed", "server", server, "panic", panicked, "stack", string(panicked.Stack))
+		return nil, fault.New(fault.UpstreamUnavailable, "list the tools of %s: the provider panicked", server)
+	case err != nil && ctx.Err() != nil:
+		return nil, fault.New(fault.UpstreamUnavailable, "list the tools of %s: the server did not answer in time", server)
+	case err != nil && !errors.As(err, &known):
+		return nil, fault.New(fault.UpstreamUnavailable, "list the tools of %s: %w", server, err)
+	}
+	return tools, err
 }

@@ -7,18 +7,19 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// Glob is a pattern for names of tools: * matches any characters, ? one, {a,b}
-// either. All other characters match themselves, with case. mcp__server__tool is
-// read as server.tool. The zero glob matches nothing.
+// Glob is a pattern over names of tools: * stands for any run of characters, ?
+// for one, {a,b} for either. Everything else stands for itself, case included.
+// mcp__server__tool is read as server.tool.
 type Glob struct {
 	text string
 	alts []alternative
 }
 
-// alternative is a pattern without braces.
+// alternative is a pattern without braces. Its text before the first wildcard
+// is kept apart, since that is what rules are found by.
 type alternative struct {
-	prefix string // before the first wildcard; rules are found by it
-	rest   string // from the first wildcard on
+	prefix string // literal start
+	rest   string // pattern after it; "" where the whole is literal
 }
 
 const (
@@ -26,38 +27,26 @@ const (
 	maxAlternatives = 256
 )
 
-// ParseGlob reads a pattern.
+// ParseGlob reads a pattern over names of tools.
 func ParseGlob(text string) (Glob, error) {
-	patterns, err := expandBraces(text)
+	texts, err := expandBraces(text)
 	if err != nil {
 		return Glob{}, err
 	}
 	g := Glob{text: text}
-	for _, p := range patterns {
-		if rest, ok := strings.CutPrefix(p, "mcp__"); ok {
-			p = dotted(rest)
+	for _, t := range texts {
+		if rest, ok := strings.CutPrefix(t, "mcp__"); ok {
+			t = undress(rest)
 		}
-		g.alts = append(g.alts, newAlternative(p))
+		g.alts = append(g.alts, newAlternative(t))
 	}
 	return g, nil
 }
 
-// parseToolGlob reads a pattern and refuses one that no tool can match.
-func parseToolGlob(text string) (Glob, error) {
-	g, err := ParseGlob(text)
-	for _, a := range g.alts {
-		if !strings.Contains(a.prefix+a.rest, ".") && !strings.ContainsAny(a.rest, "*?") {
-			return g, fault.New(fault.UsagePolicy, "%q matches no tool: tools are named server.tool", clip(text)).
-				WithHint("write %s.* for all tools of a server", a.prefix)
-		}
-	}
-	return g, err
-}
-
-// String returns the pattern as it was written.
+// String is the pattern as it was written.
 func (g Glob) String() string { return g.text }
 
-// Match reports whether a name matches the pattern.
+// Match reports whether a name fits the pattern. The zero glob fits nothing.
 func (g Glob) Match(name string) bool {
 	for i := range g.alts {
 		if g.alts[i].match(name) {
@@ -67,45 +56,28 @@ func (g Glob) Match(name string) bool {
 	return false
 }
 
-// Alternatives returns the patterns without braces that the pattern stands for.
-func (g Glob) Alternatives() []Glob {
-	var out []Glob
-	for _, a := range g.alts {
-		out = append(out, Glob{a.prefix + a.rest, []alternative{a}})
-	}
-	return out
-}
-
-// Covers reports whether every name that other matches is matched by g too. It
-// is never wrong when it returns true. It returns false for a ? in g.
-func (g Glob) Covers(other Glob) bool {
-	for _, a := range other.alts {
-		if !slices.ContainsFunc(g.alts, func(o alternative) bool {
-			return !strings.Contains(o.rest, "?") && o.match(a.prefix+a.rest)
-		}) {
-			return false
+// undress turns "server__tool" into "server.tool" and "server" into
+// "server.*". A server's own name ends at the first "__".
+func undress(rest string) string {
+	server, tool, ok := strings.Cut(rest, "__")
+	if !ok {
+		if strings.ContainsAny(rest, "*?") {
+			return rest
 		}
+		return rest + ".*"
 	}
-	return len(other.alts) > 0
+	return server + "." + tool
 }
 
-// MatchesServer reports whether the pattern may match tools of a server.
-func (g Glob) MatchesServer(server string) bool {
-	return slices.ContainsFunc(g.alts, func(a alternative) bool {
-		name, _, hasDot := strings.Cut(a.prefix, ".")
-		return name == server || !hasDot && strings.HasPrefix(server, a.prefix) && a.rest != ""
-	})
-}
-
-// AnyServer returns the glob that also reads mcp__a__b__c as a__b.c. Deny and
-// ask rules use it: they apply to every server that the name may mean.
-func (g Glob) AnyServer() Glob {
-	patterns, err := expandBraces(g.text)
+// everySplit is the glob that also reads mcp__a__b__c as a__b.c: where a rule
+// keeps something back, each server that the name may mean is meant.
+func (g Glob) everySplit() Glob {
+	texts, err := expandBraces(g.text)
 	if err != nil {
 		return g
 	}
-	for _, p := range patterns {
-		rest, ok := strings.CutPrefix(p, "mcp__")
+	for _, t := range texts {
+		rest, ok := strings.CutPrefix(t, "mcp__")
 		if !ok {
 			continue
 		}
@@ -119,36 +91,23 @@ func (g Glob) AnyServer() Glob {
 	return g
 }
 
-// dotted converts "server__tool" to "server.tool" and "server" to "server.*".
-// The server's name ends at the first "__".
-func dotted(name string) string {
-	server, tool, ok := strings.Cut(name, "__")
-	switch {
-	case ok:
-		return server + "." + tool
-	case strings.ContainsAny(name, "*?"):
-		return name
-	}
-	return name + ".*"
-}
-
-func newAlternative(pattern string) alternative {
-	i := strings.IndexAny(pattern, "*?")
+func newAlternative(t string) alternative {
+	i := strings.IndexAny(t, "*?")
 	if i < 0 {
-		return alternative{prefix: pattern}
+		return alternative{prefix: t}
 	}
-	return alternative{prefix: pattern[:i], rest: pattern[i:]}
+	return alternative{prefix: t[:i], rest: t[i:]}
 }
 
 func (a *alternative) match(name string) bool {
 	if a.rest == "" {
 		return name == a.prefix
 	}
-	return strings.HasPrefix(name, a.prefix) && matchWildcards(a.rest, name[len(a.prefix):])
+	return strings.HasPrefix(name, a.prefix) && wild(a.rest, name[len(a.prefix):])
 }
 
-// matchWildcards matches * and ?. The time is linear in the name for each star.
-func matchWildcards(pattern, name string) bool {
+// wild matches * and ? in time linear in the name for each star.
+func wild(pattern, name string) bool {
 	star, mark := -1, 0
 	p, n := 0, 0
 	for n < len(name) {
@@ -166,10 +125,13 @@ func matchWildcards(pattern, name string) bool {
 			return false
 		}
 	}
-	return strings.Trim(pattern[p:], "*") == ""
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
 }
 
-// expandBraces lists the patterns that {a,b} stands for, with nested braces.
+// expandBraces lists the patterns that {a,b} stands for, nested ones included.
 func expandBraces(text string) ([]string, error) {
 	switch {
 	case text == "":
@@ -177,14 +139,17 @@ func expandBraces(text string) ([]string, error) {
 	case len(text) > maxGlob:
 		return nil, fault.New(fault.UsagePolicy, "the pattern is longer than %d characters", maxGlob)
 	case strings.ContainsAny(text, "[]"):
-		return nil, fault.New(fault.UsagePolicy, "%q uses [ ], which patterns do not support", clip(text)).WithHint("write {a,b} for either")
+		return nil, fault.New(fault.UsagePolicy, "%q has [ ], which patterns do not know", clip(text)).WithHint("write {a,b} for either")
 	}
-	open, closed := strings.IndexByte(text, '{'), strings.IndexByte(text, '}')
-	switch {
-	case closed >= 0 && (open < 0 || closed < open):
-		return nil, fault.New(fault.UsagePolicy, "%q has an unmatched }", clip(text))
-	case open < 0:
+	open := strings.IndexByte(text, '{')
+	if open < 0 {
+		if strings.IndexByte(text, '}') >= 0 {
+			return nil, fault.New(fault.UsagePolicy, "%q closes a brace that is not open", clip(text))
+		}
 		return []string{text}, nil
+	}
+	if shut := strings.IndexByte(text, '}'); shut >= 0 && shut < open {
+		return nil, fault.New(fault.UsagePolicy, "%q closes a brace that is not open", clip(text))
 	}
 	depth, from := 0, open+1
 	var parts []string
@@ -201,8 +166,9 @@ func expandBraces(text string) ([]string, error) {
 			if depth--; depth > 0 {
 				continue
 			}
+			parts = append(parts, text[from:i])
 			var all []string
-			for _, part := range append(parts, text[from:i]) {
+			for _, part := range parts {
 				more, err := expandBraces(text[:open] + part + text[i+1:])
 				if err != nil {
 					return nil, err
@@ -214,5 +180,5 @@ func expandBraces(text string) ([]string, error) {
 			return all, nil
 		}
 	}
-	return nil, fault.New(fault.UsagePolicy, "%q has an unmatched {", clip(text))
+	return nil, fault.New(fault.UsagePolicy, "%q opens a brace that is not closed", clip(text))
 }

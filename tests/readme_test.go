@@ -68,10 +68,15 @@ func TestConsoleBlocksOfTheREADMEAreReal(t *testing.T) {
 	}
 }
 
-var unsteady = regexp.MustCompile(`(?m)^warning: .*\n|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+|\b[0-9A-Z]{26}\b|[\d,]+ ms\b|fuel [\d,]+`)
+var (
+	warnings = regexp.MustCompile(`(?m)^warning: .*\n`)
+	unsteady = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+|\b[0-9A-Z]{26}\b|[\d,]+ ms\b|fuel [\d,]+`)
+)
 
-// steady replaces what differs from run to run.
-func steady(text string) string { return unsteady.ReplaceAllString(text, "…") }
+// steady removes what differs between runs.
+func steady(text string) string {
+	return unsteady.ReplaceAllString(warnings.ReplaceAllString(text, ""), "…")
+}
 
 // alternatives are sandboxes that people could use instead of wexec.
 var alternatives = []struct{ language, peer, better string }{

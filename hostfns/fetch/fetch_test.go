@@ -30,6 +30,7 @@ import (
 // lab is a run with a policy and servers on this machine.
 type lab struct {
 	t       testing.TB
+	table   *hostfns.Table
 	run     *hostfns.Run
 	sink    *audit.Memory
 	names   map[string][]string // what names resolve to
@@ -60,6 +61,7 @@ func newLab(t testing.TB, rules string, opts Options) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
+	l.table = table
 	table.With(hostfns.Options{Secrets: func(_ context.Context, from string) (string, error) { return l.secrets[from], nil }})
 	if l.run, err = table.Open(t.Context(), hostfns.RunInfo{ID: "r", Limits: policy.Limits{ToolCalls: 10_000}}); err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func TestNoTrickReachesAPrivateAddress(t *testing.T) {
 	} {
 		l.names[name] = addrs
 	}
-	if d := l.run.Table().Policy().DecideNetwork(policy.NetRequest{Host: "public.test", Method: "GET", Port: port}); d.Effect != policy.Allow {
+	if d := l.table.Policy().DecideNetwork(policy.NetRequest{Host: "public.test", Method: "GET", Port: port}); d.Effect != policy.Allow {
 		t.Fatal("the rule lets nothing pass, so the table shows nothing:", d.Message)
 	}
 	hosts := []string{

@@ -6,20 +6,20 @@ import (
 	"os/exec"
 )
 
-// ending is how a server and its children are kept together, and ended.
+// ending is how the processes of a server are grouped and stopped.
 type ending struct {
-	// own makes the command the leader of what is ended with it.
+	// own makes the command the leader of its group.
 	own func(*exec.Cmd)
-	// signal tells the leader and its children to terminate, or kills them.
+	// signal terminates or kills the leader and its children.
 	signal func(leader int, kill bool)
-	// watch ends them when wexec is gone; closing it ends the watch alone. A nil
-	// closer watches nothing.
+	// watch stops them when wexec is gone; Close stops the watch only. A nil
+	// Closer watches nothing.
 	watch func(leader int) io.Closer
 }
 
-// byLeader is for platforms without process groups. Only the leader is told or
-// killed; its children end when their input does, as MCP has it, and so does
-// everybody when wexec is gone.
+// byLeader is for platforms without process groups. Only the leader is signaled or
+// killed; its children end when their input ends, as MCP specifies, and so does
+// every server when wexec is gone.
 func byLeader() ending {
 	return ending{
 		own:    func(*exec.Cmd) {},

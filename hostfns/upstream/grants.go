@@ -16,18 +16,19 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/atomicfile"
 )
 
-// Grants keeps what HTTP servers granted when a person logged in: tokens, and
-// what renews them. They stand in one file that only its owner can read, by
-// the address of the server and not by its name, so that a file that gives an
-// old name a new address gets nobody's token.
+// Grants stores the logins at HTTP servers: tokens and
+// refresh tokens. They are in one file that only its owner can read, keyed by
+// the URL of the server and not by its name, so that a configuration that gives an
+// old name a new URL does not get the token.
 type Grants struct {
 	path string
 	mu   sync.Mutex // one renewal at a time
 }
 
-// NewGrants keeps grants in a file, which need not exist.
+// NewGrants uses a file, which need not exist.
 func NewGrants(path string) *Grants { return &Grants{path: path} }
 
 // grant is one login.
@@ -41,16 +42,16 @@ type grant struct {
 	Since     time.Time        `json:"since"`
 }
 
-// Login says how far a person is logged in at a server.
+// Login is the state of the login at a server.
 type Login struct {
-	In      bool      // there is a token that works, or can be renewed
-	Renews  bool      // it is renewed without a person
-	Expires time.Time // of the token; zero: never, or nobody knows
+	In      bool      // the token is valid or can be renewed
+	Renews  bool      // the token can be renewed without a new login
+	Expires time.Time // of the token; zero: never, or unknown
 	Since   time.Time
 	Scopes  []string
 }
 
-// Status says how far a person is logged in at a server.
+// Status returns the state of the login at a server.
 func (g *Grants) Status(s Server) (Login, error) {
 	all, err := g.read()
 	if err != nil {
@@ -64,7 +65,7 @@ func (g *Grants) Status(s Server) (Login, error) {
 		Expires: one.Token.Expiry, Since: one.Since, Scopes: one.Scopes}, nil
 }
 
-// Forget drops the login at a server, and reports whether there was one.
+// Forget removes the login at a server, and reports whether there was one.
 func (g *Grants) Forget(s Server) (bool, error) {
 	there := false
 	err := g.change(func(all map[string]grant) { _, there = all[s.URL]; delete(all, s.URL) })
@@ -81,16 +82,16 @@ func (g *Grants) read() (map[string]grant, error) {
 		err = json.Unmarshal(data, &all)
 	}
 	if err != nil {
-		return nil, fault.New(fault.UsageConfig, "the logins in %s cannot be read: %w", g.path, cause(err)).
+		return nil, fault.New(fault.UsageConfig, "read logins in %s: %w", g.path, cause(err)).
 			WithHint("remove the file and log in again")
 	}
 	return all, nil
 }
 
-// change rewrites the file, whole or not at all.
+// change replaces the file atomically.
 func (g *Grants) change(f func(all map[string]grant)) error {
 	if g.path == "" {
-		return fault.New(fault.UsageConfig, "there is no home folder to keep logins in").WithHint("set XDG_STATE_HOME")
+		return fault.New(fault.UsageConfig, "no folder to store logins in").WithHint("set XDG_STATE_HOME")
 	}
 	all, err := g.read()
 	if err != nil {
@@ -105,7 +106,7 @@ func (g *Grants) change(f func(all map[string]grant)) error {
 		err = os.MkdirAll(filepath.Dir(g.path), 0o700)
 	}
 	if err == nil {
-		err = replaceFile(g.path, append(data, '\n'))
+		err = atomicfile.Write(g.path, append(data, '\n'), 0o600)
 	}
 	if err != nil {
 		return fault.New(fault.UsageConfig, "write %s: %w", g.path, cause(err))
@@ -113,25 +114,9 @@ func (g *Grants) change(f func(all map[string]grant)) error {
 	return nil
 }
 
-// replaceFile writes a file of its owner's alone.
-func replaceFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".grants-*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
-}
-
-// Authorize is the handler for connections to a server: it sends the token of
-// a person's login, renews it, and never asks anybody. Nil for a server that
-// is configured with credentials of its own.
+// Authorize returns the login handler of a server: it sends the token of
+// the stored login and renews it, and never starts a login. It is nil for a server
+// with a configured Authorization header.
 func (g *Grants) Authorize(s Server) auth.OAuthHandler {
 	for name := range s.Headers {
 		if strings.EqualFold(name, "Authorization") {
@@ -141,13 +126,13 @@ func (g *Grants) Authorize(s Server) auth.OAuthHandler {
 	return &bearer{grants: g, server: s}
 }
 
-// bearer sends the token of a login.
+// bearer sends the token of a stored login.
 type bearer struct {
 	grants *Grants
 	server Server
 }
 
-// TokenSource implements auth.OAuthHandler. There is none without a login.
+// TokenSource implements auth.OAuthHandler. It is nil without a login.
 func (b *bearer) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 	all, err := b.grants.read()
 	if err != nil {
@@ -163,8 +148,8 @@ type tokenFunc func() (*oauth2.Token, error)
 
 func (f tokenFunc) Token() (*oauth2.Token, error) { return f() }
 
-// token gives a token that has not expired and is not the refused one. Another
-// process may have renewed it meanwhile, so the file is read each time.
+// token returns a token that has not expired and is not the refused one. Another
+// process may have renewed it, so the file is read each time.
 func (b *bearer) token(ctx context.Context, refused string) (*oauth2.Token, error) {
 	b.grants.mu.Lock()
 	defer b.grants.mu.Unlock()
@@ -184,7 +169,7 @@ func (b *bearer) token(ctx context.Context, refused string) (*oauth2.Token, erro
 	}
 	renewed, err := one.renew(ctx)
 	if err != nil {
-		// Of two processes that renew at once, one may have used the token up.
+		// Another process may have used the refresh token concurrently.
 		if again, rerr := b.grants.read(); rerr == nil {
 			if other := again[b.server.URL]; other.Token.Valid() && other.Token.AccessToken != one.Token.AccessToken {
 				return &other.Token, nil
@@ -194,7 +179,7 @@ func (b *bearer) token(ctx context.Context, refused string) (*oauth2.Token, erro
 		if errors.As(err, &answered) {
 			return nil, b.missing()
 		}
-		return nil, fault.New(fault.UpstreamUnavailable, "the login at server %s cannot be renewed: %w", b.server.Name, err)
+		return nil, fault.New(fault.UpstreamUnavailable, "renew login at server %s: %w", b.server.Name, err)
 	}
 	one.Token = *renewed
 	if err := b.grants.change(func(all map[string]grant) { all[b.server.URL] = one }); err != nil {
@@ -203,7 +188,7 @@ func (b *bearer) token(ctx context.Context, refused string) (*oauth2.Token, erro
 	return renewed, nil
 }
 
-// renew asks for a new token with the one that is kept for it.
+// renew requests a new token with the refresh token.
 func (g *grant) renew(ctx context.Context) (*oauth2.Token, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
@@ -213,16 +198,16 @@ func (g *grant) renew(ctx context.Context) (*oauth2.Token, error) {
 		&oauth2.Token{RefreshToken: g.Token.RefreshToken}).Token()
 }
 
-// Authorize implements auth.OAuthHandler: it is called when the server refused
-// the token, or asked for one.
+// Authorize implements auth.OAuthHandler: it is called when the server rejected
+// or required a token.
 func (b *bearer) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
 	_ = resp.Body.Close()
 	if resp.StatusCode == http.StatusForbidden && !strings.Contains(resp.Header.Get("WWW-Authenticate"), "insufficient_scope") {
-		return nil // logged in, and not allowed: the server's answer stands
+		return nil // the login is valid but not permitted: return the server's answer
 	}
 	if resp.StatusCode == http.StatusForbidden {
-		return fault.New(fault.UpstreamUnavailable, "server %s wants more rights than the login has", b.server.Name).
-			WithHint("wexec mcp login %s", b.server.Name)
+		return fault.New(fault.UpstreamUnavailable, "server %s requires more scopes than the login has", b.server.Name).
+			WithHint("run wexec mcp login %s", b.server.Name)
 	}
 	sent, _ := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
 	if sent == "" {
@@ -232,8 +217,8 @@ func (b *bearer) Authorize(ctx context.Context, req *http.Request, resp *http.Re
 	return err
 }
 
-// missing is the error of a server at which nobody is logged in.
+// missing is the error for a server that requires a login.
 func (b *bearer) missing() error {
-	return fault.New(fault.UpstreamUnavailable, "server %s asks for a login", b.server.Name).
-		WithHint("wexec mcp login %s", b.server.Name)
+	return fault.New(fault.UpstreamUnavailable, "server %s requires a login", b.server.Name).
+		WithHint("run wexec mcp login %s", b.server.Name)
 }

@@ -2,5 +2,5 @@
 
 package upstream
 
-// platformEnding is how servers are ended where there are no process groups.
+// platformEnding is for platforms without process groups.
 func platformEnding() ending { return byLeader() }

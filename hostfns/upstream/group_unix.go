@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// platformEnding is how servers are ended where there are process groups.
+// platformEnding is for platforms with process groups.
 func platformEnding() ending {
 	return ending{own: ownGroup, signal: signalGroup, watch: watchGroup}
 }
@@ -17,11 +17,11 @@ func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 
-// signalGroup tells the whole group to terminate, or kills it.
+// signalGroup terminates or kills the group.
 func signalGroup(leader int, kill bool) {
 	sig := syscall.SIGTERM
 	if kill {
 		sig = syscall.SIGKILL
 	}
-	_ = syscall.Kill(-leader, sig) // no such group: it has ended already
+	_ = syscall.Kill(-leader, sig) // an error means that the group already ended
 }

@@ -20,35 +20,36 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/internal/toolmeta"
 )
 
-// LoginOptions say how a person logs in.
+// LoginOptions configure a login.
 type LoginOptions struct {
-	// Show is given the address that the person has to open in a browser.
+	// Show is called with the URL that the user has to open in a browser.
 	Show func(address string)
-	// Paste, where it is not nil, waits for the address that the browser was
-	// sent to, for a person whose browser is on another machine.
+	// Paste, if not nil, returns the URL that the browser was
+	// redirected to, for a user whose browser is on another machine.
 	Paste func(ctx context.Context) (string, error)
-	// Client and Secret are of a client that was registered by hand; empty: it
-	// registers itself where the server lets it.
+	// Client and Secret are of a client that was registered manually; if empty,
+	// a client is registered dynamically.
 	Client, Secret string
-	// Port of this machine that the browser is sent back to; 0 is any.
+	// Port is the local port of the redirect; 0 is any.
 	Port    int
 	Version string
 }
 
-// Login logs a person in at an HTTP server: it finds the authorisation server,
-// registers as a client, shows the address at which the person agrees, takes
-// the code that comes back to this machine, and keeps the token. It returns
-// how many tools the server offers. It waits until ctx ends.
+// Login logs the user in at an HTTP server: it finds the authorization server,
+// registers a client, shows the URL at which the user consents, receives
+// the code through a local redirect, and stores the token. It returns
+// the number of tools of the server. It waits until ctx ends.
 func (g *Grants) Login(ctx context.Context, s Server, o LoginOptions) (tools int, err error) {
 	if s.URL == "" {
-		return 0, fault.New(fault.UsageConfig, "server %s is a program on this machine, and nobody logs in there", s.Name).
-			WithHint("what it needs to know goes into its \"env\"")
+		return 0, fault.New(fault.UsageConfig, "server %s is a local program and has no login", s.Name).
+			WithHint("put credentials into its \"env\"")
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", o.Port))
 	if err != nil {
-		return 0, fault.New(fault.UsageFlag, "listen for the browser: %w", err).WithHint("choose another port with --port")
+		return 0, fault.New(fault.UsageFlag, "listen for the redirect: %w", err).WithHint("choose another port with --port")
 	}
 	back := newCallback(l, o)
 	defer back.close()
@@ -58,12 +59,12 @@ func (g *Grants) Login(ctx context.Context, s Server, o LoginOptions) (tools int
 		RedirectURL:              back.address(),
 		AuthorizationCodeFetcher: back.fetch,
 		RequestRefreshToken:      true,
-		AcceptUnadvertisedIss:    true, // a matching one
+		AcceptUnadvertisedIss:    true, // if it matches
 		Client:                   loginClient(s.URL),
 		NewTokenSource: func(ctx context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
 			got = true
 			if t.AccessToken == "" || (t.TokenType != "" && !strings.EqualFold(t.TokenType, "bearer")) {
-				return nil, errors.New("the token is no bearer token")
+				return nil, errors.New("not a bearer token")
 			}
 			one := grant{Token: *t, TokenURL: c.Endpoint.TokenURL, AuthStyle: c.Endpoint.AuthStyle,
 				ClientID: c.ClientID, Secret: c.ClientSecret, Scopes: c.Scopes, Since: time.Now().UTC()}
@@ -90,20 +91,20 @@ func (g *Grants) Login(ctx context.Context, s Server, o LoginOptions) (tools int
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "wexec", Version: (&Options{Version: o.Version}).version()},
 		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
-	// The one who waits is a person, so the connection has no time limit but
-	// the caller's.
+	// A user completes the login, so the connection has no timeout other than
+	// the caller's context.
 	way := &headers{set: s.Headers, host: hostOf(s.URL), next: http.DefaultTransport}
-	session, err := client.Connect(ctx, overHTTP(s, way, handler), nil)
+	session, err := client.Connect(ctx, httpTransport(s, way, handler), nil)
 	if err != nil {
 		return 0, failedLogin(ctx, s, err, o)
 	}
 	defer func() { _ = session.Close() }()
 	if !got {
-		return 0, fault.New(fault.UsageConfig, "server %s asks for no login", s.Name).WithHint("use it: wexec tools list %s", s.Name)
+		return 0, fault.New(fault.UsageConfig, "server %s requires no login", s.Name).WithHint("run wexec tools list %s", s.Name)
 	}
 	for _, err := range session.Tools(ctx, nil) {
 		if err != nil {
-			return tools, nil // logged in all the same
+			return tools, nil // the login succeeded
 		}
 		tools++
 	}
@@ -112,28 +113,28 @@ func (g *Grants) Login(ctx context.Context, s Server, o LoginOptions) (tools int
 
 func failedLogin(ctx context.Context, s Server, err error, o LoginOptions) error {
 	if ctx.Err() != nil {
-		return fault.New(fault.Cancelled, "nobody logged in at server %s in time", s.Name)
+		return fault.New(fault.Cancelled, "login at server %s timed out", s.Name)
 	}
 	var own *fault.Error
 	if errors.As(err, &own) {
 		return own
 	}
 	why := err.Error()
-	var sent *url.Error // of the older transport
+	var sent *url.Error // of the SSE transport
 	if errors.As(err, &sent) {
 		why = sent.Err.Error()
 	}
 	if _, inner, ok := strings.Cut(why, "rejected by transport: "); ok {
 		why = inner
 	}
-	failed := fault.New(fault.UpstreamUnavailable, "log in at server %s: %s", s.Name, cleanText(why, 500))
+	failed := fault.New(fault.UpstreamUnavailable, "log in at server %s: %s", s.Name, toolmeta.Text(why, 500))
 	if o.Client == "" && strings.Contains(err.Error(), "registration") {
-		return failed.WithHint("the server takes only clients that were registered by hand: register one with the address http://127.0.0.1:PORT/callback, then --client-id ID --port PORT")
+		return failed.WithHint("the server does not support dynamic registration: register a client with the redirect URL http://127.0.0.1:PORT/callback, then use --client-id ID --port PORT")
 	}
 	return failed
 }
 
-// callback waits for the browser to come back with a code.
+// callback serves the redirect URL and waits for the code.
 type callback struct {
 	listener net.Listener
 	options  LoginOptions
@@ -142,7 +143,7 @@ type callback struct {
 	once     sync.Once
 }
 
-// returned is what the browser brought.
+// returned is the query of the redirect.
 type returned struct {
 	code, state, issuer string
 	err                 error
@@ -157,9 +158,9 @@ func newCallback(l net.Listener, o LoginOptions) *callback {
 		res := c.take(r.URL.Query())
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'")
-		text := "wexec has what it needs. You can close this window."
+		text := "Login complete. You can close this window."
 		if res.err != nil {
-			text = "wexec was not let in: " + res.err.Error()
+			text = "Login failed: " + res.err.Error()
 		}
 		_, _ = fmt.Fprintf(w, "<!doctype html><title>wexec</title><p>%s</p>", html.EscapeString(text))
 	})
@@ -170,16 +171,16 @@ func newCallback(l net.Listener, o LoginOptions) *callback {
 
 func (c *callback) address() string { return "http://" + c.listener.Addr().String() + callbackPath }
 
-// take reads what stands in the address that the browser was sent to. Only the
-// first one that says anything counts.
+// take reads the query of the redirect URL. Only the
+// first with a code or an error counts.
 func (c *callback) take(q url.Values) returned {
 	res := returned{code: q.Get("code"), state: q.Get("state"), issuer: q.Get("iss")}
 	switch {
 	case q.Get("error") != "":
-		res.err = fault.New(fault.DeniedApproval, "the server said %s", cleanText(strings.TrimSpace(q.Get("error")+" "+q.Get("error_description")), 300))
+		res.err = fault.New(fault.DeniedApproval, "server returned %s", toolmeta.Text(strings.TrimSpace(q.Get("error")+" "+q.Get("error_description")), 300))
 	case res.code == "":
-		res.err = fault.New(fault.UpstreamUnavailable, "the address has no code in it")
-		return res // a stray request is not the end of it
+		res.err = fault.New(fault.UpstreamUnavailable, "the URL has no code")
+		return res // ignore a stray request
 	}
 	select {
 	case c.got <- res:
@@ -188,11 +189,11 @@ func (c *callback) take(q url.Values) returned {
 	return res
 }
 
-// fetch shows the address and waits for the code.
+// fetch shows the URL and waits for the code.
 func (c *callback) fetch(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 	u, err := url.Parse(args.URL)
 	if err != nil || (u.Scheme != "https" && (u.Scheme != "http" || !loopbackHost(u.Hostname()))) {
-		return nil, fault.New(fault.UpstreamUnavailable, "the server names an address to log in at that is not safe to open")
+		return nil, fault.New(fault.UpstreamUnavailable, "the server's authorization URL is not safe to open")
 	}
 	c.options.Show(u.String())
 	if c.options.Paste != nil {
@@ -226,9 +227,9 @@ func loopbackHost(host string) bool {
 	return host == "localhost" || (err == nil && ip.IsLoopback())
 }
 
-// loginClient talks to authorisation servers, whose addresses a server names:
-// it never reaches this machine or the metadata services of clouds on behalf
-// of a server that is somewhere else.
+// loginClient connects to authorization servers, whose URLs the server chooses:
+// it does not connect to this machine or to metadata services of clouds on behalf
+// of a remote server.
 func loginClient(server string) *http.Client {
 	u, err := url.Parse(server)
 	here := err == nil && loopbackHost(u.Hostname())
@@ -238,7 +239,7 @@ func loginClient(server string) *http.Client {
 			return err
 		}
 		if ip := to.Addr().Unmap(); !here && (ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()) {
-			return fault.New(fault.DeniedNetwork, "an authorisation server on this machine is not for a server elsewhere")
+			return fault.New(fault.DeniedNetwork, "a remote server must not use an authorization server on this machine")
 		}
 		return nil
 	}}

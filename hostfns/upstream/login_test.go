@@ -185,7 +185,7 @@ func logsInOnce(t *testing.T, transport string) {
 
 	// Without a login the error says what to do.
 	_, err := connected(t, grants, g.server()).Tools(t.Context(), "guarded")
-	if !errors.Is(err, fault.UpstreamUnavailable) || fault.HintOf(err) != "wexec mcp login guarded" {
+	if !errors.Is(err, fault.UpstreamUnavailable) || fault.HintOf(err) != "run wexec mcp login guarded" {
 		t.Fatalf("without a login: %v, hint %q", err, fault.HintOf(err))
 	}
 	tools, err := grants.Login(t.Context(), g.server(), LoginOptions{Show: agree(t)})
@@ -220,7 +220,7 @@ func logsInOnce(t *testing.T, transport string) {
 	if there, err := grants.Forget(g.server()); !there || err != nil {
 		t.Errorf("%v, %v", there, err)
 	}
-	if _, err := connected(t, grants, g.server()).Tools(t.Context(), "guarded"); fault.HintOf(err) != "wexec mcp login guarded" {
+	if _, err := connected(t, grants, g.server()).Tools(t.Context(), "guarded"); fault.HintOf(err) != "run wexec mcp login guarded" {
 		t.Errorf("after logging out: %v", err)
 	}
 }
@@ -274,7 +274,7 @@ func renewed(t *testing.T, transport string) {
 	clear(g.access)
 	clear(g.renewals)
 	g.mu.Unlock()
-	if _, err := call(p, "guarded", "whoami", `{}`); !errors.Is(err, fault.UpstreamUnavailable) || fault.HintOf(err) != "wexec mcp login guarded" {
+	if _, err := call(p, "guarded", "whoami", `{}`); !errors.Is(err, fault.UpstreamUnavailable) || fault.HintOf(err) != "run wexec mcp login guarded" {
 		t.Errorf("%v, hint %q", err, fault.HintOf(err))
 	}
 }
@@ -346,9 +346,9 @@ func TestNobodyLogsInForEver(t *testing.T) {
 	}
 }
 
-func TestAnAuthorisationServerOnThisMachineIsNotForAServerElsewhere(t *testing.T) {
+func TestAnAuthorizationServerOnThisMachineIsNotForAServerElsewhere(t *testing.T) {
 	g := newGuarded(t)
-	if _, err := loginClient("https://mcp.example.com/mcp").Get(g.URL + "/register"); err == nil || !strings.Contains(err.Error(), "authorisation server on this machine") {
+	if _, err := loginClient("https://mcp.example.com/mcp").Get(g.URL + "/register"); err == nil || !strings.Contains(err.Error(), "authorization server on this machine") {
 		t.Errorf("%v", err)
 	}
 	c := &callback{options: LoginOptions{Show: func(a string) { t.Errorf("shown: %s", a) }}}

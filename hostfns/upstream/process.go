@@ -5,47 +5,50 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/wexec/wexec/fault"
 )
 
-// How long a server may take to end: after its input is closed, and after it
-// was asked to terminate.
+// How long a server may take to end after its input is closed, and after it
+// gets the signal to terminate.
 const (
 	closeGrace = 2 * time.Second
 	termGrace  = 2 * time.Second
 )
 
-// process is a running stdio server, the leader of a process group of its own
-// where the platform has them.
+// process is a running stdio server, the leader of its process group
+// on platforms that have them.
 type process struct {
 	cmd    *exec.Cmd
 	ending ending
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
 	stderr *tail
-	watch  io.Closer // ends the watcher without ending the group
+	watch  io.Closer // stops the watcher without stopping the group
 
-	done chan struct{} // closed when the leader has ended
-	err  error         // of the leader, once done
+	done chan struct{} // closed when the leader ended
+	err  error         // of the leader, after done
 	once sync.Once
 }
 
-// inherited are the variables of wexec's own environment that a server gets:
-// what programs need to be found and to speak a language, and no secret.
+// inherited are the variables of wexec's environment that a server gets:
+// paths, locale and folders, which are not secret.
 var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR",
 	"TEMP", "TMP", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES",
 	"USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH", "WINDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"}
 
-// start runs a server's command. environ is what the host offers of its own
-// environment; only the inherited names of it are passed on.
+// start runs a server's command. environ is the host's
+// environment, of which the server gets the inherited variables.
 func start(s Server, environ []string, e ending) (*process, error) {
 	path, err := lookPath(s.Command, s.Env["PATH"], environ)
 	if err != nil {
-		return nil, fault.New(fault.UpstreamUnavailable, "server %s cannot start: the command %q was not found", s.Name, s.Command).
+		return nil, fault.New(fault.UpstreamUnavailable, "start server %s: command %q not found", s.Name, s.Command).
 			WithHint("install it, or correct the command in %s", orHere(s.Origin))
 	}
 	p := &process{ending: e, stderr: &tail{}, done: make(chan struct{})}
@@ -62,22 +65,22 @@ func start(s Server, environ []string, e ending) (*process, error) {
 		err = p.cmd.Start()
 	}
 	if err != nil {
-		return nil, fault.New(fault.UpstreamUnavailable, "server %s cannot start: %w", s.Name, cause(err)).
+		return nil, fault.New(fault.UpstreamUnavailable, "start server %s: %w", s.Name, cause(err)).
 			WithHint("check its command and working folder in %s", orHere(s.Origin))
 	}
 	p.watch = e.watch(p.cmd.Process.Pid)
 	return p, nil
 }
 
-// reap waits for the leader. It is called once, after stdout has been read to
-// its end or given up.
+// reap waits for the leader. It is called once, after stdout was read to
+// its end or abandoned.
 func (p *process) reap() {
 	p.err = p.cmd.Wait()
 	close(p.done)
 }
 
-// stop ends the process as MCP asks: its input is closed, then it is told to
-// terminate, then killed, with its group where there is one.
+// stop ends the process as MCP specifies: it closes its input, then signals it to
+// terminate, then kills it, with its group on platforms that have them.
 func (p *process) stop() {
 	p.once.Do(func() {
 		_ = p.stdin.Close()
@@ -85,7 +88,7 @@ func (p *process) stop() {
 			p.ending.signal(p.cmd.Process.Pid, false)
 			p.ends(termGrace)
 		}
-		// Children of the leader may have outlived it.
+		// Children of the leader may still run.
 		p.ending.signal(p.cmd.Process.Pid, true)
 		<-p.done
 		if p.watch != nil {
@@ -105,7 +108,7 @@ func (p *process) ends(within time.Duration) bool {
 	}
 }
 
-// lookPath finds a command on the PATH the child will have.
+// lookPath finds a command on the PATH of the child.
 func lookPath(command, path string, environ []string) (string, error) {
 	if path == "" {
 		path = valueOf("PATH", environ)
@@ -113,7 +116,7 @@ func lookPath(command, path string, environ []string) (string, error) {
 	if path == "" || hasSeparator(command) {
 		return exec.LookPath(command)
 	}
-	for _, dir := range filepathList(path) {
+	for _, dir := range filepath.SplitList(path) {
 		if found, err := exec.LookPath(join(dir, command)); err == nil {
 			return found, nil
 		}
@@ -136,7 +139,7 @@ func childEnv(own map[string]string, environ []string) []string {
 	return out
 }
 
-// cause is an error without the operation and path that it repeats.
+// cause returns an error without its operation and path.
 func cause(err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) {
@@ -152,7 +155,7 @@ func orHere(origin string) string {
 	return origin
 }
 
-// tail keeps the last bytes that were written to it.
+// tail is a writer that keeps the last tailSize bytes.
 type tail struct {
 	mu  sync.Mutex
 	buf []byte
@@ -161,7 +164,7 @@ type tail struct {
 // tailSize is how much of a server's stderr is kept.
 const tailSize = 64 << 10
 
-// Write never fails: a server's chatter must not stop it.
+// Write never fails, so that a server cannot be blocked by its output.
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -176,4 +179,44 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.buf)
+}
+
+// nameOf returns the name of NAME=value.
+func nameOf(kv string) string {
+	name, _, _ := strings.Cut(kv, "=")
+	return name
+}
+
+// sameName compares names of variables by the platform's rules.
+func sameName(a, b string) bool {
+	if runtime.GOOS == "windows" {
+		return strings.EqualFold(a, b)
+	}
+	return a == b
+}
+
+// valueOf finds a variable in a list of NAME=value.
+func valueOf(name string, environ []string) string {
+	for _, kv := range environ {
+		if k, v, ok := strings.Cut(kv, "="); ok && sameName(k, name) {
+			return v
+		}
+	}
+	return ""
+}
+
+func hasSeparator(command string) bool {
+	return strings.ContainsRune(command, filepath.Separator) || strings.Contains(command, "/")
+}
+
+func join(dir, name string) string {
+	if dir == "" {
+		dir = "."
+	}
+	// Without a separator exec.LookPath would search the PATH of
+	// this process.
+	if joined := filepath.Join(dir, name); hasSeparator(joined) {
+		return joined
+	}
+	return "." + string(filepath.Separator) + name
 }

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +12,6 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
@@ -135,7 +132,7 @@ func TestARudeServerCostsItsRudeToolsAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestWhatAServerAsksOfItsClientIsRefusedUnlessAHostOffersIt(t *testing.T) {
+func TestRequestsOfAServerToItsClientAreRefused(t *testing.T) {
 	ask := func(p *Provider, method string) string {
 		got, err := call(p, "rude", "question", `{"method":"`+method+`"}`)
 		if err != nil {
@@ -151,25 +148,6 @@ func TestWhatAServerAsksOfItsClientIsRefusedUnlessAHostOffersIt(t *testing.T) {
 	}
 	if got := ask(plain, "roots/list"); !strings.HasPrefix(got, "error ") && got != `result {"roots":[]}` {
 		t.Errorf("roots: %s", got)
-	}
-	offering, err := New([]Server{{Name: "rude", Command: os.Args[0], Env: map[string]string{"SERVER": "rude"}, Timeout: 3 * time.Second}},
-		Options{Environ: os.Environ(), Offer: func(s Server) *mcp.ClientOptions {
-			if s.Name != "rude" {
-				return nil
-			}
-			return &mcp.ClientOptions{CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-				return &mcp.CreateMessageResult{Model: "m", Role: "assistant", Content: &mcp.TextContent{Text: "something"}}, nil
-			}}
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = offering.Close() })
-	if got := ask(offering, "sampling/createMessage"); !strings.Contains(got, "something") {
-		t.Errorf("an offered sampling gives %s", got)
-	}
-	if got := ask(offering, "elicitation/create"); !strings.HasPrefix(got, "error ") {
-		t.Errorf("what is not offered gives %s", got)
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 	"sync"
 )
 
-// shortest is the length below which a secret cannot be told from ordinary
+// shortest is the length below which a secret cannot be distinguished from ordinary
 // text.
 const shortest = 6
 
-// scrubber takes the secrets that a server was given out of whatever it says:
-// as they are, and as JSON, addresses and base64 write them.
+// scrubber removes the secrets that a server got from what it sends:
+// in plain form, and in the encodings of JSON, URLs and base64.
 type scrubber struct {
 	mu      sync.RWMutex
 	known   []string
@@ -42,7 +42,7 @@ func (s *scrubber) add(values ...string) {
 		s.known = append(s.known, v)
 		to := "[secret]"
 		if json.Valid([]byte(v)) && strings.Trim(v, "-+.eE0123456789") == "" {
-			to = "0" // it may stand as a number, and has to stay one
+			to = "0" // the secret may be a JSON number, which must stay valid
 		}
 		forms := []string{v, url.QueryEscape(v), url.PathEscape(v), base64.StdEncoding.EncodeToString([]byte(v)), base64.RawURLEncoding.EncodeToString([]byte(v))}
 		for _, escapeHTML := range []bool{true, false} {
@@ -54,11 +54,11 @@ func (s *scrubber) add(values ...string) {
 			}
 		}
 	}
-	// A secret that holds another goes first.
+	// A secret that contains another is replaced first.
 	slices.SortStableFunc(s.replace, func(a, b replacement) int { return cmp.Compare(len(b.from), len(a.from)) })
 }
 
-// jsonForm is a text as JSON writes it, without the quotes.
+// jsonForm returns the JSON encoding of a string, without quotes.
 func jsonForm(v string, escapeHTML bool) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -69,8 +69,8 @@ func jsonForm(v string, escapeHTML bool) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(b.String()), `"`), `"`)
 }
 
-// bytes takes the secrets out of data, which is given back itself where there
-// are none in it.
+// bytes returns data without the secrets. It returns data itself if there
+// are none.
 func (s *scrubber) bytes(data []byte) []byte {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -82,7 +82,7 @@ func (s *scrubber) bytes(data []byte) []byte {
 	return data
 }
 
-// text is bytes for text.
+// text is bytes for a string.
 func (s *scrubber) text(t string) string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/wexec/wexec/internal/jsonscan"
 )
 
-// result is what of a tool's answer is looked at.
+// result is the part of a tool's answer that unwrap reads.
 type result struct {
 	Content    contentItems    `json:"content"`
 	Structured json.RawMessage `json:"structuredContent"`
@@ -54,7 +54,7 @@ func (c *contentItems) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// item is one content item, as far as it matters here.
+// item is the part of a content item that unwrap reads.
 type item struct {
 	Type     string          `json:"type"`
 	Text     *string         `json:"text"`
@@ -63,8 +63,8 @@ type item struct {
 	Resource json.RawMessage `json:"resource"`
 }
 
-// unwrap turns an answer into what the program sees: structured content, else
-// text that is a JSON object or array, else text as it is, else the list of
+// unwrap converts an answer to the program's value: structured content, else
+// text that is a JSON object or array, else text, else the list of
 // content items with binary data as bytes.
 func unwrap(server, tool string, raw json.RawMessage) (hostfns.Answer, error) {
 	var r result
@@ -72,7 +72,7 @@ func unwrap(server, tool string, raw json.RawMessage) (hostfns.Answer, error) {
 		return hostfns.Answer{}, fault.New(fault.ToolFailed, "read the answer of %s.%s: %w", server, tool, err)
 	}
 	if r.Type == "input_required" {
-		return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s.%s asks for more input, which is not offered here", server, tool)
+		return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s.%s requires more input, which is not supported", server, tool)
 	}
 	if r.IsError {
 		return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s", errorText(r))
@@ -91,12 +91,12 @@ func unwrap(server, tool string, raw json.RawMessage) (hostfns.Answer, error) {
 	}
 	list, err := contentList(r.Content)
 	if err != nil {
-		return hostfns.Answer{}, fault.New(fault.ToolFailed, "the answer of %s.%s has content that cannot be read", server, tool)
+		return hostfns.Answer{}, fault.New(fault.ToolFailed, "answer of %s.%s has invalid content", server, tool)
 	}
 	return hostfns.Answer{Kind: hostfns.Content, Data: list, Checked: true}, nil
 }
 
-// onlyText is the text of an answer that has one text item and nothing else.
+// onlyText returns the text of an answer with a single text item.
 func onlyText(content []json.RawMessage) (string, bool) {
 	if len(content) != 1 {
 		return "", false
@@ -117,7 +117,7 @@ func isDocument(text string) bool {
 	return utf8.ValidString(t) && jsonscan.Valid([]byte(t))
 }
 
-// contentList is the items as they are, with base64 data marked as bytes.
+// contentList returns the items, with base64 data marked as bytes.
 func contentList(content []json.RawMessage) ([]byte, error) {
 	out := make([]map[string]json.RawMessage, 0, len(content))
 	for _, raw := range content {
@@ -150,7 +150,7 @@ func markBytes(m map[string]json.RawMessage, key string) {
 	m[key] = append(append([]byte(`{"$bytes":`), v...), '}')
 }
 
-// errorText is what a server says of its failure.
+// errorText returns the error message of a server.
 func errorText(r result) string {
 	var parts []string
 	for _, raw := range r.Content {
@@ -163,7 +163,7 @@ func errorText(r result) string {
 		parts = append(parts, string(r.Structured))
 	}
 	if len(parts) == 0 {
-		return "the tool failed and did not say why"
+		return "the tool failed without a message"
 	}
 	return strings.Join(parts, "\n")
 }

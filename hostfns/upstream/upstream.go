@@ -1,6 +1,6 @@
-// Package upstream is the provider of tools that MCP servers offer, over stdio
-// and over HTTP. A server is started when it is first needed, and costs its
-// own tools and nothing else when it is broken, slow or rude.
+// Package upstream provides the tools of MCP servers, over stdio
+// and HTTP. It starts a server on first use and restarts it after it ended. A
+// server that is broken, slow or malicious affects its own tools only.
 package upstream
 
 import (
@@ -8,33 +8,59 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 )
 
-// Options say how servers are reached. The zero value is good for tests.
+// Transports of a [Server].
+const (
+	Stdio = "stdio"
+	HTTP  = "http" // streamable HTTP
+	SSE   = "sse"  // the older HTTP transport
+)
+
+// Server is the configuration of one MCP server. Env and Headers may hold secrets
+// and are never shown.
+type Server struct {
+	Name      string
+	Transport string // stdio, http or sse; empty: by whether Command or URL is set
+
+	Command string            // stdio: the program
+	Args    []string          // stdio: its arguments
+	Env     map[string]string // stdio: added to a small clean environment
+	Dir     string            // stdio: its working folder
+
+	URL     string            // http, sse
+	Headers map[string]string // http, sse
+
+	// Secrets are values among the above that are removed from everything the
+	// server sends: answers, errors, descriptions, stderr. Values shorter than 6
+	// bytes are not removed.
+	Secrets []string
+
+	Timeout time.Duration // to start and to list its tools; 0 is 30 s
+	Origin  string        // where it was configured, as file:line, for messages
+}
+
+// Options configure a [Provider]. The zero value is usable.
 type Options struct {
-	// Environ is the host's environment as NAME=value. Servers get the names
-	// that programs need to run, never all of it.
+	// Environ is the host's environment as NAME=value. Servers get a fixed set of
+	// harmless variables of it, such as PATH and HOME.
 	Environ []string
-	// Logger hears what servers log and why they ended. Nil: nobody.
+	// Logger receives the logs of servers and why they ended; it may be nil.
 	Logger *slog.Logger
-	// Version is what wexec calls itself.
+	// Version is wexec's version, which servers see.
 	Version string
-	// Secrets gives what the policy puts into a server's environment
-	// ("env:NAME") or the headers of requests to it ("header:NAME: TEXT {}"),
-	// whenever the server is started. Nil: nothing.
+	// Secrets returns the secrets that the policy puts into a server's environment
+	// ("env:NAME") or into headers of requests to it ("header:NAME: TEXT {}").
+	// It is called at each start of a server, and may be nil.
 	Secrets func(ctx context.Context, server string) ([]hostfns.Secret, error)
-	// Offer gives what the host offers a server beside calling its tools:
-	// handlers of sampling and elicitation, and Capabilities with roots. Nil, or
-	// nil for a server: nothing, and what the server asks is refused.
-	Offer func(Server) *mcp.ClientOptions
-	// Authorize gives the handler that logs in at an HTTP server; nil: none.
+	// Authorize returns the login handler of an HTTP server; it may be nil.
 	Authorize func(Server) auth.OAuthHandler
 
 	ending *ending // of processes; nil: the platform's
@@ -74,12 +100,12 @@ type Provider struct {
 
 var _ hostfns.Provider = (*Provider)(nil)
 
-// New makes a provider of servers. It starts none.
+// New makes a provider. It does not start servers.
 func New(servers []Server, options Options) (*Provider, error) {
 	p := &Provider{connections: map[string]*connection{}, options: options, watchers: map[int]func(string){}}
 	for _, s := range servers {
 		if s.Name == "" {
-			return nil, fault.New(fault.UsageConfig, "a server has no name")
+			return nil, fault.New(fault.UsageConfig, "server without a name")
 		}
 		if (s.Command == "") == (s.URL == "") {
 			return nil, fault.New(fault.UsageConfig, "server %s needs either a command or a url", s.Name)
@@ -94,14 +120,14 @@ func New(servers []Server, options Options) (*Provider, error) {
 	return p, nil
 }
 
-// Servers names the configured servers.
+// Servers implements [hostfns.Provider].
 func (p *Provider) Servers() []string { return p.names }
 
-// Tools lists what a server offers, and starts it where it is not running.
+// Tools implements [hostfns.Provider]. It starts the server if it is not running.
 func (p *Provider) Tools(ctx context.Context, server string) ([]catalogue.Tool, error) {
 	c, ok := p.connections[server]
 	if !ok {
-		return nil, fault.New(fault.ToolUnknown, "there is no server %s", server)
+		return nil, fault.New(fault.ToolUnknown, "unknown server %s", server)
 	}
 	l, err := c.connect(ctx)
 	if err != nil {
@@ -110,7 +136,7 @@ func (p *Provider) Tools(ctx context.Context, server string) ([]catalogue.Tool, 
 	return l.list(ctx, server)
 }
 
-// Refused says which tools of a running server are left out, and why.
+// Refused returns why tools of a running server were left out.
 func (p *Provider) Refused(server string) []string {
 	c, ok := p.connections[server]
 	if !ok {
@@ -127,11 +153,11 @@ func (p *Provider) Refused(server string) []string {
 	return slices.Clone(l.refused)
 }
 
-// Call calls one tool. A server that ended is started again first.
+// Call implements [hostfns.Provider]. It starts the server if it is not running.
 func (p *Provider) Call(ctx context.Context, call hostfns.Call) (hostfns.Answer, error) {
 	c, ok := p.connections[call.Server]
 	if !ok {
-		return hostfns.Answer{}, fault.New(fault.ToolUnknown, "there is no server %s", call.Server)
+		return hostfns.Answer{}, fault.New(fault.ToolUnknown, "unknown server %s", call.Server)
 	}
 	l, err := c.connect(ctx)
 	if err != nil {
@@ -140,7 +166,7 @@ func (p *Provider) Call(ctx context.Context, call hostfns.Call) (hostfns.Answer,
 	return l.call(ctx, call)
 }
 
-// Watch has changed called with the name of a server that says its tools
+// Watch calls changed with the name of a server that reports that its tools
 // changed.
 func (p *Provider) Watch(changed func(server string)) (stop func()) {
 	p.mu.Lock()
@@ -167,7 +193,7 @@ func (p *Provider) tell(server string) {
 	}
 }
 
-// Close ends every server, side by side, and returns when all are gone.
+// Close stops all servers concurrently and waits for them.
 func (p *Provider) Close() error {
 	var wg sync.WaitGroup
 	for _, c := range p.connections {

@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// watchScript reads one line. A line means that all is well; the end of the
-// input without one means that wexec is gone, and the group must go too.
+// watchScript reads one line. A line means that the server was stopped; the end of the
+// input without a line means that wexec is gone, and the script stops the group.
 const watchScript = `read -r line && exit 0; kill -TERM "-$1" 2>/dev/null || exit 0; sleep 2; kill -KILL "-$1" 2>/dev/null`
 
-// watchGroup starts a small process that outlives wexec by as long as it takes
-// to end a server's group. Where it cannot be started, the server's own
-// handling of a closed input has to do.
+// watchGroup starts a small process that outlives wexec and
+// stops the server's group. If it cannot be started, a server has to
+// end when its input is closed.
 func watchGroup(leader int) io.Closer {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -40,7 +40,7 @@ type watcher struct {
 	pipe *os.File
 }
 
-// Close lets the watcher end without touching the group.
+// Close stops the watcher without touching the group.
 func (w *watcher) Close() error {
 	_, err := w.pipe.WriteString("ended\n")
 	if cerr := w.pipe.Close(); err == nil {

@@ -4,6 +4,6 @@ package upstream
 
 import "io"
 
-// watchGroup has no watcher here: when wexec is gone, a server's input ends,
-// and MCP asks it to end too.
+// watchGroup watches nothing: when wexec is gone, a server's input ends,
+// and the server should end as MCP specifies.
 func watchGroup(int) io.Closer { return nil }

@@ -1,5 +1,5 @@
-// Passes HTTP on to a server with its bearer token, for clients that cannot
-// bear one: node bearer.mjs TARGET TOKEN. It prints the port it listens at.
+// Forwards HTTP requests with a bearer token, for clients that cannot send one:
+// node bearer.mjs TARGET TOKEN. It prints the port it listens on.
 import http from 'node:http';
 
 const [target, token] = process.argv.slice(2);

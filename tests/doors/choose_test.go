@@ -27,7 +27,7 @@ func TestInitAsksWhichOfSeveralFilesToTake(t *testing.T) {
 			}
 		}
 		x := atTerminal(t, command(t.Context(), filepath.Join(dir, "project"), []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TERM=xterm"}, "init", "--no-start"))
-		x.sees("take the servers of which")
+		x.sees("use the servers of which")
 		x.types(c.keys)
 		if got := x.ends(); got != 0 {
 			t.Errorf("%q: status %d: %s", c.keys, got, x.seen.String())

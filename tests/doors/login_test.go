@@ -77,7 +77,7 @@ func TestLoginAtAServer(t *testing.T) {
 		return string(out)
 	}
 	use := []string{"run", "--mcp", "http.json", "--policy", "policy.yaml", "-l", "js", "-e", "return await tools.vault.open()"}
-	if out := run(use...); !strings.Contains(out, "server vault asks for a login") || !strings.Contains(out, "hint: wexec mcp login vault") || !strings.Contains(out, "exit status 5") {
+	if out := run(use...); !strings.Contains(out, "server vault requires a login") || !strings.Contains(out, "hint: run wexec mcp login vault") || !strings.Contains(out, "exit status 5") {
 		t.Fatalf("without a login: %s", out)
 	}
 	if out := run("mcp", "login", "--status", "--mcp", "http.json"); !strings.HasPrefix(out, "out ") {
@@ -103,7 +103,7 @@ func TestLoginAtAServer(t *testing.T) {
 			_ = resp.Body.Close()
 		}
 	}
-	if err := login.Wait(); err != nil || !strings.Contains(said.String(), "logged in at vault, which offers 1 tool") {
+	if err := login.Wait(); err != nil || !strings.Contains(said.String(), "logged in to vault, which offers 1 tool") {
 		t.Fatalf("%v\n%s", err, &said)
 	}
 	if out := run(use...); out != "gold\n" {

@@ -19,14 +19,14 @@ type recorded struct {
 	Tools    []catalogue.Tool
 }
 
-// real lists the tools of real servers; none where they are not installed. What
-// they list is recorded once, beside the list of packages that it is of.
+// real lists the tools of real servers, none if they are not installed. The list
+// is recorded once, with the packages that it belongs to.
 func real(t testing.TB) []catalogue.Tool {
 	t.Helper()
 	npm := testenv.NPM(t)
 	packages, err := os.ReadFile(filepath.Join(npm, "package.json"))
 	if err != nil {
-		t.Log("the real servers are not installed: tests/npm.sh installs them")
+		t.Log("the real servers are not installed; run tests/npm.sh")
 		return nil
 	}
 	path := filepath.Join(npm, "tools.json")

@@ -136,7 +136,7 @@ func TestCheckersAcceptTheDeclarations(t *testing.T) {
 	}
 	tools := append(cat.Tools(), catalogue.Tool{Server: "odd", Name: "class", Description: "ends a comment */ and a string \"\"\"",
 		InputSchema: []byte(`{"type":"object","required":["from"],"properties":{"from":{"type":"string"},"a-b":{"$ref":"#/$defs/Tree"},"pair":{"type":"array","prefixItems":[{"type":"integer"},{"type":"string"}],"items":false},"kind":{"enum":["a","it's \"b\"",3,null]}},"$defs":{"Tree":{"type":"object","properties":{"left":{"$ref":"#/$defs/Tree"},"right":{"$ref":"#/$defs/Tree"},"value":{"type":["number","null"]}}}}}`)})
-	c := catalogue.New(tools).Observing(answersOf(t, "odd.class",
+	c := catalogue.New(tools).WithLearned(answersOf(t, "odd.class",
 		`[{"id": 1, "class": "a", "tags": ["x"], "by": {"login": "ann", "site": null}, "a-b": 1.5}]`,
 		`[{"id": "2", "class": "b", "by": {"login": "bob", "site": "https://example.com"}}, {"id": 3, "class": "c", "deep": [[{"x": true}]]}]`))
 	t.Logf("%d tools", len(c.Tools()))
@@ -205,7 +205,7 @@ asyncio.run(main())
 // answersOf gives one tool the type that is learned from answers.
 func answersOf(t *testing.T, id string, answers ...string) func(catalogue.Tool) json.RawMessage {
 	t.Helper()
-	var seen catalogue.Observed
+	var seen catalogue.LearnedType
 	for _, a := range answers {
 		seen.Add([]byte(a))
 	}

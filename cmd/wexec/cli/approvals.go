@@ -1,103 +1,109 @@
 package cli
 
 import (
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/approvals"
 )
 
-func (d *door) approvalsCommand() *cli.Command {
+func (a *app) approvalsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "approvals",
-		Usage: "answer the questions of running programs from here",
+		Usage: "approve or deny calls of running programs",
 		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "list what is waiting", Action: d.approvalsList, Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}}},
-			{Name: "show", Usage: "show one question with its arguments", ArgsUsage: "ID", Action: d.approvalsShow, Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}}},
-			{Name: "approve", Usage: "let the call pass", ArgsUsage: "ID", Action: d.decide(true), Flags: []cli.Flag{
-				&cli.BoolFlag{Name: "always", Usage: "for as long as the policy remembers"}}},
-			{Name: "deny", Usage: "refuse the call", ArgsUsage: "ID", Action: d.decide(false), Flags: []cli.Flag{
-				&cli.StringFlag{Name: "reason", Usage: "`WORDS` for the program"}}},
+			{Name: "list", Usage: "list open questions", Action: a.approvalsList, Flags: []cli.Flag{jsonFlag()}},
+			{Name: "show", Usage: "show one question with its arguments", ArgsUsage: "ID", Action: a.approvalsShow, Flags: []cli.Flag{jsonFlag()}},
+			{Name: "approve", Usage: "approve the call", ArgsUsage: "ID", Action: a.decide(true), Flags: []cli.Flag{
+				&cli.BoolFlag{Name: "always", Usage: "approve such calls for as long as the policy remembers answers"}}},
+			{Name: "deny", Usage: "deny the call", ArgsUsage: "ID", Action: a.decide(false), Flags: []cli.Flag{
+				&cli.StringFlag{Name: "reason", Usage: "`TEXT`: the reason that the program is given"}}},
 		},
 	}
 }
 
-func (d *door) socketDir() (string, error) {
-	dir := d.inv.Env.RuntimeDir()
-	if dir == "" {
-		return "", fault.New(fault.UsageConfig, "there is no folder for sockets").WithHint("set XDG_RUNTIME_DIR")
+const listQuestions = "list the questions with wexec approvals list"
+
+// questionID is the argument of a command about one question.
+func questionID(ctx *cli.Context) (string, error) {
+	if ctx.Args().First() == "" {
+		return "", fault.New(fault.UsageFlag, "name the question").WithHint(listQuestions)
 	}
-	return dir, nil
+	return ctx.Args().First(), nil
 }
 
-func (d *door) pending(ctx *cli.Context) ([]hostfns.Question, error) {
-	dir, err := d.socketDir()
+func (a *app) socketDir() (string, error) {
+	if dir := a.Env.RuntimeDir(); dir != "" {
+		return dir, nil
+	}
+	return "", fault.New(fault.UsageConfig, "there is no folder for sockets").WithHint("set XDG_RUNTIME_DIR")
+}
+
+func (a *app) questions(ctx *cli.Context) ([]hostfns.Question, error) {
+	dir, err := a.socketDir()
 	if err != nil {
 		return nil, err
 	}
 	return approvals.Pending(ctx.Context, dir)
 }
 
-func (d *door) approvalsList(ctx *cli.Context) error {
-	list, err := d.pending(ctx)
+func (a *app) approvalsList(ctx *cli.Context) error {
+	list, err := a.questions(ctx)
 	if err != nil {
 		return err
 	}
 	if ctx.Bool("json") {
-		if list == nil {
-			list = []hostfns.Question{}
-		}
-		return d.printJSON(map[string]any{"approvals": list})
+		return a.printJSON(map[string]any{"approvals": append([]hostfns.Question{}, list...)})
 	}
 	if len(list) == 0 {
-		d.voice.note("nothing is waiting (questions come here where the policy says  approvals: {via: [socket]})")
-		return nil
+		a.term.Note("no open questions (to answer questions here, set  approvals: {via: [socket]}  in the policy)")
 	}
 	for _, q := range list {
-		fmt.Fprintf(d.inv.Stdout, "%s  %s  %s  for %s\n", q.ID, visibleText(q.Tool), cut(visibleText(q.Message), 80), time.Since(q.Since).Round(time.Second))
+		a.printf("%s  %s  %s  for %s\n", q.ID, terminal.Visible(q.Tool), terminal.Clip(terminal.Visible(q.Message), 80), time.Since(q.Since).Round(time.Second))
 	}
 	return nil
 }
 
-func (d *door) approvalsShow(ctx *cli.Context) error {
-	if ctx.Args().Len() == 0 {
-		return fault.New(fault.UsageFlag, "name the question").WithHint("wexec approvals list")
-	}
-	list, err := d.pending(ctx)
+func (a *app) approvalsShow(ctx *cli.Context) error {
+	id, err := questionID(ctx)
 	if err != nil {
 		return err
 	}
-	for _, q := range list {
-		if q.ID != ctx.Args().First() {
-			continue
-		}
-		if ctx.Bool("json") {
-			return d.printJSON(q)
-		}
-		fmt.Fprintf(d.inv.Stdout, "%s\n", visibleText(q.Tool))
-		if q.Message != "" {
-			fmt.Fprintf(d.inv.Stdout, "  %s\n", visibleText(q.Message))
-		}
-		for _, line := range argumentLines(q.Args) {
-			fmt.Fprintf(d.inv.Stdout, "  %s\n", line)
-		}
-		fmt.Fprintf(d.inv.Stdout, "  rule %s, run %s, expires %s\n", visibleText(q.Rule), q.Run, q.Expires.Local().Format(time.TimeOnly))
-		return nil
+	list, err := a.questions(ctx)
+	if err != nil {
+		return err
 	}
-	return fault.New(fault.UsageFlag, "no question %q is waiting", ctx.Args().First()).WithHint("wexec approvals list")
+	at := slices.IndexFunc(list, func(q hostfns.Question) bool { return q.ID == id })
+	if at < 0 {
+		return fault.New(fault.UsageFlag, "there is no open question %q", id).WithHint(listQuestions)
+	}
+	q := list[at]
+	if ctx.Bool("json") {
+		return a.printJSON(q)
+	}
+	a.printf("%s\n", terminal.Visible(q.Tool))
+	if q.Message != "" {
+		a.printf("  %s\n", terminal.Visible(q.Message))
+	}
+	for _, line := range terminal.Arguments(q.Args) {
+		a.printf("  %s\n", line)
+	}
+	a.printf("  rule %s, run %s, expires %s\n", terminal.Visible(q.Rule), q.Run, q.Expires.Local().Format(time.TimeOnly))
+	return nil
 }
 
-func (d *door) decide(approved bool) cli.ActionFunc {
+func (a *app) decide(approved bool) cli.ActionFunc {
 	return func(ctx *cli.Context) error {
-		id := ctx.Args().First()
-		if id == "" {
-			return fault.New(fault.UsageFlag, "name the question").WithHint("wexec approvals list")
+		id, err := questionID(ctx)
+		if err != nil {
+			return err
 		}
-		dir, err := d.socketDir()
+		dir, err := a.socketDir()
 		if err != nil {
 			return err
 		}

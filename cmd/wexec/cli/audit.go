@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
@@ -19,164 +20,150 @@ import (
 	"github.com/wexec/wexec/internal/units"
 )
 
-func (d *door) auditCommand() *cli.Command {
-	dir := func(more ...cli.Flag) []cli.Flag {
-		return append(more,
-			&cli.StringFlag{Name: "audit", Usage: "`DIR`: where the records are", TakesFile: true},
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"})
+// recordTypes and effects are the values of flags that select records.
+var (
+	recordTypes = []string{"start", "decision", "call", "privacy", "end"}
+	effects     = []string{"allow", "ask", "deny"}
+)
+
+func (a *app) auditCommand() *cli.Command {
+	flags := func(own ...cli.Flag) []cli.Flag {
+		return append(own, &cli.StringFlag{Name: "audit", Usage: "`DIR`: the folder of the records", TakesFile: true}, jsonFlag())
 	}
 	return &cli.Command{
 		Name:  "audit",
-		Usage: "read, verify and replay the record of what programs did",
+		Usage: "show, verify and replay the records of runs",
 		Subcommands: []*cli.Command{
-			{Name: "show", Usage: "show records, or the time line of one run", ArgsUsage: "[RUN]", Action: d.auditShow, Flags: dir(
-				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with what is recorded later"},
-				&cli.StringFlag{Name: "type", Usage: "`TYPE`: only these: start, decision, call, privacy or end"},
-				&cli.StringFlag{Name: "tool", Usage: "`TOOL`: only what concerns this tool"},
-				&cli.StringFlag{Name: "effect", Usage: "`EFFECT`: only these decisions: allow, ask or deny"},
-				&cli.StringFlag{Name: "since", Usage: "`WHEN`: only what is younger than 2h, say, or 2026-01-31T08:00:00Z"})},
-			{Name: "verify", Usage: "find any record that was changed, removed, reordered or cut", Action: d.auditVerify, Flags: dir(
-				&cli.StringSliceFlag{Name: "key", Usage: "`FILE`: a public key that heads must be signed with (default the configured one)", TakesFile: true})},
-			{Name: "replay", Usage: "run a recorded program again, its calls answered from the record", ArgsUsage: "RUN", Action: d.auditReplay,
-				Description: "No tool is called, no file is opened and nothing is recorded. Runs recorded in full, under a policy with  audit: {code: full, inputs: full, outputs: full},\n" +
-					"can be replayed: such a record also has what the program saw of clock, chance and files. Value, output, calls and fuel are compared,\n" +
-					"and the first difference is an error.",
-				Flags: dir()},
+			{Name: "show", Usage: "show records, or those of one run", ArgsUsage: "[RUN]", Action: a.auditShow, Flags: flags(
+				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "wait for new records"},
+				&cli.StringFlag{Name: "type", Usage: "`TYPE`: only records of this type: start, decision, call, privacy or end"},
+				&cli.StringFlag{Name: "tool", Usage: "`TOOL`: only records about this tool"},
+				&cli.StringFlag{Name: "effect", Usage: "`EFFECT`: only decisions with this effect: allow, ask or deny"},
+				&cli.StringFlag{Name: "since", Usage: "`TIME`: only records after a time, such as 2026-01-31T08:00:00Z, or not older than a duration, such as 2h"})},
+			{Name: "verify", Usage: "find records that were changed, removed, reordered or cut off", Action: a.auditVerify, Flags: flags(
+				&cli.StringSliceFlag{Name: "key", Usage: "`FILE`: a public key that must have signed the heads (default the configured key); repeatable", TakesFile: true})},
+			{Name: "replay", Usage: "run a recorded program again with the recorded answers", ArgsUsage: "RUN", Action: a.auditReplay,
+				Description: "No tool is called, no file is opened and nothing is recorded. A run can be replayed if it was recorded in full: under a\n" +
+					"policy with  audit: {code: full, inputs: full, outputs: full}.  Such a record includes the clock, random bytes and files that\n" +
+					"the program saw. Value, output, calls and fuel are compared, and the first difference is an error.",
+				Flags: flags()},
 		},
 	}
 }
 
-func (d *door) auditDir(ctx *cli.Context) (string, error) {
-	s, err := config.Load(d.inv.Env, config.Flags{Audit: ctx.String("audit")})
+func (a *app) auditDir(ctx *cli.Context) (string, error) {
+	s, err := config.Load(a.Env, config.Flags{Audit: ctx.String("audit")})
 	if err != nil {
 		return "", err
 	}
 	if s.Audit.Dir == "" {
-		return "", fault.New(fault.UsageAudit, "there is no folder with records").WithHint("name it with --audit DIR")
+		return "", fault.New(fault.UsageAudit, "there is no folder of records").WithHint("set --audit DIR")
 	}
 	return s.Audit.Dir, nil
 }
 
-func (d *door) auditShow(ctx *cli.Context) error {
-	dir, err := d.auditDir(ctx)
+func (a *app) auditShow(ctx *cli.Context) error {
+	dir, err := a.auditDir(ctx)
 	if err != nil {
 		return err
 	}
-	f := audit.Filter{Run: ctx.Args().First(), Type: audit.Type(ctx.String("type")), Tool: ctx.String("tool"),
-		Effect: ctx.String("effect"), Follow: ctx.Bool("follow")}
-	if err := errors.Join(oneOf("type", ctx.String("type"), "start", "decision", "call", "privacy", "end"),
-		oneOf("effect", ctx.String("effect"), "allow", "ask", "deny")); err != nil {
+	if err := errors.Join(oneOf("type", ctx.String("type"), recordTypes...), oneOf("effect", ctx.String("effect"), effects...)); err != nil {
 		return err
 	}
+	filter := audit.Filter{Run: ctx.Args().First(), Type: audit.Type(ctx.String("type")), Tool: ctx.String("tool"), Effect: ctx.String("effect")}
 	if since := ctx.String("since"); since != "" {
-		if f.Since, err = sinceTime(since); err != nil {
+		if filter.Since, err = parseSince(since); err != nil {
 			return err
 		}
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		d.voice.note("no record yet: %s is made by the first run", dir)
+		a.term.Note("there are no records yet: the first run creates %s", dir)
 		return nil
 	}
-	shown := 0
+	follow := filter
+	follow.Follow = ctx.Bool("follow")
 	first := time.Time{}
-	for e, err := range audit.Read(ctx.Context, dir, f) {
+	for e, err := range audit.Read(ctx.Context, dir, follow) {
 		if err != nil {
-			d.voice.warn("%s", err)
-			continue
-		}
-		shown++
-		if ctx.Bool("json") {
-			if err := d.printLine(e); err != nil {
-				return err
-			}
+			a.term.Warn("%s", err)
 			continue
 		}
 		if first.IsZero() {
 			first = e.Time
 		}
-		at := e.Time.Local().Format("2006-01-02 15:04:05.000")
-		if f.Run != "" {
-			at = fmt.Sprintf("%8.1f ms", float64(e.Time.Sub(first).Microseconds())/1000)
+		switch {
+		case ctx.Bool("json"):
+			if err := a.printLine(e); err != nil {
+				return err
+			}
+		case filter.Run != "":
+			a.printf("%8.1f ms  %s\n", float64(e.Time.Sub(first).Microseconds())/1000, eventLine(&e))
+		default:
+			a.printf("%s  %s  %s\n", e.Time.Local().Format("2006-01-02 15:04:05.000"), e.Run, eventLine(&e))
 		}
-		run := e.Run
-		if f.Run != "" {
-			run = ""
-		}
-		fmt.Fprintln(d.inv.Stdout, strings.TrimSpace(strings.Join([]string{at, run, eventText(&e)}, "  ")))
-	}
-	if shown > 0 {
-		return nil
-	}
-	f.Follow = false
-	if f == (audit.Filter{Run: f.Run}) && f.Run != "" {
-		return fault.New(fault.UsageAudit, "there is no record of run %q in %s", cut(visibleText(f.Run), 64), dir).
-			WithHint("wexec audit show --type start lists runs")
 	}
 	switch {
+	case !first.IsZero():
+	case filter == (audit.Filter{Run: filter.Run}) && filter.Run != "":
+		return fault.New(fault.UsageAudit, "there is no record of run %q in %s", terminal.Clip(terminal.Visible(filter.Run), 64), dir).
+			WithHint("list the runs with wexec audit show --type start")
 	case ctx.Bool("json"):
-	case f == audit.Filter{}:
-		d.voice.note("no record yet: %s is empty", dir)
+	case filter == audit.Filter{}:
+		a.term.Note("there are no records in %s", dir)
 	default:
-		d.voice.note("no record in %s fits: take a filter away, or wexec audit show without a run", dir)
+		a.term.Note("no record in %s matches: remove a filter, or the run", dir)
 	}
 	return nil
 }
 
-// sinceTime reads a time, or how long ago.
-func sinceTime(text string) (time.Time, error) {
+// parseSince parses a time or a duration before now.
+func parseSince(text string) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, nil
 	}
 	ago, err := units.ParseDuration(text)
 	if err != nil {
-		return time.Time{}, fault.New(fault.UsageFlag, "--since %s is neither a time nor a duration", text).WithHint("2h, or 2026-01-31T08:00:00Z")
+		return time.Time{}, fault.New(fault.UsageFlag, "--since: %q is neither a time nor a duration", text).WithHint("use 2h, or 2026-01-31T08:00:00Z")
 	}
 	return time.Now().Add(-ago), nil
 }
 
-// eventText is one record as a line.
-func eventText(e *audit.Event) string {
+// eventLine is one record without its time and its run.
+func eventLine(e *audit.Event) string {
+	clip := func(s string, n int) string { return terminal.Clip(terminal.Visible(s), n) }
+	line := string(e.Type)
 	switch {
 	case e.Start != nil:
-		s := e.Start
-		text := "start     " + s.Language + " " + s.File
-		if s.Plugin != "" {
-			text = "start     plugin " + s.Plugin + " " + s.Function
+		line = "start     " + e.Start.Language + " " + e.Start.File
+		if e.Start.Plugin != "" {
+			line = "start     plugin " + e.Start.Plugin + " " + e.Start.Function
 		}
-		if s.Intent != "" {
-			text += " (" + cut(visibleText(s.Intent), 80) + ")"
+		if e.Start.Intent != "" {
+			line += " (" + clip(e.Start.Intent, 80) + ")"
 		}
-		return text
 	case e.Decision != nil:
-		s := e.Decision
-		what := s.Tool
-		if s.Target != "" {
-			what += " " + s.Target
-		}
-		return strings.TrimSpace(fmt.Sprintf("%-9s %s  %s %s", s.Effect, visibleText(what), s.Rule, cut(visibleText(s.Message), 100)))
+		line = fmt.Sprintf("%-9s %s  %s %s", e.Decision.Effect, terminal.Visible(strings.TrimSpace(e.Decision.Tool+" "+e.Decision.Target)),
+			e.Decision.Rule, clip(e.Decision.Message, 100))
+	case e.Call != nil && e.Call.OK:
+		line = fmt.Sprintf("called    %s  %d ms, %s", e.Call.Tool, e.Call.MS, terminal.Bytes(e.Call.Bytes))
 	case e.Call != nil:
-		s := e.Call
-		if !s.OK {
-			return fmt.Sprintf("failed    %s  %d ms, %s: %s", s.Tool, s.MS, s.Code, cut(visibleText(s.Message), 100))
-		}
-		return fmt.Sprintf("called    %s  %d ms, %s", s.Tool, s.MS, bytesText(s.Bytes))
+		line = fmt.Sprintf("failed    %s  %d ms, %s: %s", e.Call.Tool, e.Call.MS, e.Call.Code, clip(e.Call.Message, 100))
 	case e.Privacy != nil:
-		return fmt.Sprintf("privacy   %s %s: %s", e.Privacy.Mode, e.Privacy.Tool, countsText(e.Privacy.Counts))
+		line = fmt.Sprintf("privacy   %s %s: %s", e.Privacy.Mode, e.Privacy.Tool, terminal.Kinds(e.Privacy.Counts))
 	case e.End != nil:
-		s := e.End
-		return strings.TrimSpace(fmt.Sprintf("end       %s %s %d ms, fuel %s", s.Status, s.Code, s.Usage.WallMS, grouped(s.Usage.Fuel)))
+		line = fmt.Sprintf("end       %s %s %d ms, fuel %s", e.End.Status, e.End.Code, e.End.Usage.WallMS, terminal.Thousands(e.End.Usage.Fuel))
 	}
-	return string(e.Type)
+	return strings.TrimSpace(line)
 }
 
-func (d *door) auditVerify(ctx *cli.Context) error {
-	dir, err := d.auditDir(ctx)
+func (a *app) auditVerify(ctx *cli.Context) error {
+	dir, err := a.auditDir(ctx)
 	if err != nil {
 		return err
 	}
 	var keys []ed25519.PublicKey
 	for _, path := range ctx.StringSlice("key") {
-		data, err := readBounded(d.path(path))
+		data, err := readFile(a.path(path))
 		if err != nil {
 			return err
 		}
@@ -187,7 +174,7 @@ func (d *door) auditVerify(ctx *cli.Context) error {
 		keys = append(keys, k)
 	}
 	if len(keys) == 0 && !ctx.IsSet("audit") {
-		if keys, err = d.configuredKey(); err != nil {
+		if keys, err = a.configuredKey(); err != nil {
 			return err
 		}
 	}
@@ -196,29 +183,28 @@ func (d *door) auditVerify(ctx *cli.Context) error {
 		return err
 	}
 	if ctx.Bool("json") {
-		if err := d.printJSON(rep); err != nil {
+		if err := a.printJSON(rep); err != nil {
 			return err
 		}
 	} else {
 		for _, p := range rep.Problems {
-			fmt.Fprintln(d.inv.Stdout, p.String())
+			a.printf("%s\n", p)
 		}
-		fmt.Fprintf(d.inv.Stdout, "%s in %s, %s\n", counted(rep.Records, "record"), counted(len(rep.Segments), "segment"), counted(len(rep.Problems), "problem"))
+		a.printf("%s in %s, %s\n", terminal.Count(rep.Records, "record"), terminal.Count(len(rep.Segments), "segment"), terminal.Count(len(rep.Problems), "problem"))
 	}
 	if !rep.OK() {
-		return said(fault.ClassGuest.Exit())
+		return exitStatus(fault.ClassGuest.Exit())
 	}
 	return nil
 }
 
-// configuredKey is the key that heads are signed with here; none where none is
-// configured.
-func (d *door) configuredKey() ([]ed25519.PublicKey, error) {
-	s, err := config.Load(d.inv.Env, config.Flags{})
+// configuredKey is the public half of the key in the configuration, if any.
+func (a *app) configuredKey() ([]ed25519.PublicKey, error) {
+	s, err := config.Load(a.Env, config.Flags{})
 	if err != nil || s.Audit.Key == "" {
 		return nil, err
 	}
-	data, err := readBounded(s.Audit.Key)
+	data, err := readFile(s.Audit.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -229,17 +215,16 @@ func (d *door) configuredKey() ([]ed25519.PublicKey, error) {
 	return []ed25519.PublicKey{key.Public().(ed25519.PublicKey)}, nil
 }
 
-// auditReplay runs a recorded program again and compares what comes out.
-func (d *door) auditReplay(ctx *cli.Context) error {
+func (a *app) auditReplay(ctx *cli.Context) error {
 	run := ctx.Args().First()
 	if run == "" {
-		return fault.New(fault.UsageAudit, "name the run to replay").WithHint("wexec audit show --type start lists runs")
+		return fault.New(fault.UsageAudit, "name the run to replay").WithHint("list the runs with wexec audit show --type start")
 	}
-	dir, err := d.auditDir(ctx)
+	dir, err := a.auditDir(ctx)
 	if err != nil {
 		return err
 	}
-	settings, err := config.Load(d.inv.Env, config.Flags{})
+	settings, err := config.Load(a.Env, config.Flags{})
 	if err != nil {
 		return err
 	}
@@ -247,14 +232,14 @@ func (d *door) auditReplay(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	eng, err := engine.New(ctx.Context, engine.Config{Cache: settings.Cache, Logger: d.logger(settings.Log)})
+	eng, err := engine.New(ctx.Context, engine.Config{Cache: settings.Cache, Logger: terminal.Logger(a.term, settings.Log)})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = eng.Close() }()
 	res, err := eng.Replay(ctx.Context, rec, files.New())
 	if ctx.Bool("json") {
-		if werr := d.printJSON(res); werr != nil {
+		if werr := a.printJSON(res); werr != nil {
 			return werr
 		}
 	}
@@ -263,7 +248,7 @@ func (d *door) auditReplay(ctx *cli.Context) error {
 		return err
 	}
 	if !ctx.Bool("json") {
-		d.voice.note("the same: %s, %s, fuel %s", res.Status, counted(len(res.Calls), "call"), grouped(res.Usage.Fuel))
+		a.term.Note("identical: %s, %s, fuel %s", res.Status, terminal.Count(len(res.Calls), "call"), terminal.Thousands(res.Usage.Fuel))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -16,8 +17,8 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// remark is one thing that a check has to say.
-type remark struct {
+// problem is one finding of wexec run --check.
+type problem struct {
 	Severity string `json:"severity"` // error or warning
 	Line     int    `json:"line,omitempty"`
 	Column   int    `json:"column,omitempty"`
@@ -25,27 +26,26 @@ type remark struct {
 	Hint     string `json:"hint,omitempty"`
 }
 
-// checkProgram finds out whether a program can be read, and whether the tools
-// that it names are there and allowed. Nothing of it is run: an interpreter in
-// a sandbox that reaches nothing compiles it, no more.
-func (d *door) checkProgram(ctx *cli.Context, host *config.Host, cache string, req engine.Request) error {
-	remarks, names, err := readOnly(ctx.Context, cache, req)
+// checkProgram compiles a program without running it, and checks that the tools
+// it refers to exist and are allowed.
+func (a *app) checkProgram(ctx *cli.Context, host *config.Host, cache string, req engine.Request) error {
+	problems, refs, err := compile(ctx.Context, cache, req)
 	if err != nil {
-		return d.failed(ctx, err)
+		return a.failed(ctx, err)
 	}
-	if len(remarks) == 0 {
+	if len(problems) == 0 {
 		cat, errs := host.Table.Catalogue(ctx.Context)
 		for _, err := range errs {
-			d.voice.warn("%s", err)
+			a.term.Warn("%s", err)
 		}
-		remarks = toolRemarks(names, cat, host.Table.Policy())
+		problems = checkReferences(refs, cat, host.Table.Policy())
 	}
-	bad := slices.ContainsFunc(remarks, func(r remark) bool { return r.Severity == "error" })
+	failed := slices.ContainsFunc(problems, func(p problem) bool { return p.Severity == "error" })
 	if ctx.Bool("json") || ctx.Bool("jsonl") {
-		if remarks == nil {
-			remarks = []remark{}
+		if problems == nil {
+			problems = []problem{}
 		}
-		if err := d.printJSON(map[string]any{"language": req.Language, "ok": !bad, "findings": remarks}); err != nil {
+		if err := a.printJSON(map[string]any{"language": req.Language, "ok": !failed, "findings": problems}); err != nil {
 			return err
 		}
 	} else {
@@ -53,23 +53,22 @@ func (d *door) checkProgram(ctx *cli.Context, host *config.Host, cache string, r
 		if file == "" {
 			file = "program"
 		}
-		for _, r := range remarks {
-			d.voice.say("%s:%d:%d: %s: %s", file, r.Line, r.Column, r.Severity, r.Message)
-			d.voice.hint(r.Hint)
+		for _, p := range problems {
+			a.term.Print("%s:%d:%d: %s: %s", file, p.Line, p.Column, p.Severity, p.Message)
+			a.term.Hint(p.Hint)
 		}
-		if len(remarks) == 0 {
-			d.voice.note("%s: %s, no fault found", file, req.Language)
+		if len(problems) == 0 {
+			a.term.Note("%s: %s, no problems found", file, req.Language)
 		}
 	}
-	if bad {
-		return said(fault.ClassGuest.Exit())
+	if failed {
+		return exitStatus(fault.ClassGuest.Exit())
 	}
 	return nil
 }
 
-// readOnly has the interpreter read a program, and gives what is wrong with it,
-// or the tools that it names.
-func readOnly(ctx context.Context, cache string, req engine.Request) ([]remark, []mention, error) {
+// compile returns the syntax error of a program, or the tools it refers to.
+func compile(ctx context.Context, cache string, req engine.Request) ([]problem, []reference, error) {
 	eng, err := engine.New(ctx, engine.Config{Cache: cache, Ready: -1})
 	if err != nil {
 		return nil, nil, err
@@ -79,73 +78,91 @@ func readOnly(ctx context.Context, cache string, req engine.Request) ([]remark, 
 	res, err := eng.Run(ctx, engine.Request{Language: req.Language, Code: req.Code, File: req.File, Check: true, Cache: &off, Deterministic: true,
 		Input: []byte{}, Limits: engine.Limits{Fuel: 2e9, Time: 5 * time.Second, Memory: req.Limits.Memory}})
 	var e *engine.Error
-	switch code := fault.CodeOf(err); {
-	case code == fault.GuestSyntax && errors.As(err, &e):
-		return []remark{{"error", e.Line, e.Column, e.Error(), e.Hint}}, nil, nil
-	case err != nil && (code.Class() != fault.ClassGuest || req.Language == engine.Python):
+	if fault.CodeOf(err) == fault.GuestSyntax && errors.As(err, &e) {
+		return []problem{{"error", e.Line, e.Column, e.Error(), e.Hint}}, nil, nil
+	}
+	if err != nil {
 		return nil, nil, err
 	}
-	if req.Language == engine.Python {
-		return nil, mentionsOf(res.Value), nil
-	}
-	return nil, mentions(req.Code), nil
+	return nil, parseReferences(res.Value), nil
 }
 
-// toolRemarks looks at the tools that a program names. Those whose names it
-// makes up while it runs nobody can see before.
-func toolRemarks(names []mention, cat *catalogue.Catalogue, p *policy.Policy) []remark {
-	servers := map[string]bool{}
-	var calls []string
-	for _, s := range cat.Servers() {
-		servers[s.Call], servers[s.Name] = true, true
-		calls = append(calls, s.Call)
+// reference is a use of a tool in a program. It is explicit if it is written
+// under tools; otherwise the name may be the program's.
+type reference struct {
+	server, tool string
+	line, column int
+	explicit     bool
+}
+
+// parseReferences reads what the guest reports, which is not trusted.
+func parseReferences(value json.RawMessage) []reference {
+	var rows [][5]any
+	if json.Unmarshal(value, &rows) != nil {
+		return nil
 	}
-	var out []remark
-	seen := map[string]bool{}
-	for _, m := range names {
-		known, name := servers[m.server], m.server+"."+m.tool
-		if !known && !m.sure || seen[name] {
-			continue
-		}
-		seen[name] = true
-		if r, ok := toolRemark(m, known, calls, cat, p); ok {
-			out = append(out, r)
+	var out []reference
+	for _, row := range rows {
+		server, _ := row[0].(string)
+		tool, _ := row[1].(string)
+		line, _ := row[2].(float64)
+		column, _ := row[3].(float64)
+		explicit, _ := row[4].(bool)
+		if server != "" && tool != "" {
+			out = append(out, reference{server, tool, int(line), int(column), explicit})
 		}
 	}
 	return out
 }
 
-// toolRemark is what there is to say of one name.
-func toolRemark(m mention, known bool, servers []string, cat *catalogue.Catalogue, p *policy.Policy) (remark, bool) {
-	name := m.server + "." + m.tool
-	r := remark{Severity: "error", Line: m.line, Column: m.column}
-	tool, ok := cat.Lookup(name)
-	switch {
-	case !known && !ok:
-		r.Message = "there is no server " + m.server
-		switch near := catalogue.NearestOf(m.server, servers); {
-		case near != "":
-			r.Hint = "did you mean tools." + near + "?"
-		case len(servers) == 0:
-			r.Hint = "no servers are configured: name a file with them, --mcp FILE"
+// checkReferences returns the problems of the first use of each tool. Names that
+// a program computes are not known before it runs.
+func checkReferences(refs []reference, cat *catalogue.Catalogue, p *policy.Policy) []problem {
+	servers := map[string]bool{}
+	var names []string
+	for _, s := range cat.Servers() {
+		servers[s.Call], servers[s.Name] = true, true
+		names = append(names, s.Call)
+	}
+	var out []problem
+	seen := map[string]bool{}
+	for _, ref := range refs {
+		known, name := servers[ref.server], ref.server+"."+ref.tool
+		if !known && !ref.explicit || seen[name] {
+			continue
+		}
+		seen[name] = true
+		found := problem{Severity: "error", Line: ref.line, Column: ref.column}
+		tool, ok := cat.Lookup(name)
+		switch {
+		case !known && !ok:
+			found.Message, found.Hint = "unknown server "+ref.server, serverHint(ref.server, names)
+		case !ok:
+			found.Message, found.Hint = "unknown tool "+name, "list the tools with wexec tools list "+ref.server
+			if near := cat.Nearest(name, 1); len(near) > 0 {
+				found.Hint = "did you mean " + near[0] + "?"
+			}
 		default:
-			r.Hint = "the servers are " + strings.Join(servers, ", ")
+			switch p.Outlook(tool.ID()) {
+			case policy.Allow:
+				continue
+			case policy.Ask:
+				found.Severity, found.Message = "warning", tool.ID()+" requires a person's approval"
+			default:
+				found.Message, found.Hint = "the policy denies "+tool.ID(), "wexec policy explain "+tool.ID()
+			}
 		}
-		return r, true
-	case !ok:
-		r.Message, r.Hint = "there is no tool "+name, "wexec tools list "+m.server
-		if near := cat.Nearest(name, 1); len(near) > 0 {
-			r.Hint = "did you mean " + near[0] + "?"
-		}
-		return r, true
+		out = append(out, found)
 	}
-	switch p.BestEffect(tool.ID()) {
-	case policy.Allow:
-		return r, false
-	case policy.Ask:
-		r.Severity, r.Message = "warning", tool.ID()+" needs a person's approval"
-	default:
-		r.Message, r.Hint = "the policy denies "+tool.ID(), "wexec policy explain "+tool.ID()
+	return out
+}
+
+func serverHint(name string, servers []string) string {
+	if near := catalogue.NearestOf(name, servers); near != "" {
+		return "did you mean tools." + near + "?"
 	}
-	return r, true
+	if len(servers) == 0 {
+		return "no server is configured: set --mcp FILE"
+	}
+	return "the servers are " + strings.Join(servers, ", ")
 }

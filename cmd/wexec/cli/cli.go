@@ -1,5 +1,7 @@
-// Package cli is the door for terminals: the command wexec. It reads flags,
-// calls the engine, and says what happened.
+// Package cli is the command wexec for terminals. It parses the command line,
+// calls the engine and prints what happened. Use [Main] as a process and
+// [Invocation] in tests. Flags, exit statuses and what --json prints are stable;
+// messages for people are not.
 package cli
 
 import (
@@ -8,49 +10,38 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/config"
-	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 )
 
-// Invocation is one call of the command, shaped like exec.Cmd: what a process
-// would have, as values. Tests make their own.
-type Invocation struct {
-	Args    []string // with the program's name first
-	Stdin   io.Reader
-	Stdout  io.Writer
-	Stderr  io.Writer
-	Env     *config.Environment
-	Version string
-}
-
-// Main is the command as a process: standard streams, signals, an exit status.
-// The first interrupt stops what is running, the second ends the process.
+// Main runs the command as a process, with its standard streams, and returns the
+// exit status. The first interrupt stops what is running, the second ends the
+// process.
 func Main(ctx context.Context, args []string, version string) int {
-	holdCollector()
+	delayCollector()
 	env, err := config.Process()
 	inv := &Invocation{Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: env, Version: versionOf(version)}
 	if err != nil {
-		newVoice(inv).fault(err)
+		newPrinter(inv).Error(err)
 		return fault.ClassInternal.Exit()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	// In a goroutine, since the first call of Notify takes a thread. Until it
+	// returns, a signal ends the process.
 	go interrupt(cancel)
 	return inv.Run(ctx)
 }
 
-// interrupt listens for signals as long as the process lives. That is made
-// ready beside the command: the first listener takes a thread and some turns
-// of it, and until then a signal ends the process, as before main.
 func interrupt(cancel context.CancelCauseFunc) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -60,311 +51,192 @@ func interrupt(cancel context.CancelCauseFunc) {
 	os.Exit(fault.ClassCancelled.Exit())
 }
 
-// Run runs the command and gives its exit status.
-func (inv *Invocation) Run(ctx context.Context) int {
-	out := &outlet{w: inv.Stdout}
-	inside := *inv
-	inside.Stdout = out
-	d := &door{inv: &inside, voice: newVoice(inv)}
-	defer d.ahead()()
-	app := d.app()
-	err := app.RunContext(ctx, permuted(app, straightened(app, inv.Args)))
-	if err == nil && out.failed != nil {
-		err = fault.New(fault.Internal, "%w", out.failed)
+// heapBeforeCollection is how much memory the command uses before Go's collector
+// starts.
+const heapBeforeCollection = 64 << 20
+
+// delayCollector keeps Go's collector from running until the process uses
+// heapBeforeCollection. Most commands never do, and need to their end what they
+// allocate at the start. The first collection restores the settings.
+func delayCollector() {
+	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(-1)
+	if percent < 0 || limit < heapBeforeCollection { // the environment configures it
+		debug.SetGCPercent(percent)
+		return
 	}
-	var said said
-	told := err == nil || errors.As(err, &said)
+	debug.SetMemoryLimit(heapBeforeCollection)
+	type sentinel struct{ _ [16]byte }
+	runtime.SetFinalizer(&sentinel{}, func(*sentinel) {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	})
+}
+
+// Run runs the command and returns its exit status.
+func (inv *Invocation) Run(ctx context.Context) int {
+	out := &output{Writer: inv.Stdout}
+	a := newApp(inv)
+	a.Stdout = out
+	if args := inv.Args; isRun(args) {
+		// The guest is loaded while arguments and configuration are read. A wrong
+		// guess costs only the time to load it.
+		if a.loaded = inv.Env.Ahead(likelyLanguage(args[2:])); a.loaded != nil {
+			defer func() { _ = a.loaded.Close() }()
+		}
+	}
+	app := a.commandLine()
+	err := app.RunContext(ctx, commandline.Arrange(app, inv.Args, "run", "complete"))
+	if err == nil && out.err != nil {
+		err = fault.New(fault.Internal, "%w", out.err)
+	}
+	var status exitStatus
+	printed := err == nil || errors.As(err, &status)
 	if interrupted(ctx, inv.Args) {
-		if !told {
-			d.voice.fault(context.Cause(ctx))
+		if !printed {
+			a.term.Error(context.Cause(ctx))
 		}
 		return fault.ClassCancelled.Exit()
 	}
-	if err == nil {
-		return 0
+	if printed {
+		return int(status)
 	}
-	if told {
-		return int(said)
-	}
-	d.voice.fault(err)
+	a.term.Error(err)
 	return fault.CodeOf(err).Class().Exit()
 }
 
-// interrupted reports whether a command was ended from outside. A run says so
-// itself, and a server is ended no other way.
+// isRun reports whether the command is a run that prints no help.
+func isRun(args []string) bool {
+	return len(args) > 2 && args[1] == "run" && !commandline.AsksHelp(args)
+}
+
+// interrupted reports whether a command was interrupted before it was done. A
+// run reports that in its result, and a server ends in no other way.
 func interrupted(ctx context.Context, args []string) bool {
 	return fault.CodeOf(context.Cause(ctx)) == fault.Cancelled && len(args) > 1 && args[1] != "run" && args[1] != "mcp"
 }
 
-// outlet is standard output. It keeps what first went wrong with it, for the
-// commands that write line after line and look at none.
-type outlet struct {
-	w      io.Writer
-	failed error
-}
-
-func (o *outlet) Write(p []byte) (int, error) {
-	n, err := o.w.Write(p)
-	if err != nil && o.failed == nil {
-		o.failed = err
+// commandLine is the definition of the command line. A run has no commands but
+// its own, since every command costs time at the start.
+func (a *app) commandLine() *cli.App {
+	commands := []func() *cli.Command{
+		a.runCommand, a.toolsCommand, a.policyCommand, a.privacyCommand, a.auditCommand, a.approvalsCommand, a.mcpCommand,
+		a.pluginCommand, a.guestsCommand, a.initCommand, a.doctorCommand, a.configCommand, a.promptCommand, a.completionCommand,
+		a.completeCommand, a.manCommand, a.versionCommand,
 	}
-	return n, err
-}
-
-// said is an exit status of a command that has told already why.
-type said int
-
-// Error is never shown.
-func (said) Error() string { return "" }
-
-// door is what the commands share.
-type door struct {
-	inv   *Invocation
-	voice *voice
-	early *engine.Cache // in which the guest of a run is being loaded; nil: none is
-}
-
-func (d *door) app() *cli.App {
+	if isRun(a.Args) {
+		commands = commands[:1]
+	}
 	app := &cli.App{
 		Name:                      "wexec",
-		Usage:                     "run code that agents wrote, in a sandbox, next to the tools it may use",
-		Version:                   d.inv.Version,
-		Reader:                    d.inv.Stdin,
-		Writer:                    d.inv.Stdout,
-		ErrWriter:                 d.inv.Stderr,
+		Usage:                     "run code from agents in a sandbox, with the tools that a policy allows",
+		Version:                   a.Version,
+		Reader:                    a.Stdin,
+		Writer:                    a.Stdout,
+		ErrWriter:                 a.Stderr,
 		HideVersion:               true,
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true,
-		UseShortOptionHandling:    false,
 		ExitErrHandler:            func(*cli.Context, error) {},
-		CustomAppHelpTemplate:     appHelp,
-		Action:                    d.noCommand,
-		OnUsageError:              d.usageError,
-		Commands:                  d.commands(),
-		Compiled:                  time.Unix(0, 0), // which is shown nowhere: the library looks at the file else
+		CustomAppHelpTemplate:     helpTemplate,
+		Action:                    a.withoutCommand,
+		OnUsageError:              a.usageError,
+		Compiled:                  time.Unix(0, 0), // otherwise the library reads the program's file
 	}
-	for _, c := range app.Commands {
-		d.prepare(c, app.Name+" ")
+	for _, command := range commands {
+		c := command()
+		if isRun(a.Args) {
+			c.Flags = commandline.Named(c.Flags)
+		}
+		a.configure(c, app.Name+" ")
+		app.Commands = append(app.Commands, c)
 	}
 	return app
 }
 
-// appHelp is what wexec says of itself.
-const appHelp = `wexec: {{.Usage}}
+const helpTemplate = `wexec: {{.Usage}}
 
   wexec run program.js                        run a program
-  wexec run -l py -e 'return 6 * 7'           run a few words
-  wexec init                                  write a policy for the tools you have
+  wexec run -l py -e 'return 6 * 7'           run code from the command line
+  wexec init                                  write a policy for your tools
   wexec run --mcp mcp.json --policy policy.yaml program.ts
 
 Commands:{{range .VisibleCommands}}
   {{printf "%-11s" .Name}} {{.Usage}}{{end}}
 
-wexec COMMAND --help says more.
+Run wexec COMMAND --help for details.
 `
 
-// prepare gives a command and those below it the same manners.
-func (d *door) prepare(c *cli.Command, before string) {
-	c.OnUsageError = d.usageError
+// configure sets how a command and those below it print help and errors.
+func (a *app) configure(c *cli.Command, prefix string) {
+	c.OnUsageError = a.usageError
 	c.HideHelpCommand = true
 	for _, sub := range c.Subcommands {
-		d.prepare(sub, before+c.Name+" ")
+		a.configure(sub, prefix+c.Name+" ")
 	}
-	if !c.Hidden && asksHelp(d.inv.Args) {
-		c.CustomHelpTemplate = strings.ReplaceAll(helpOf(c, before), "{{", `{{"{{"}}`)
-	}
-	help := func() error {
-		_, err := io.WriteString(d.inv.Stdout, helpOf(c, before))
-		return err
+	if !c.Hidden && commandline.AsksHelp(a.Args) {
+		c.CustomHelpTemplate = strings.ReplaceAll(commandline.Help(c, prefix), "{{", `{{"{{"}}`)
 	}
 	if len(c.Subcommands) > 0 && c.Action == nil {
 		c.Action = func(ctx *cli.Context) error {
-			if ctx.Args().Len() == 0 {
-				return help()
+			if name := ctx.Args().First(); ctx.Args().Len() > 0 {
+				return commandline.Unknown(name, c.Name+" ", c.Subcommands)
 			}
-			return unknownCommand(ctx, c.Subcommands, c.Name+" ")
+			_, err := io.WriteString(a.Stdout, commandline.Help(c, prefix))
+			return err
 		}
 	}
 }
 
-// asksHelp reports whether somebody may want help, so that it is only made then.
-func asksHelp(args []string) bool {
-	return slices.ContainsFunc(args, func(a string) bool { return strings.TrimLeft(a, "-") == "help" || a == "-h" })
-}
-
-// straightened is a call as it was meant: --version is the command, and what
-// asks for help on a command that does not exist is dropped, so that it is told
-// as such.
-func straightened(app *cli.App, args []string) []string {
-	if len(args) == 2 && slices.Contains([]string{"--version", "-version", "-v", "-V"}, args[1]) {
-		return []string{args[0], "version"}
-	}
-	commands := app.Commands
-	for i, a := range args[min(1, len(args)):] {
-		if len(commands) == 0 || strings.HasPrefix(a, "-") || a == "help" {
-			return args
-		}
-		at := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(a) })
-		if at < 0 {
-			return args[:i+2]
-		}
-		commands = commands[at].Subcommands
-	}
-	return args
-}
-
-// noCommand answers a call without a command, or with one that is unknown.
-func (d *door) noCommand(ctx *cli.Context) error {
-	if ctx.Args().Len() == 0 || ctx.Args().Len() == 1 && ctx.Args().First() == "help" {
+// withoutCommand handles "wexec", "wexec help COMMAND" and unknown commands.
+func (a *app) withoutCommand(ctx *cli.Context) error {
+	args := ctx.Args()
+	switch {
+	case args.Len() == 0 || args.Len() == 1 && args.First() == "help":
 		return cli.ShowAppHelp(ctx)
+	case args.First() == "help":
+		return ctx.App.RunContext(ctx.Context, append(append([]string{ctx.App.Name}, args.Tail()...), "--help"))
 	}
-	if ctx.Args().First() == "help" {
-		return ctx.App.RunContext(ctx.Context, append(append([]string{ctx.App.Name}, ctx.Args().Tail()...), "--help"))
-	}
-	return unknownCommand(ctx, ctx.App.Commands, "")
+	return commandline.Unknown(args.First(), "", ctx.App.Commands)
 }
 
-func unknownCommand(ctx *cli.Context, commands []*cli.Command, before string) error {
-	name := ctx.Args().First()
-	var names []string
-	for _, c := range commands {
-		if !c.Hidden {
-			names = append(names, c.Name)
+// usageError prints the errors of flags as JSON for a run that has to print
+// JSON.
+func (a *app) usageError(ctx *cli.Context, err error, _ bool) error {
+	wrong := commandline.UsageError(ctx, err)
+	if ctx.Command != nil && ctx.Command.Name == "run" {
+		if line := hasFlag(a.Args, "jsonl"); line || hasFlag(a.Args, "json") {
+			return a.failedJSON(wrong, line)
 		}
-	}
-	err := fault.New(fault.UsageFlag, "there is no command %q", before+name)
-	if near := catalogue.NearestOf(name, names); near != "" {
-		return err.WithHint("did you mean wexec %s%s?", before, near)
-	}
-	if before == "" && strings.Contains(name, ".") {
-		return err.WithHint("to run a file: wexec run %s", name)
-	}
-	if before == "" {
-		return err.WithHint("wexec --help lists the commands")
-	}
-	return err.WithHint("the commands are %s", strings.Join(names, ", "))
-}
-
-// usageError turns what the flag parser says into words, with the flag that
-// may have been meant. A run that was asked for JSON answers in JSON.
-func (d *door) usageError(ctx *cli.Context, err error, _ bool) error {
-	wrong := flagError(ctx, err)
-	if ctx.Command != nil && ctx.Command.Name == "run" && asksFor(d.inv.Args, "json", "jsonl") {
-		return d.failedJSON(wrong)
 	}
 	return wrong
 }
 
-// asksFor reports whether one of these is among the flags of run. Those behind
-// the program are the program's own.
-func asksFor(args []string, flags ...string) bool {
-	for _, a := range args[min(len(args), 2):] {
-		if a == "--" {
+// hasFlag reports whether unparsed arguments of a run have a flag. Arguments
+// after "--" are the program's.
+func hasFlag(args []string, flag string) bool {
+	for _, arg := range args[min(len(args), 2):] {
+		if arg == "--" {
 			return false
 		}
-		if strings.HasPrefix(a, "-") && slices.Contains(flags, strings.TrimLeft(a, "-")) {
+		if strings.HasPrefix(arg, "-") && strings.TrimLeft(arg, "-") == flag {
 			return true
 		}
 	}
 	return false
 }
 
-func flagError(ctx *cli.Context, err error) error {
-	text := err.Error()
-	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		name = strings.TrimLeft(name, "-")
-		wrong := fault.New(fault.UsageFlag, "there is no flag %s", dashed(name))
-		if near := catalogue.NearestOf(name, flagNames(ctx)); near != "" {
-			return wrong.WithHint("did you mean %s?", dashed(near))
-		}
-		return wrong.WithHint("see %s --help", fullName(ctx))
+func (a *app) manCommand() *cli.Command {
+	return &cli.Command{
+		Name: "man", Usage: "print the manual page (wexec man | man -l -)",
+		Action: func(ctx *cli.Context) error {
+			_, err := io.WriteString(a.Stdout, commandline.Manual(ctx.App))
+			return err
+		},
 	}
-	if name, ok := strings.CutPrefix(text, "flag needs an argument: "); ok {
-		return fault.New(fault.UsageFlag, "a value is missing after %s", dashed(strings.TrimLeft(name, "-")))
-	}
-	if rest, ok := strings.CutPrefix(text, "invalid value "); ok {
-		value, rest, _ := strings.Cut(rest, " for flag -")
-		name, _, _ := strings.Cut(rest, ": ")
-		return fault.New(fault.UsageFlag, "%s: %s is no number", dashed(strings.TrimLeft(name, "-")), value)
-	}
-	return fault.New(fault.UsageFlag, "%s", text)
 }
 
-// fullName is the command that runs, as it is called.
-func fullName(ctx *cli.Context) string {
-	var words []string
-	for _, c := range ctx.Lineage() {
-		if c.Command != nil && c.Command.Name != "" && c.Command.Name != "wexec" {
-			words = append([]string{c.Command.Name}, words...)
-		}
-	}
-	return strings.Join(append([]string{"wexec"}, words...), " ")
-}
-
-func flagNames(ctx *cli.Context) []string {
-	var out []string
-	if ctx.Command != nil {
-		for _, f := range ctx.Command.Flags {
-			out = append(out, f.Names()...)
-		}
-	}
-	return out
-}
-
-// permuted moves flags before positionals for every command but run, whose
-// positionals belong to the program.
-func permuted(app *cli.App, args []string) []string {
-	if len(args) > 2 && asksHelp(args[2:3]) {
-		return args[:3] // whatever stands behind
-	}
-	if len(args) < 2 || args[1] == "run" || args[1] == "complete" {
-		return args
-	}
-	commands, flags := app.Commands, []cli.Flag(nil)
-	i := 1
-	for i < len(args) {
-		at := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(args[i]) })
-		if at < 0 {
-			break
-		}
-		flags, commands = commands[at].Flags, commands[at].Subcommands
-		i++
-	}
-	head, rest := args[:i:i], args[i:]
-	var first, last []string
-	for j := 0; j < len(rest); j++ {
-		a := rest[j]
-		if a == "--" {
-			last = append(last, rest[j:]...)
-			break
-		}
-		if len(a) < 2 || a[0] != '-' {
-			last = append(last, a)
-			continue
-		}
-		if a == "--help" || a == "-h" {
-			return append(head, a)
-		}
-		first = append(first, a)
-		if takesValue(flags, a) && j+1 < len(rest) {
-			j++
-			first = append(first, rest[j])
-		}
-	}
-	return slices.Concat(head, first, last)
-}
-
-// takesValue reports whether a flag, as written, is followed by its value.
-func takesValue(flags []cli.Flag, written string) bool {
-	name := strings.TrimLeft(written, "-")
-	if strings.Contains(name, "=") {
-		return false
-	}
-	for _, f := range flags {
-		if slices.Contains(f.Names(), name) {
-			_, boolean := f.(*cli.BoolFlag)
-			return !boolean
-		}
-	}
-	return false
+// Markdown is the documentation of all commands.
+func Markdown() string {
+	a := newApp(&Invocation{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Env: &config.Environment{}})
+	return commandline.Markdown(a.commandLine())
 }

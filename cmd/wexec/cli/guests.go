@@ -1,30 +1,31 @@
 package cli
 
 import (
-	"fmt"
-	"strings"
+	"runtime"
+	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
-func (d *door) guestsCommand() *cli.Command {
+func (a *app) guestsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "guests",
-		Usage: "list, verify and prepare the languages",
+		Usage: "list, verify and compile the language runtimes",
 		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "list what is inside this program", Action: d.guestsList, Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}}},
-			{Name: "verify", Usage: "check every part against its digest", Action: d.guestsVerify, Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}}},
-			{Name: "warm", Usage: "prepare languages now, so that no first run waits", ArgsUsage: "[LANGUAGE…]", Action: d.guestsWarm},
+			{Name: "list", Usage: "list the guests in this program", Action: a.guestsList, Flags: []cli.Flag{jsonFlag()}},
+			{Name: "verify", Usage: "verify the guests against their digests", Action: a.guestsVerify, Flags: []cli.Flag{jsonFlag()}},
+			{Name: "warm", Usage: "compile languages now, so that the first run does not wait", ArgsUsage: "[LANGUAGE…]", Action: a.guestsWarm},
 		},
 	}
 }
 
-func (d *door) guestsList(ctx *cli.Context) error {
+func (a *app) guestsList(ctx *cli.Context) error {
 	type row struct {
 		Name    string `json:"name"`
 		Version string `json:"version"`
@@ -40,15 +41,15 @@ func (d *door) guestsList(ctx *cli.Context) error {
 		rows = append(rows, row{m.Name, m.Version, m.Digest, m.ImageSize})
 	}
 	if ctx.Bool("json") {
-		return d.printJSON(map[string]any{"guests": rows})
+		return a.printJSON(map[string]any{"guests": rows})
 	}
 	for _, r := range rows {
-		fmt.Fprintf(d.inv.Stdout, "%-10s %-12s %8s  %s\n", r.Name, r.Version, bytesText(int64(r.Image)), r.SHA256[:16])
+		a.printf("%-10s %-12s %8s  %s\n", r.Name, r.Version, terminal.Bytes(int64(r.Image)), r.SHA256[:16])
 	}
 	return nil
 }
 
-func (d *door) guestsVerify(ctx *cli.Context) error {
+func (a *app) guestsVerify(ctx *cli.Context) error {
 	type row struct {
 		Name    string `json:"name"`
 		Version string `json:"version"`
@@ -57,79 +58,140 @@ func (d *door) guestsVerify(ctx *cli.Context) error {
 		Why     string `json:"why,omitempty"`
 	}
 	rows := []row{}
-	var broken error
+	var failed error
 	for _, name := range wasmmodules.Names() {
+		r := row{Name: name}
 		m, err := wasmmodules.Open(name)
 		if err == nil {
+			r.Name, r.Version, r.SHA256 = m.Name, m.Version, m.Digest
 			err = m.Verify()
 		}
-		switch {
-		case err != nil && !ctx.Bool("json"):
-			return err
-		case m == nil:
-			rows, broken = append(rows, row{Name: name, Why: err.Error()}), err
-		case err != nil:
-			rows, broken = append(rows, row{m.Name, m.Version, m.Digest, false, err.Error()}), err
-		case ctx.Bool("json"):
-			rows = append(rows, row{m.Name, m.Version, m.Digest, true, ""})
-		default:
-			fmt.Fprintf(d.inv.Stdout, "%s %s: whole\n", m.Name, m.Version)
+		if r.Whole = err == nil; err != nil {
+			r.Why, failed = err.Error(), err
 		}
+		rows = append(rows, r)
+		if ctx.Bool("json") {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		a.printf("%s %s: ok\n", r.Name, r.Version)
 	}
 	if !ctx.Bool("json") {
 		return nil
 	}
-	if err := d.printJSON(map[string]any{"guests": rows}); err != nil || broken == nil {
+	if err := a.printJSON(map[string]any{"guests": rows}); err != nil || failed == nil {
 		return err
 	}
-	return said(fault.CodeOf(broken).Class().Exit())
+	return exitStatus(fault.CodeOf(failed).Class().Exit())
 }
 
-// guestsWarm prepares languages for this machine, with a bar on a terminal.
-func (d *door) guestsWarm(ctx *cli.Context) error {
-	settings, err := config.Load(d.inv.Env, config.Flags{})
+func (a *app) guestsWarm(ctx *cli.Context) error {
+	settings, err := config.Load(a.Env, config.Flags{})
 	if err != nil {
 		return err
 	}
 	if settings.Cache == "" {
-		return fault.New(fault.UsageConfig, "there is no folder to prepare languages in").WithHint("set XDG_CACHE_HOME or WEXEC_CACHE")
+		return fault.New(fault.UsageConfig, "there is no cache folder").WithHint("set XDG_CACHE_HOME or WEXEC_CACHE")
 	}
 	var languages []string
 	for _, name := range ctx.Args().Slice() {
-		l, err := languageNamed(name)
+		l, err := parseLanguage(name)
 		if err != nil {
 			return err
 		}
 		languages = append(languages, l)
 	}
-	eng, err := engine.New(ctx.Context, engine.Config{Cache: settings.Cache, Logger: d.logger(settings.Log), Ready: -1})
+	eng, err := engine.New(ctx.Context, engine.Config{Cache: settings.Cache, Logger: terminal.Logger(a.term, settings.Log), Ready: -1})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = eng.Close() }()
 	ready := 0
 	err = eng.Warm(ctx.Context, func(e engine.Event) {
-		what := e.Text
+		step := e.Text
 		if e.Type == engine.EventCompiling {
-			what = "compiling " + what
+			step = "compiling " + step
 		} else {
 			ready = int(e.Done)
 		}
-		if d.voice.terminal {
-			d.voice.show(barText(e.Done, e.Total) + " " + what)
+		if a.term.Interactive {
+			a.term.SetStatus(terminal.Bar(e.Done, e.Total) + " " + step)
 		}
 	}, languages...)
-	d.voice.wipe()
+	a.term.ClearStatus()
 	if err != nil {
 		return err
 	}
-	d.voice.note("ready: %s in %s", counted(ready, "guest"), settings.Cache)
+	a.term.Note("ready: %s in %s", terminal.Count(ready, "guest"), settings.Cache)
 	return nil
 }
 
-// barText is a bar that is done of total full.
-func barText(done, total float64) string {
-	const width = 24
-	full := int(width * min(max(done/max(total, 1), 0), 1))
-	return "[" + strings.Repeat("=", full) + strings.Repeat(" ", width-full) + "]"
+func (a *app) versionCommand() *cli.Command {
+	return &cli.Command{
+		Name: "version", Usage: "print the version; with --json, also those of the guests",
+		Flags: []cli.Flag{jsonFlag()},
+		Action: func(ctx *cli.Context) error {
+			if !ctx.Bool("json") {
+				a.printf("wexec %s %s/%s %s\n", a.Version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+				return nil
+			}
+			type guest struct {
+				Name    string `json:"name"`
+				Version string `json:"version"`
+				SHA256  string `json:"sha256"`
+			}
+			guests := []guest{}
+			for _, name := range wasmmodules.Names() {
+				m, err := wasmmodules.Open(name)
+				if err != nil {
+					return err
+				}
+				guests = append(guests, guest{m.Name, m.Version, m.Digest})
+			}
+			return a.printJSON(struct {
+				Version string  `json:"version"`
+				Commit  string  `json:"commit,omitempty"`
+				Go      string  `json:"go"`
+				OS      string  `json:"os"`
+				Arch    string  `json:"arch"`
+				Guests  []guest `json:"guests"`
+			}{a.Version, commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH, guests})
+		},
+	}
+}
+
+// unversioned is the version of a program that is not a release.
+const unversioned = "devel"
+
+// versionOf returns the version that a release set, or else the version that the
+// go command installed.
+func versionOf(release string) string {
+	if release != "" && release != unversioned {
+		return release
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return unversioned
+}
+
+// commit is the commit that the program was built from, if the go command knew
+// it.
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	var revision, modified string
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			modified = "+dirty"
+		}
+	}
+	return revision + modified
 }

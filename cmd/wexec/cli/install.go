@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,188 +10,256 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/cmd/wexec/internal/clients"
+	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/atomicfile"
 )
 
-// ownName is what wexec is called in the files of clients.
-const ownName = "wexec"
+// clientNames are the clients that help and completion name.
+var clientNames = []string{"claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini"}
 
-func (d *door) installCommand() *cli.Command {
+func clientFlag() cli.Flag {
+	return &cli.StringFlag{Name: "client", Usage: "`NAME`: " + strings.Join(clientNames[:len(clientNames)-1], ", ") + " or " + clientNames[len(clientNames)-1]}
+}
+
+func (a *app) installCommand() *cli.Command {
 	return &cli.Command{
-		Name: "install", Usage: "make wexec a server of an MCP client",
-		Description: "Shows what changes in the client's file, keeps a copy of it, and leaves comments and order alone.",
+		Name: "install", Usage: "add wexec to the servers of an MCP client",
+		Description: "Prints the change of the client's file and keeps a copy of the file. Comments and order stay as they are.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "client", Usage: "`NAME`: claude-code, claude-desktop, cursor, vscode, codex or gemini"},
-			&cli.StringFlag{Name: "command", Usage: "`PATH`: what the client starts in place of this program", TakesFile: true},
-			&cli.StringSliceFlag{Name: "policy", Usage: "`FILE`: the policy that the client starts it with", TakesFile: true},
-			&cli.StringSliceFlag{Name: "mcp", Usage: "`FILE`: the servers that the client starts it with", TakesFile: true},
-			&cli.BoolFlag{Name: "dry-run", Usage: "show the difference, write nothing"},
-			&cli.BoolFlag{Name: "remove", Usage: "take wexec out again"},
+			clientFlag(),
+			&cli.StringFlag{Name: "command", Usage: "`PATH`: the command that the client starts (default this program)", TakesFile: true},
+			&cli.StringSliceFlag{Name: "policy", Usage: "`FILE`: a policy that the client passes to wexec; repeatable", TakesFile: true},
+			&cli.StringSliceFlag{Name: "mcp", Usage: "`FILE`: MCP servers that the client passes to wexec; repeatable", TakesFile: true},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print the change and write nothing"},
+			&cli.BoolFlag{Name: "remove", Usage: "remove wexec from the client's servers"},
 		},
-		Action: d.install,
+		Action: a.install,
 	}
 }
 
-// client finds a client by its name.
-func (d *door) client(name string) (config.Client, error) {
+func (a *app) importCommand() *cli.Command {
+	return &cli.Command{
+		Name: "import", Usage: "copy the servers of an MCP client to a file for wexec",
+		Description: "Writes the client's servers to a file that wexec reads. With --move, they are also removed from the client's file and\n" +
+			"replaced by wexec; the change is printed and a copy of the file is kept.",
+		Flags: []cli.Flag{
+			clientFlag(),
+			&cli.StringFlag{Name: "out", Usage: "`FILE`: the file to write", Value: "mcp.json", TakesFile: true},
+			&cli.BoolFlag{Name: "move", Usage: "remove the servers from the client's file and add wexec"},
+			&cli.StringFlag{Name: "command", Usage: "`PATH`: with --move, the command that the client starts (default this program)", TakesFile: true},
+			&cli.StringSliceFlag{Name: "policy", Usage: "`FILE`: with --move, a policy that the client passes to wexec; repeatable", TakesFile: true},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be written and write nothing"},
+		},
+		Action: a.importServers,
+	}
+}
+
+// client returns a client of this machine by its name.
+func (a *app) client(name string) (config.Client, error) {
 	var names []string
-	for _, c := range config.Clients(d.inv.Env) {
+	for _, c := range config.Clients(a.Env) {
 		if c.Name == name {
 			return c, nil
 		}
 		names = append(names, c.Name)
 	}
 	if name == "" {
-		return config.Client{}, fault.New(fault.UsageFlag, "name the client").WithHint("--client %s", strings.Join(names, "|"))
+		return config.Client{}, fault.New(fault.UsageFlag, "name the client").WithHint("set --client %s", strings.Join(names, "|"))
 	}
-	err := fault.New(fault.UsageFlag, "there is no client %q", name)
-	if near := catalogue.NearestOf(name, names); near != "" {
-		return config.Client{}, err.WithHint("did you mean %s?", near)
-	}
-	return config.Client{}, err.WithHint("one of %s", strings.Join(names, ", "))
+	return config.Client{}, suggest(fault.New(fault.UsageFlag, "unknown client %q", name), name, names)
 }
 
-func (d *door) install(ctx *cli.Context) error {
+// launch returns the command with which a client starts wexec: "wexec mcp" with
+// the flags of ctx that are files.
+func (a *app) launch(ctx *cli.Context, args ...string) (clients.Launch, error) {
+	l := clients.Launch{Command: ctx.String("command"), Args: append([]string{"mcp"}, args...)}
+	if l.Command == "" {
+		path, err := os.Executable()
+		if err != nil {
+			return l, fault.New(fault.UsageConfig, "find the path of this program: %w", err).WithHint("set --command PATH")
+		}
+		l.Command = path
+	}
+	for _, flag := range []string{"policy", "mcp"} {
+		for _, path := range a.paths(ctx.StringSlice(flag)) {
+			l.Args = append(l.Args, "--"+flag, path)
+		}
+	}
+	return l, nil
+}
+
+func (a *app) install(ctx *cli.Context) error {
 	if ctx.Args().Len() > 0 {
 		return fault.New(fault.UsageFlag, "mcp install takes no arguments").WithHint("wexec mcp install --client %s", ctx.Args().First())
 	}
-	c, err := d.client(ctx.String("client"))
+	c, err := a.client(ctx.String("client"))
 	if err != nil {
 		return err
 	}
-	e := entry{section: c.Key, name: ownName}
-	if !ctx.Bool("remove") {
-		if e.command = ctx.String("command"); e.command == "" {
-			if e.command, err = os.Executable(); err != nil {
-				return fault.New(fault.UsageConfig, "the path of this program cannot be told: %w", err).WithHint("name it with --command PATH")
-			}
-		}
-		e.args = []string{"mcp"}
-		for _, name := range []string{"policy", "mcp"} {
-			for _, path := range d.paths(ctx.StringSlice(name)) {
-				e.args = append(e.args, "--"+name, path)
-			}
-		}
-		if len(e.args) == 1 && !c.InProject {
-			if e.args, err = d.ofProject(e.args); err != nil {
-				return err
-			}
-		}
-		e.value = entryValue(c, e)
-	}
-	return d.change(c, e, ctx.Bool("dry-run"))
-}
-
-// ofProject names the project that somebody stands in, for a client that starts
-// its servers elsewhere.
-func (d *door) ofProject(args []string) ([]string, error) {
-	settings, err := config.Load(d.inv.Env, config.Flags{})
-	if err != nil || settings.Project.Dir == "" {
-		return args, err
-	}
-	return append(args, "--project", settings.Project.Dir), nil
-}
-
-// entryValue is the entry as the client writes it.
-func entryValue(c config.Client, e entry) any {
-	server := struct {
-		Type    string   `json:"type,omitempty"`
-		Command string   `json:"command"`
-		Args    []string `json:"args"`
-	}{Command: e.command, Args: e.args}
-	if c.Key == "servers" {
-		server.Type = "stdio"
-	}
-	return server
-}
-
-// change edits a client's file, and shows how.
-func (d *door) change(c config.Client, e entry, dry bool) error {
 	before, err := c.Text()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	after, err := edited(string(before), e, filepath.Ext(c.Path) == ".toml")
-	if err != nil {
-		return unreadable(c, before, err).WithHint("mend it, or add the server by hand")
-	}
-	if after == string(before) {
-		if e.value == nil {
-			d.voice.note("%s has no server %s (%s)", c.Name, e.name, c.Path)
-		} else {
-			d.voice.note("%s has it already (%s)", c.Name, c.Path)
+	remove := ctx.Bool("remove")
+	var after string
+	if remove {
+		after, err = clients.Remove(c, string(before), clients.Self)
+	} else {
+		l, lerr := a.launch(ctx)
+		if lerr != nil {
+			return lerr
 		}
+		if len(l.Args) == 1 && !c.InProject { // the client starts its servers in another folder
+			settings, err := config.Load(a.Env, config.Flags{})
+			if err != nil {
+				return err
+			}
+			if settings.Project.Dir != "" {
+				l.Args = append(l.Args, "--project", settings.Project.Dir)
+			}
+		}
+		after, err = clients.Install(c, string(before), l)
+	}
+	switch {
+	case err != nil:
+		return invalidFile(c, err).WithHint("fix the file, or add the server by hand")
+	case after == string(before) && remove:
+		a.term.Note("%s has no server %s (%s)", c.Name, clients.Self, c.Path)
+		return nil
+	case after == string(before):
+		a.term.Note("%s already has wexec (%s)", c.Name, c.Path)
 		return nil
 	}
-	if err := d.rewrite(c, before, after, dry); err != nil || dry {
+	if err := a.replaceClientFile(c, before, after, ctx.Bool("dry-run")); err != nil || ctx.Bool("dry-run") {
 		return err
 	}
-	if e.value != nil {
-		d.voice.say("next: start %s anew, and look at what programs may do with  wexec tools list", c.Name)
+	if !remove {
+		a.term.Print("next: restart %s, and see what programs may call with  wexec tools list", c.Name)
 	}
 	return nil
 }
 
-// misplaced is what is wrong at a place of a client's file.
-type misplaced struct {
-	at   int // in bytes
-	what string
-}
-
-func (m misplaced) Error() string { return m.what }
-
-// unreadable is the error of a client's file that is not what it should be, with
-// the place where that is known.
-func unreadable(c config.Client, text []byte, err error) *fault.Error {
-	where := c.Path
-	if m := (misplaced{}); errors.As(err, &m) {
-		before := string(text[:min(m.at, len(text))])
-		where += fmt.Sprintf(":%d:%d", 1+strings.Count(before, "\n"), len(before)-strings.LastIndexByte(before, '\n'))
+func (a *app) importServers(ctx *cli.Context) error {
+	c, err := a.client(ctx.String("client"))
+	if err != nil {
+		return err
 	}
-	return fault.New(fault.UsageConfig, "%s cannot be read: %v", where, err)
+	if !fileExists(c.Path) {
+		return fault.New(fault.UsageFile, "%s has no servers: there is no %s", c.Name, c.Path).WithHint("list the clients that have servers with wexec doctor")
+	}
+	before, err := c.Text()
+	if err != nil {
+		return err
+	}
+	const fix = "fix the file first"
+	servers, err := clients.Servers(c, string(before))
+	if err != nil {
+		return invalidFile(c, err).WithHint(fix)
+	}
+	if len(servers) == 0 {
+		a.term.Note("%s has no servers except wexec (%s)", c.Name, c.Path)
+		return nil
+	}
+	file, err := clients.File(servers)
+	if err != nil {
+		return invalidFile(c, err).WithHint(fix)
+	}
+	out, dry, move := ctx.String("out"), ctx.Bool("dry-run"), ctx.Bool("move")
+	if dry {
+		a.printf("%s", file)
+	} else {
+		if fileExists(a.path(out)) {
+			return fault.New(fault.UsageFile, "write %s: the file exists", out).WithHint("set another file with --out")
+		}
+		if err := writeFile(a.path(out), file); err != nil {
+			return err
+		}
+		a.term.Note("wrote %s to %s", terminal.Count(len(servers), "server"), out)
+	}
+	if move {
+		after, err := a.moved(ctx, c, string(before), servers)
+		if err != nil {
+			return err
+		}
+		if err := a.replaceClientFile(c, before, after, dry); err != nil {
+			return err
+		}
+	}
+	switch {
+	case dry:
+	case move:
+		a.term.Print("next: write a policy for them with wexec init --mcp %s; without one every tool is denied", out)
+	default:
+		a.term.Print("next: wexec init --mcp %s, then wexec mcp install --client %s", out, c.Name)
+	}
+	return nil
 }
 
-// rewrite shows how a client's file changes, keeps a copy, and writes it.
-func (d *door) rewrite(c config.Client, before []byte, after string, dry bool) error {
-	fmt.Fprintf(d.inv.Stdout, "%s\n", c.Path)
-	for _, line := range difference(string(before), after) {
-		fmt.Fprintln(d.inv.Stdout, d.coloured(line))
+// moved returns the text of a client's file with wexec in the place of its
+// servers.
+func (a *app) moved(ctx *cli.Context, c config.Client, text string, servers []clients.Server) (string, error) {
+	l, err := a.launch(ctx, "--mcp", a.path(ctx.String("out")))
+	if err != nil {
+		return "", err
+	}
+	if !ctx.IsSet("policy") && !c.InProject {
+		l.Args = append(l.Args, "--project", a.Env.Dir) // for the policy that wexec init writes there
+	}
+	var names []string
+	for _, s := range servers {
+		names = append(names, s.Name)
+	}
+	if text, err = clients.Remove(c, text, names...); err == nil {
+		text, err = clients.Install(c, text, l)
+	}
+	if err != nil {
+		return "", invalidFile(c, err).WithHint("fix the file first")
+	}
+	return text, nil
+}
+
+// invalidFile is the error of a client's file, with the place if it is known.
+func invalidFile(c config.Client, err error) *fault.Error {
+	var e *clients.SyntaxError
+	if errors.As(err, &e) {
+		return fault.New(fault.UsageConfig, "read %s:%s", c.Path, e)
+	}
+	return fault.New(fault.UsageConfig, "read %s: %w", c.Path, err)
+}
+
+// replaceClientFile prints how a client's file changes, keeps a copy of it and
+// writes it.
+func (a *app) replaceClientFile(c config.Client, before []byte, after string, dry bool) error {
+	a.printf("%s\n", c.Path)
+	for _, line := range terminal.Diff(string(before), after) {
+		if o, ok := a.Stdout.(*output); ok && o.Writer == os.Stdout {
+			line = a.term.PaintDiff(line)
+		}
+		a.printf("%s\n", line)
 	}
 	if dry {
-		d.voice.note("nothing was written")
+		a.term.Note("nothing was written")
 		return nil
 	}
 	if len(before) > 0 {
 		backup, err := keepCopy(c.Path, before)
 		if err != nil {
-			return err
+			return fault.New(fault.UsageFile, "keep a copy of %s: %w", c.Path, err)
 		}
-		d.voice.note("the file as it was: %s", backup)
+		a.term.Note("the old file is in %s", backup)
 	}
-	return replaceFile(c.Path, []byte(after))
+	return writeFile(c.Path, []byte(after))
 }
 
-func (d *door) coloured(line string) string {
-	if o, ok := d.inv.Stdout.(*outlet); !ok || o.w != io.Writer(os.Stdout) || !d.voice.colour {
-		return line
-	}
-	switch {
-	case strings.HasPrefix(line, "+"):
-		return d.voice.paint("32", line)
-	case strings.HasPrefix(line, "-"):
-		return d.voice.paint("31", line)
-	}
-	return line
-}
-
-// keepCopy writes a file's content beside it, under a name that is free.
+// keepCopy writes data to path with the first free suffix of .bak, .bak1, ….
 func keepCopy(path string, data []byte) (string, error) {
 	for i := range 100 {
 		name := path + ".bak"
 		if i > 0 {
-			name = fmt.Sprintf("%s.bak%d", path, i)
+			name += fmt.Sprint(i)
 		}
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, fs.ErrExist) {
@@ -202,17 +269,13 @@ func keepCopy(path string, data []byte) (string, error) {
 			_, err = f.Write(data)
 			err = errors.Join(err, f.Close())
 		}
-		if err != nil {
-			return "", fault.New(fault.UsageFile, "keep a copy of %s: %w", path, err)
-		}
-		return name, nil
+		return name, err
 	}
-	return "", fault.New(fault.UsageFile, "keep a copy of %s: there are too many already", path)
+	return "", errors.New("there are too many copies")
 }
 
-// replaceFile writes a file whole or not at all, with the permissions it had.
-// A link is followed.
-func replaceFile(path string, data []byte) error {
+// writeFile replaces a file, or the target of a link, and keeps its permissions.
+func writeFile(path string, data []byte) error {
 	mode := fs.FileMode(0o600)
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -221,22 +284,11 @@ func replaceFile(path string, data []byte) error {
 		mode = info.Mode().Perm()
 	}
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
-	var f *os.File
 	if err == nil {
-		f, err = os.CreateTemp(filepath.Dir(path), ".wexec-*")
-	}
-	if err == nil {
-		_, err = f.Write(data)
-		err = errors.Join(err, f.Chmod(mode), f.Close())
-		if err == nil {
-			err = os.Rename(f.Name(), path)
-		}
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
+		err = atomicfile.Write(path, data, mode)
 	}
 	if err != nil {
-		return fault.New(fault.UsageFile, "write %s: %w", path, err)
+		return fault.New(fault.UsageFile, "write %s: %w", path, reason(err))
 	}
 	return nil
 }

@@ -11,63 +11,63 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/upstream"
 	"github.com/wexec/wexec/internal/units"
 )
 
-func (d *door) loginCommand() *cli.Command {
+func (a *app) loginCommand() *cli.Command {
 	return &cli.Command{
-		Name: "login", Usage: "log in at an HTTP server, log out, or see where you are logged in", ArgsUsage: "[SERVER]",
-		Description: "Shows an address to open in a browser, and waits until the server sends the browser back to this machine.\n" +
-			"The token is kept in a file that only you can read, by the address of the server, and is renewed by itself.",
+		Name: "login", Usage: "log in to an HTTP server, log out, or show logins", ArgsUsage: "[SERVER]",
+		Description: "Prints a URL to open in a browser, and waits until the browser is redirected to this machine. The token is stored under\n" +
+			"the server's URL in a file that only you can read, and is renewed automatically.",
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "status", Usage: "say where you are logged in"},
-			&cli.BoolFlag{Name: "logout", Usage: "forget the login"},
-			&cli.BoolFlag{Name: "no-browser", Usage: "open no browser, only show the address"},
+			&cli.BoolFlag{Name: "status", Usage: "show where you are logged in"},
+			&cli.BoolFlag{Name: "logout", Usage: "delete the login"},
+			&cli.BoolFlag{Name: "no-browser", Usage: "print the URL and open no browser"},
 			&cli.StringFlag{Name: "client-id", Usage: "`ID`: of a client that was registered by hand"},
-			&cli.StringFlag{Name: "client-secret-file", Usage: "`FILE`: its secret", TakesFile: true},
-			&cli.IntFlag{Name: "port", Usage: "`PORT`: of this machine, that the browser is sent back to (default any)"},
-			&cli.StringFlag{Name: "wait", Usage: "`DURATION`: how long to wait for you", Value: "5m"},
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"}}, settingFlags()...),
-		Action: d.login,
+			&cli.StringFlag{Name: "client-secret-file", Usage: "`FILE`: the secret of that client", TakesFile: true},
+			&cli.IntFlag{Name: "port", Usage: "`PORT`: of this machine, for the redirect (default any)"},
+			&cli.StringFlag{Name: "wait", Usage: "`DURATION`: how long to wait for the login", Value: "5m"},
+			jsonFlag()}, settingFlags()...),
+		Action: a.login,
 	}
 }
 
-func (d *door) login(ctx *cli.Context) error {
-	settings, err := d.settings(ctx)
+func (a *app) login(ctx *cli.Context) error {
+	settings, err := a.settings(ctx)
 	if err != nil {
 		return err
 	}
 	if ctx.Args().Len() > 1 {
-		return fault.New(fault.UsageFlag, "one server at a time")
+		return fault.New(fault.UsageFlag, "mcp login takes one server")
 	}
 	name := ctx.Args().First()
 	if ctx.Bool("status") || (name == "" && !ctx.Bool("logout")) {
-		return d.loginStatus(ctx, settings, name)
+		return a.loginStatus(ctx, settings, name)
 	}
 	server, err := serverNamed(settings, name)
 	if err != nil {
 		return err
 	}
-	grants := d.inv.Env.Grants()
+	grants := a.Env.Grants()
 	if ctx.Bool("logout") {
-		there, err := grants.Forget(server)
-		if err != nil {
+		found, err := grants.Forget(server)
+		switch {
+		case err != nil:
 			return err
+		case found:
+			a.term.Note("logged out of %s: the token was deleted here, and stays valid at the server until it expires", server.Name)
+		default:
+			a.term.Note("you are not logged in to %s", server.Name)
 		}
-		if !there {
-			d.voice.note("there is no login at %s", server.Name)
-			return nil
-		}
-		d.voice.note("logged out of %s: the token is forgotten here, and its server lets it end by itself", server.Name)
 		return nil
 	}
-	o := upstream.LoginOptions{Client: ctx.String("client-id"), Port: ctx.Int("port"), Version: d.inv.Version}
+	o := upstream.LoginOptions{Client: ctx.String("client-id"), Port: ctx.Int("port"), Version: a.Version}
 	if file := ctx.String("client-secret-file"); file != "" {
-		data, err := readBounded(d.path(file))
+		data, err := readFile(a.path(file))
 		if err != nil {
 			return err
 		}
@@ -80,16 +80,16 @@ func (d *door) login(ctx *cli.Context) error {
 	waiting, cancel := context.WithTimeout(ctx.Context, wait)
 	defer cancel()
 	o.Show = func(address string) {
-		d.voice.say("open this address and agree there:\n\n  %s\n", visibleText(address))
-		if d.canAsk() && !ctx.Bool("no-browser") {
+		a.term.Print("open this URL and grant access:\n\n  %s\n", terminal.Visible(address))
+		if a.canAsk() && !ctx.Bool("no-browser") {
 			openBrowser(address)
 		}
-		if d.canAsk() {
-			d.voice.note("if the browser is on another machine, paste the address that it ends at here")
+		if a.canAsk() {
+			a.term.Note("if the browser is on another machine, paste the URL of its last page here")
 		}
 	}
-	if d.canAsk() {
-		o.Paste = func(context.Context) (string, error) { return readAnswer(d.inv.Stdin) }
+	if a.canAsk() {
+		o.Paste = func(context.Context) (string, error) { return terminal.ReadLine(a.Stdin) }
 	}
 	tools, err := grants.Login(waiting, server, o)
 	if err != nil {
@@ -100,15 +100,16 @@ func (d *door) login(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return d.printJSON(row)
+		return a.printJSON(row)
 	}
-	d.voice.note("logged in at %s, which offers %s", server.Name, counted(tools, "tool"))
+	a.term.Note("logged in to %s, which offers %s", server.Name, terminal.Count(tools, "tool"))
 	return nil
 }
 
+// serverNamed returns a configured server.
 func serverNamed(s *config.Settings, name string) (upstream.Server, error) {
 	if name == "" {
-		return upstream.Server{}, fault.New(fault.UsageFlag, "name a server").WithHint("wexec mcp login --status lists them")
+		return upstream.Server{}, fault.New(fault.UsageFlag, "name a server").WithHint("list the servers with wexec mcp login --status")
 	}
 	at := slices.IndexFunc(s.Servers, func(o upstream.Server) bool { return o.Name == name })
 	if at >= 0 {
@@ -120,17 +121,16 @@ func serverNamed(s *config.Settings, name string) (upstream.Server, error) {
 			names = append(names, o.Name)
 		}
 	}
-	err := fault.New(fault.UsageConfig, "there is no server %q", name)
-	if near := catalogue.NearestOf(name, names); near != "" {
-		return upstream.Server{}, err.WithHint("did you mean %s?", near)
-	}
+	err := fault.New(fault.UsageConfig, "unknown server %q", name)
 	if len(names) == 0 {
-		return upstream.Server{}, err.WithHint("no server over HTTP is configured: name a file with --mcp")
+		return upstream.Server{}, err.WithHint(noHTTPServer)
 	}
-	return upstream.Server{}, err.WithHint("the servers over HTTP are: %s", strings.Join(names, ", "))
+	return upstream.Server{}, suggest(err, name, names)
 }
 
-// loginRow is one HTTP server, as --status lists it.
+const noHTTPServer = "no HTTP server is configured: set --mcp FILE"
+
+// loginRow is the login at one HTTP server.
 type loginRow struct {
 	Server  string     `json:"server"`
 	URL     string     `json:"url"`
@@ -156,7 +156,7 @@ func loginRowOf(grants *upstream.Grants, s upstream.Server) (loginRow, error) {
 	return row, err
 }
 
-func (d *door) loginStatus(ctx *cli.Context, settings *config.Settings, name string) error {
+func (a *app) loginStatus(ctx *cli.Context, settings *config.Settings, name string) error {
 	if name != "" {
 		if _, err := serverNamed(settings, name); err != nil {
 			return err
@@ -167,46 +167,44 @@ func (d *door) loginStatus(ctx *cli.Context, settings *config.Settings, name str
 		if s.URL == "" || (name != "" && s.Name != name) {
 			continue
 		}
-		row, err := loginRowOf(d.inv.Env.Grants(), s)
+		row, err := loginRowOf(a.Env.Grants(), s)
 		if err != nil {
 			return err
 		}
 		rows = append(rows, row)
 	}
 	if ctx.Bool("json") {
-		return d.printJSON(map[string]any{"logins": rows})
+		return a.printJSON(map[string]any{"logins": rows})
 	}
 	if len(rows) == 0 {
-		d.voice.note("no server over HTTP is configured: name a file with --mcp")
-		return nil
+		a.term.Note(noHTTPServer)
 	}
 	for _, r := range rows {
 		detail := "wexec mcp login " + r.Server
 		switch {
 		case r.State == "in" && r.Renews:
-			detail = "renewed by itself"
+			detail = "renewed automatically"
 		case r.State == "in" && r.Expires != nil:
 			detail = "until " + r.Expires.Local().Format("2006-01-02 15:04")
 		case r.State == "in":
 			detail = ""
 		}
-		fmt.Fprintln(d.inv.Stdout, strings.TrimRight(fmt.Sprintf("%-8s %-20s %-40s %s", r.State, r.Server, r.URL, detail), " "))
+		a.printf("%s\n", strings.TrimRight(fmt.Sprintf("%-8s %-20s %-40s %s", r.State, r.Server, r.URL, detail), " "))
 	}
 	return nil
 }
 
-// openBrowser opens an address, which begins with http, where the machine has
-// a browser. Where it has none nothing happens: the address is shown anyway.
+// openBrowser opens an http URL in a browser if there is one. The caller prints
+// the URL in any case.
 func openBrowser(address string) {
-	var cmd *exec.Cmd
+	name, args := "xdg-open", []string{address}
 	switch runtime.GOOS {
 	case "darwin":
-		cmd = exec.Command("open", address)
+		name = "open"
 	case "windows":
-		cmd = exec.Command("rundll32", "url.dll,FileProtocolHandler", address)
-	default:
-		cmd = exec.Command("xdg-open", address)
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
 	}
+	cmd := exec.Command(name, args...)
 	if cmd.Start() == nil {
 		go func() { _ = cmd.Wait() }()
 	}

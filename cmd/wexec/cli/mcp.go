@@ -3,128 +3,126 @@ package cli
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
+	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/cmd/wexec/mcpd"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
 )
 
-func (d *door) mcpCommand() *cli.Command {
+func (a *app) mcpCommand() *cli.Command {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "http", Usage: "`ADDR`: serve many clients over HTTP there (127.0.0.1:7350), in place of one over stdio"},
-		&cli.StringFlag{Name: "token-file", Usage: "`FILE`: the bearer token of HTTP (default WEXEC_HTTP_TOKEN, else one is made up and shown)", TakesFile: true},
-		&cli.StringSliceFlag{Name: "allow-host", Usage: "`NAME`: a host under which HTTP clients reach this server"},
-		&cli.StringSliceFlag{Name: "allow-origin", Usage: "`ORIGIN`: a web site whose pages may call (https://app.example.com)"},
-		&cli.StringFlag{Name: "oauth-issuer", Usage: "`URL`: take access tokens of this authorization server"},
-		&cli.StringFlag{Name: "oauth-resource", Usage: "`URL`: of this server, as access tokens have to name it (default where it listens)"},
-		&cli.StringSliceFlag{Name: "oauth-scope", Usage: "`SCOPE`: what access tokens have to grant"},
-		&cli.IntFlag{Name: "max-clients", Usage: "`N`: how many HTTP clients at once", Value: 64},
+		&cli.StringFlag{Name: "http", Usage: "`ADDR`: serve many clients over HTTP at this address (127.0.0.1:7350), not one over stdio"},
+		&cli.StringFlag{Name: "token-file", Usage: "`FILE`: the bearer token of HTTP clients (default WEXEC_HTTP_TOKEN, or a random token that is printed)", TakesFile: true},
+		&cli.StringSliceFlag{Name: "allow-host", Usage: "`NAME`: a host name under which HTTP clients reach this server; repeatable"},
+		&cli.StringSliceFlag{Name: "allow-origin", Usage: "`ORIGIN`: a web site whose pages may call, such as https://app.example.com; repeatable"},
+		&cli.StringFlag{Name: "oauth-issuer", Usage: "`URL`: accept access tokens of this authorization server"},
+		&cli.StringFlag{Name: "oauth-resource", Usage: "`URL`: the URL of this server in access tokens (default the address it listens at)"},
+		&cli.StringSliceFlag{Name: "oauth-scope", Usage: "`SCOPE`: a scope that access tokens must have; repeatable"},
+		&cli.IntFlag{Name: "max-clients", Usage: "`N`: serve at most N HTTP clients at once", Value: 64},
+		&cli.StringFlag{Name: "project", Category: configurationFlags, Usage: "`DIR`: run as if started in this folder, with its wexec.yaml and policy.yaml", TakesFile: true},
 	}
-	flags = append(flags, &cli.StringFlag{Name: "project", Category: configuration, Usage: "`DIR`: work as if started there, with its wexec.yaml and policy.yaml", TakesFile: true})
-	flags = append(flags, settingFlags()...)
-	flags = append(flags, limitFlags()...)
 	return &cli.Command{
 		Name:        "mcp",
-		Usage:       "be an MCP server for agents, over stdio or HTTP",
-		Flags:       flags,
-		Subcommands: []*cli.Command{d.installCommand(), d.importCommand(), d.loginCommand()},
-		Action: func(ctx *cli.Context) error {
-			if ctx.Args().Len() > 0 {
-				return unknownCommand(ctx, ctx.Command.Subcommands, "mcp ")
-			}
-			if dir := ctx.String("project"); dir != "" {
-				if err := d.workIn(d.path(dir)); err != nil {
-					return err
-				}
-			}
-			settings, err := d.settings(ctx)
-			if err != nil {
-				return err
-			}
-			host, err := settings.Open(ctx.Context, config.Options{Env: d.inv.Env, Version: d.inv.Version, Logger: d.logger(settings.Log)})
-			if err != nil {
-				return err
-			}
-			defer func() { _ = host.Close() }()
-			server := mcpd.New(mcpd.Options{
-				Engine: host.Engine, Table: host.Table, Limits: settings.Limits, Env: d.inv.Env.Map(), Dir: d.inv.Env.Dir,
-				Asker: host.Approvals, Logger: d.logger(settings.Log), Version: d.inv.Version,
-			})
-			if ctx.IsSet("http") {
-				return d.serveHTTP(ctx, server)
-			}
-			if d.canAsk() {
-				d.voice.note("this is an MCP server that speaks JSON-RPC on standard input; a client starts it (Ctrl-C ends it)")
-			}
-			return server.Stdio(ctx.Context, d.inv.Stdin, d.inv.Stdout)
-		},
+		Usage:       "serve programs to agents as an MCP server, over stdio or HTTP",
+		Flags:       slices.Concat(flags, settingFlags(), limitFlags()),
+		Subcommands: []*cli.Command{a.installCommand(), a.importCommand(), a.loginCommand()},
+		Action:      a.serve,
 	}
 }
 
-// workIn goes on as if the command had been started in a folder.
-func (d *door) workIn(dir string) error {
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return fault.New(fault.UsageFile, "open the project: %s is no folder", dir)
+func (a *app) serve(ctx *cli.Context) error {
+	if ctx.Args().Len() > 0 {
+		return commandline.Unknown(ctx.Args().First(), "mcp ", ctx.Command.Subcommands)
 	}
-	env := *d.inv.Env
-	env.Dir = dir
-	d.inv.Env = &env
-	return nil
-}
-
-// serveHTTP listens and says where, and with which token.
-func (d *door) serveHTTP(ctx *cli.Context, server *mcpd.Server) error {
-	if !ctx.IsSet("oauth-issuer") && (ctx.IsSet("oauth-resource") || ctx.IsSet("oauth-scope")) {
-		return fault.New(fault.UsageFlag, "--oauth-resource and --oauth-scope say nothing without an issuer").WithHint("--oauth-issuer URL")
+	if dir := ctx.String("project"); dir != "" {
+		dir = a.path(dir)
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return fault.New(fault.UsageFile, "open the project: %s is not a folder", dir)
+		}
+		env := *a.Env
+		env.Dir = dir
+		a.Env = &env
 	}
-	token, made, err := d.token(ctx.String("token-file"))
+	settings, err := a.settings(ctx)
 	if err != nil {
 		return err
 	}
-	if made && ctx.IsSet("oauth-issuer") {
-		token, made = "", false // people log in; nobody needs one that is made up
+	logger := terminal.Logger(a.term, settings.Log)
+	host, err := settings.Open(ctx.Context, config.Options{Env: a.Env, Version: a.Version, Logger: logger})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = host.Close() }()
+	server := mcpd.New(mcpd.Options{
+		Engine: host.Engine, Table: host.Table, Limits: settings.Limits, Env: a.Env.Map(), Dir: a.Env.Dir,
+		Asker: host.Approvals, Logger: logger, Version: a.Version,
+	})
+	if ctx.IsSet("http") {
+		return a.serveHTTP(ctx, server)
+	}
+	if a.canAsk() {
+		a.term.Note("this MCP server reads JSON-RPC from standard input and is started by a client (press Ctrl-C to stop)")
+	}
+	return server.Stdio(ctx.Context, a.Stdin, a.Stdout)
+}
+
+func (a *app) serveHTTP(ctx *cli.Context, server *mcpd.Server) error {
+	issuer := ctx.String("oauth-issuer")
+	if issuer == "" && (ctx.IsSet("oauth-resource") || ctx.IsSet("oauth-scope")) {
+		return fault.New(fault.UsageFlag, "--oauth-resource and --oauth-scope need an issuer").WithHint("set --oauth-issuer URL")
+	}
+	token, err := a.httpToken(ctx.String("token-file"))
+	if err != nil {
+		return err
+	}
+	random := token == "" && issuer == "" && !ctx.IsSet("token-file")
+	if random {
+		token = rand.Text()
 	}
 	l, err := listen(ctx.Context, ctx.String("http"))
 	if err != nil {
 		return err
 	}
-	d.voice.say("MCP over HTTP at http://%s%s", l.Addr(), mcpd.Path)
-	if made {
-		d.voice.say("every request needs the header  Authorization: Bearer %s", token)
+	a.term.Print("MCP over HTTP at http://%s%s", l.Addr(), mcpd.Path)
+	if random {
+		a.term.Print("every request needs the header  Authorization: Bearer %s", token)
 	}
+	hosts := ctx.StringSlice("allow-host")
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		d.voice.warn("other machines can reach this address, and HTTP does not hide the token: put TLS in front of it")
-		if tcp.IP.IsUnspecified() && len(ctx.StringSlice("allow-host")) == 0 {
-			d.voice.hint("name the host that clients use: --allow-host NAME")
+		a.term.Warn("other machines can reach this address, and HTTP does not encrypt the token: put a TLS proxy in front of it")
+		if tcp.IP.IsUnspecified() && len(hosts) == 0 {
+			a.term.Hint("set the host name that clients use: --allow-host NAME")
 		}
 	}
-	o := mcpd.HTTPOptions{Token: token, Hosts: ctx.StringSlice("allow-host"), Origins: ctx.StringSlice("allow-origin"), Sessions: ctx.Int("max-clients")}
-	if ctx.IsSet("oauth-issuer") {
-		o.OAuth = &mcpd.OAuth{Issuer: ctx.String("oauth-issuer"), Resource: ctx.String("oauth-resource"), Scopes: ctx.StringSlice("oauth-scope")}
+	o := mcpd.HTTPOptions{Token: token, Hosts: hosts, Origins: ctx.StringSlice("allow-origin"), Sessions: ctx.Int("max-clients")}
+	if issuer != "" {
+		o.OAuth = &mcpd.OAuth{Issuer: issuer, Resource: ctx.String("oauth-resource"), Scopes: ctx.StringSlice("oauth-scope")}
 		if o.OAuth.Resource == "" {
 			o.OAuth.Resource = "http://" + l.Addr().String() + mcpd.Path
 		}
-		d.voice.say("every request needs an access token of %s for %s", o.OAuth.Issuer, o.OAuth.Resource)
+		a.term.Print("every request needs an access token of %s for %s", issuer, o.OAuth.Resource)
 	}
 	return server.HTTP(ctx.Context, l, o)
 }
 
-// listen opens an address. One without a host is of this machine only.
+// listen opens an address. Without a host, only this machine can reach it.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
 		address = ":" + address
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fault.New(fault.UsageFlag, "--http %s is no address", address).WithHint("write HOST:PORT, or PORT for this machine only")
+		return nil, fault.New(fault.UsageFlag, "--http: invalid address %q", address).WithHint("use HOST:PORT, or PORT for this machine only")
 	}
 	if host == "" {
 		host = "127.0.0.1"
@@ -136,33 +134,32 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// token is the bearer token of a file, of the environment, or a fresh one.
-func (d *door) token(file string) (token string, made bool, err error) {
-	if file != "" {
-		path := d.path(file)
-		data, err := readBounded(path)
-		if err != nil {
-			return "", false, err
-		}
-		if info, err := os.Stat(path); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-			d.voice.warn("%s can be read by others: chmod 600 %s", file, file)
-		}
-		return strings.TrimSpace(string(data)), false, nil
+// httpToken is the bearer token in a file or in the environment, or "".
+func (a *app) httpToken(file string) (string, error) {
+	if file == "" {
+		token, _ := a.Env.Lookup("WEXEC_HTTP_TOKEN")
+		return token, nil
 	}
-	if v, ok := d.inv.Env.Lookup("WEXEC_HTTP_TOKEN"); ok && v != "" {
-		return v, false, nil
+	path := a.path(file)
+	data, err := readFile(path)
+	if err != nil {
+		return "", err
 	}
-	return rand.Text(), true, nil
+	if info, err := os.Stat(path); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		a.term.Warn("other users can read %s: run chmod 600 %s", file, file)
+	}
+	return strings.TrimSpace(string(data)), nil
 }
 
-func (d *door) promptCommand() *cli.Command {
+func (a *app) promptCommand() *cli.Command {
+	families := strings.Join(mcpd.Families(), ", ")
 	return &cli.Command{
 		Name: "prompt", Usage: "print a system prompt that teaches a model to write programs",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "model", Usage: "`FAMILY`: " + strings.Join(mcpd.Families(), ", "), Value: "claude"},
-			&cli.IntFlag{Name: "budget", Usage: "`N`: how many tokens it may have", Value: 600}}, settingFlags()...),
+			&cli.StringFlag{Name: "model", Usage: "`FAMILY`: " + families, Value: "claude"},
+			&cli.IntFlag{Name: "budget", Usage: "`N`: use at most N tokens", Value: 600}}, settingFlags()...),
 		Action: func(ctx *cli.Context) error {
-			settings, err := d.settings(ctx)
+			settings, err := a.settings(ctx)
 			if err != nil {
 				return err
 			}
@@ -172,13 +169,13 @@ func (d *door) promptCommand() *cli.Command {
 			}
 			text, ok := mcpd.Prompt(ctx.String("model"), servers, ctx.Int("budget"))
 			if !ok {
-				return fault.New(fault.UsageFlag, "there is no prompt for %q", ctx.String("model")).WithHint("one of %s", strings.Join(mcpd.Families(), ", "))
+				return suggest(fault.New(fault.UsageFlag, "--model: unknown family %q", ctx.String("model")), ctx.String("model"), mcpd.Families())
 			}
 			if text == "" {
-				return fault.New(fault.UsageFlag, "--budget %d is too small for what has to be said", ctx.Int("budget")).WithHint("200 tokens say it without examples, 600 with all")
+				return fault.New(fault.UsageFlag, "--budget %d is too small for the prompt", ctx.Int("budget")).WithHint("200 tokens fit it without examples, 600 with all of them")
 			}
-			_, err = fmt.Fprintln(d.inv.Stdout, text)
-			return err
+			a.printf("%s\n", text)
+			return nil
 		},
 	}
 }

@@ -11,178 +11,199 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
+	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
+	"github.com/wexec/wexec/cmd/wexec/internal/timeline"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
 )
 
-func (d *door) runCommand() *cli.Command {
+func (a *app) runCommand() *cli.Command {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "e", Usage: "`CODE`: run this in place of a file"},
+		&cli.StringFlag{Name: "e", Usage: "`CODE`: run this code and no file"},
 		&cli.StringFlag{Name: "l", Aliases: []string{"language"}, Usage: "`LANGUAGE`: js, ts or py"},
-		&cli.StringSliceFlag{Name: "arg", Usage: "`NAME=VALUE`: one argument; the value is JSON where it parses, else text"},
+		&cli.StringSliceFlag{Name: "arg", Usage: "`NAME=VALUE`: one argument; the value is JSON if it parses, else text; repeatable"},
 		&cli.StringFlag{Name: "args", Usage: "`JSON`: all arguments; @FILE reads them from a file, @- from standard input"},
-		&cli.StringFlag{Name: "intent", Usage: "`WORDS`: what the program is for"},
+		&cli.StringFlag{Name: "intent", Usage: "`TEXT`: what the program is for"},
 		&cli.StringFlag{Name: "packages", Usage: "`DIR`: pure packages that the program may import, as /packages", TakesFile: true},
-		&cli.BoolFlag{Name: "json", Usage: "print the whole Result as JSON, and nothing else"},
+		&cli.BoolFlag{Name: "json", Usage: "print the Result as JSON and nothing else"},
 		&cli.BoolFlag{Name: "jsonl", Usage: "print every event as a line of JSON, the Result last"},
-		&cli.BoolFlag{Name: "stats", Usage: "say afterwards what the run used"},
+		&cli.BoolFlag{Name: "stats", Usage: "print what the run used"},
 		&cli.StringFlag{Name: "timeline", Usage: "`FILE.svg`: draw the run as a picture", TakesFile: true},
-		&cli.BoolFlag{Name: "deterministic", Usage: "virtual clock and seeded randomness: every run is the same"},
+		&cli.BoolFlag{Name: "deterministic", Usage: "use a virtual clock and seeded randomness, so that every run is the same"},
 		&cli.BoolFlag{Name: "no-cache", Usage: "do not answer from the result cache"},
-		&cli.BoolFlag{Name: "check", Usage: "parse and check, run nothing"},
+		&cli.BoolFlag{Name: "check", Usage: "compile the program and check its tools; run nothing"},
 		&cli.BoolFlag{Name: "dry-run", Usage: "answer every tool call with null and list the calls"},
-		&cli.BoolFlag{Name: "watch", Usage: "run again whenever the file changes"},
+		&cli.BoolFlag{Name: "watch", Usage: "run again when the file changes"},
 	}
-	flags = append(flags, settingFlags()...)
-	flags = append(flags, limitFlags()...)
-	flags = append(flags, allowFlags()...)
 	return &cli.Command{
 		Name:      "run",
 		Usage:     "run a program",
 		ArgsUsage: "FILE|- [-- ARGS…]",
-		Description: "The language follows from the file's name, its first line, or -l. Everything after FILE belongs to the\n" +
-			"program. Standard input is data when FILE or -e is given, code when FILE is -.",
-		Flags:  flags,
-		Action: d.run,
+		Description: "The language is that of the file's name, of its first line, or of -l. Arguments after FILE are the\n" +
+			"program's. Standard input is data if FILE or -e is given, and code if FILE is -.",
+		Flags:  slices.Concat(flags, settingFlags(), limitFlags(), allowFlags()),
+		Action: a.run,
 	}
 }
 
-func (d *door) run(ctx *cli.Context) error {
-	req, err := d.request(ctx)
+func (a *app) run(ctx *cli.Context) error {
+	req, err := a.request(ctx)
 	if err != nil {
-		return d.failed(ctx, err)
+		return a.failed(ctx, err)
 	}
-	d.unseen(ctx, req)
-	settings, err := d.settings(ctx)
+	a.noteUnusedArguments(ctx, req)
+	settings, err := a.settings(ctx)
 	if err != nil {
-		return d.failed(ctx, err)
+		return a.failed(ctx, err)
 	}
-	req.Limits = settings.Limits // the flags over everything that is farther away
-	host, err := settings.Open(ctx.Context, config.Options{Env: d.inv.Env, Version: d.inv.Version, Logger: d.logger(settings.Log), Terminal: d.asker(), Language: req.Language, Ahead: d.early})
+	req.Limits = settings.Limits // those of the flags are in them
+	var asker hostfns.Asker
+	if a.canAsk() {
+		asker = terminal.NewAsker(a.term, a.Stdin)
+	}
+	host, err := settings.Open(ctx.Context, config.Options{Env: a.Env, Version: a.Version, Logger: terminal.Logger(a.term, settings.Log), Terminal: asker,
+		Language: req.Language, Ahead: a.loaded})
 	if err != nil {
-		return d.failed(ctx, err)
+		return a.failed(ctx, err)
 	}
 	defer func() { _ = host.Close() }()
-	if ctx.Bool("check") {
-		return d.checkProgram(ctx, host, settings.Cache, req)
+	switch {
+	case ctx.Bool("check"):
+		return a.checkProgram(ctx, host, settings.Cache, req)
+	case ctx.Bool("watch"):
+		return a.watch(ctx, host, req)
 	}
-	if ctx.Bool("watch") {
-		return d.watch(ctx, host, req)
-	}
-	return d.once(ctx, host, req)
+	return a.runOnce(ctx, host, req)
 }
 
-// unseen tells of words behind a program whose language has no place for them.
-func (d *door) unseen(ctx *cli.Context, req engine.Request) {
-	if len(req.Argv) == 0 || req.Language == "python" || ctx.Bool("json") || ctx.Bool("jsonl") {
+// noteUnusedArguments tells a person about arguments after a program in a
+// language whose programs do not see them.
+func (a *app) noteUnusedArguments(ctx *cli.Context, req engine.Request) {
+	if len(req.Argv) == 0 || req.Language == engine.Python || ctx.Bool("json") || ctx.Bool("jsonl") {
 		return
 	}
-	word := strings.TrimLeft(req.Argv[0], "-")
-	if name, _, _ := strings.Cut(word, "="); word != req.Argv[0] && slices.Contains(flagNames(ctx), name) {
-		d.voice.note("%s stands behind the program and was given to it: flags of wexec go before", dashed(name))
+	if name := misplacedFlag(ctx, req.Argv[:1]); name != "" {
+		a.noteMisplaced(name)
 		return
 	}
-	d.voice.note("a %s program does not see what stands behind it: give it as --arg NAME=VALUE before", req.Language)
+	a.term.Note("a %s program does not see the arguments after it: use --arg NAME=VALUE before it", req.Language)
 }
 
-// watch runs a file, and runs it again whenever it changes, until interrupted.
-func (d *door) watch(ctx *cli.Context, host *config.Host, req engine.Request) error {
+// misplacedFlag returns the first argument of a program that is a flag of wexec.
+func misplacedFlag(ctx *cli.Context, argv []string) string {
+	for _, arg := range argv {
+		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if strings.HasPrefix(arg, "-") && slices.Contains(commandline.FlagNames(ctx.Command), name) {
+			return commandline.Dashed(name)
+		}
+	}
+	return ""
+}
+
+func (a *app) noteMisplaced(flag string) {
+	a.term.Note("%s is after the program and was passed to it: put flags of wexec before the program", flag)
+}
+
+// watch runs a file, and runs it again when it changes, until interrupted.
+func (a *app) watch(ctx *cli.Context, host *config.Host, req engine.Request) error {
 	if req.Root == "" {
 		return fault.New(fault.UsageFlag, "--watch needs a file")
 	}
-	path := d.path(filepath.FromSlash(req.File))
+	path := a.path(filepath.FromSlash(req.File))
 	var seen time.Time
 	for {
 		info, err := os.Stat(path)
 		if err == nil && !info.ModTime().Equal(seen) {
 			seen = info.ModTime()
-			data, err := readBounded(path)
+			data, err := readFile(path)
 			if err != nil {
 				return err
 			}
 			req.Code, req.Stdin = string(data), nil
-			if err := d.once(ctx, host, req); err != nil {
-				d.voice.note("%s: waiting for a change", req.File)
+			if err := a.runOnce(ctx, host, req); err != nil {
+				a.term.Note("%s: waiting for a change", req.File)
 			}
 		}
 		select {
 		case <-ctx.Context.Done():
-			return said(fault.ClassCancelled.Exit())
+			return exitStatus(fault.ClassCancelled.Exit())
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
 }
 
-// once runs a request and shows its result.
-func (d *door) once(ctx *cli.Context, host *config.Host, req engine.Request) error {
+// runOnce runs a request and prints its result.
+func (a *app) runOnce(ctx *cli.Context, host *config.Host, req engine.Request) error {
 	plain := !ctx.Bool("json") && !ctx.Bool("jsonl")
-	var line *progress
-	var picture *timeline
+	var status *terminal.Progress
+	var picture *timeline.Recorder
 	if plain {
-		line = newProgress(d.voice)
-		req.Output = engine.Output{Stdout: d.voice.beside(d.inv.Stdout), Stderr: d.voice}
+		status = terminal.StartProgress(a.term)
+		req.Output = engine.Output{Stdout: a.term.Alongside(a.Stdout), Stderr: a.term}
 	}
 	if ctx.IsSet("timeline") {
-		if err := d.canDraw(ctx.String("timeline")); err != nil {
-			return d.failed(ctx, err)
+		if err := a.checkTimeline(ctx.String("timeline")); err != nil {
+			return a.failed(ctx, err)
 		}
-		picture = newTimeline()
+		picture = timeline.Start()
 	}
 	req.Progress = func(e engine.Event) {
-		line.event(e)
-		picture.event(e)
+		status.Event(e)
+		picture.Event(e)
 		if ctx.Bool("jsonl") {
-			_ = d.printLine(e)
+			_ = a.printLine(e)
 		}
 	}
 	res, err := host.Engine.Run(ctx.Context, req)
-	line.end()
+	status.End()
 	switch {
-	case ctx.Bool("jsonl"): // whatever else is asked for, each line is a document
-		if werr := d.printLine(res); werr != nil {
+	case ctx.Bool("jsonl"): // even with --json: each line is a document
+		if werr := a.printLine(res); werr != nil {
 			return werr
 		}
 	case ctx.Bool("json"):
-		if werr := d.printJSON(res); werr != nil {
+		if werr := a.printJSON(res); werr != nil {
 			return werr
 		}
 	default:
-		if werr := d.printValue(res.Value); werr != nil {
+		if werr := a.printValue(res.Value); werr != nil {
 			return werr
 		}
-		if err != nil && !quietExit(err) && !ctx.Bool("dry-run") {
-			d.voice.fault(err)
-			d.advise(ctx, host, req, err)
+		if err != nil && !exitedItself(err) && !ctx.Bool("dry-run") {
+			a.term.Error(err)
+			a.advise(ctx, host, req, err)
 		}
 		if fault.CodeOf(err) == fault.Cancelled {
-			d.done(res)
+			a.printDone(res)
 		}
 	}
 	if ctx.Bool("stats") {
-		d.stats(res)
+		a.printStats(res)
 	}
 	if picture != nil {
-		if werr := os.WriteFile(d.path(ctx.String("timeline")), picture.svg(res), 0o644); werr != nil {
+		if werr := os.WriteFile(a.path(ctx.String("timeline")), picture.SVG(res), 0o644); werr != nil {
 			return fault.New(fault.UsageFile, "draw the timeline: %w", werr)
 		}
 	}
 	if ctx.Bool("dry-run") && plain {
-		d.dryRun(res, err)
+		a.printDryRun(res, err)
 	}
-	return exitOf(res, err)
+	return statusOf(res, err)
 }
 
-// canDraw looks before the run whether a picture of it can be kept, since what
-// the program does cannot be undone then.
-func (d *door) canDraw(name string) error {
-	path := d.path(name)
+// checkTimeline checks before the run that its picture can be written, since the
+// run cannot be undone.
+func (a *app) checkTimeline(name string) error {
+	path := a.path(name)
 	info, err := os.Stat(filepath.Dir(path))
 	if err == nil && !info.IsDir() {
 		err = errors.New("not a directory")
 	}
 	if err != nil {
-		return fault.New(fault.UsageFile, "draw the timeline: %w", err).WithHint("make the folder first: mkdir -p %s", filepath.Dir(name))
+		return fault.New(fault.UsageFile, "draw the timeline: %w", err).WithHint("create the folder first: mkdir -p %s", filepath.Dir(name))
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fault.New(fault.UsageFile, "draw the timeline: %s is a folder", path).WithHint("name a file in it: --timeline %s", filepath.Join(name, "run.svg"))
@@ -190,16 +211,12 @@ func (d *door) canDraw(name string) error {
 	return nil
 }
 
-// advise says what an error of the program may come of that the program cannot
-// know: flags in the wrong place, and servers that nobody configured.
-func (d *door) advise(ctx *cli.Context, host *config.Host, req engine.Request, err error) {
-	for _, word := range req.Argv {
-		if req.Language != "python" {
-			break // which was told before
-		}
-		name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
-		if strings.HasPrefix(word, "--") && slices.Contains(flagNames(ctx), name) {
-			d.voice.note("--%s stands behind the program and was given to it: flags of wexec go before", name)
+// advise prints likely causes of a program's error that are outside the program:
+// misplaced flags and servers that are not configured.
+func (a *app) advise(ctx *cli.Context, host *config.Host, req engine.Request, err error) {
+	if req.Language == engine.Python { // noteUnusedArguments has checked the others
+		if name := misplacedFlag(ctx, req.Argv); strings.HasPrefix(name, "--") {
+			a.noteMisplaced(name)
 			return
 		}
 	}
@@ -209,78 +226,41 @@ func (d *door) advise(ctx *cli.Context, host *config.Host, req engine.Request, e
 	}
 	m := regexp.MustCompile(`^(?:name ')?(\w+)'? is not defined`).FindStringSubmatch(e.Message)
 	if m != nil && regexp.MustCompile(`\b`+m[1]+`\s*\.\s*\w+\s*\(`).MatchString(req.Code) {
-		d.voice.hint("no server is configured that " + m[1] + " could be: name a file with --mcp FILE, or run wexec init")
+		a.term.Hint("if " + m[1] + " is an MCP server, configure it: set --mcp FILE or run wexec init")
 	}
 }
 
-// done says what an interrupted program had done until then.
-func (d *door) done(res *engine.Result) {
-	d.voice.note("until then: %d ms, %s", res.Usage.WallMS, counted(len(res.Calls), "call"))
+// printDone lists what an interrupted program did.
+func (a *app) printDone(res *engine.Result) {
+	a.term.Note("interrupted after %d ms and %s", res.Usage.WallMS, terminal.Count(len(res.Calls), "call"))
 	for i, c := range res.Calls {
-		how := "done"
+		state := "done"
 		if !c.OK {
-			how = "not done"
+			state = "not done"
 		}
-		d.voice.say("%3d  %-8s %s", i+1, how, c.Tool)
+		a.term.Print("%3d  %-8s %s", i+1, state, c.Tool)
 	}
 }
 
-// dryRun lists the calls a program would make, as far as it could go on.
-func (d *door) dryRun(res *engine.Result, err error) {
+// printDryRun lists the calls of a dry run and the error that ended it.
+func (a *app) printDryRun(res *engine.Result, err error) {
 	for i, c := range res.Calls {
-		d.voice.say("%3d  %-5s %s  %s", i+1, c.Decision, c.Tool, d.voice.paint("2", c.Rule))
+		a.term.Print("%3d  %-5s %s  %s", i+1, c.Decision, c.Tool, a.term.Paint(terminal.Dim, c.Rule))
+	}
+	if err != nil && len(res.Calls) > 0 {
+		a.term.Note("the list ends here: the program failed with null as an answer")
 	}
 	switch {
-	case err != nil && len(res.Calls) > 0:
-		d.voice.note("the list ends here: with null for an answer the program cannot go on")
-		d.voice.fault(err)
 	case err != nil:
-		d.voice.fault(err)
+		a.term.Error(err)
 	case len(res.Calls) == 0:
-		d.voice.note("the program calls no tool")
+		a.term.Note("the program calls no tools")
 	}
 }
 
-// quietExit reports whether a program ended itself with a number: it has said
-// what it had to say.
-func quietExit(err error) bool {
+// exitedItself reports whether a program ended with an exit status, which needs
+// no message.
+func exitedItself(err error) bool {
 	var e *engine.Error
 	return errors.As(err, &e) && e.Code == fault.GuestExit && strings.HasPrefix(e.Message, "the program ended with exit(")
-}
-
-// exitOf is the exit status of a run. It does not depend on how the result is
-// shown.
-func exitOf(res *engine.Result, err error) error {
-	if err == nil {
-		return nil
-	}
-	if res != nil && res.Error != nil && res.Error.Code == fault.GuestExit {
-		if res.Error.Exit == 0 {
-			return nil
-		}
-		return said(res.Error.Exit & 0xff)
-	}
-	return said(fault.CodeOf(err).Class().Exit())
-}
-
-// failed ends a run that never began. With --json it is a Result all the same.
-func (d *door) failed(ctx *cli.Context, err error) error {
-	if !ctx.Bool("json") && !ctx.Bool("jsonl") {
-		return err
-	}
-	return d.failedJSON(err)
-}
-
-func (d *door) failedJSON(err error) error {
-	code := fault.CodeOf(err)
-	res := &engine.Result{Status: engine.StatusError, Started: time.Now().UTC(), Cache: "off", Error: &engine.Error{
-		Code: code, Class: code.Class(), Message: err.Error(), Hint: fault.HintOf(err)}}
-	show := d.printJSON
-	if asksFor(d.inv.Args, "jsonl") {
-		show = d.printLine
-	}
-	if werr := show(res); werr != nil {
-		return werr
-	}
-	return said(code.Class().Exit())
 }

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,169 +10,179 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/policy"
 )
 
-func (d *door) toolsCommand() *cli.Command {
-	flags := func(more ...cli.Flag) []cli.Flag {
-		out := append(more, &cli.BoolFlag{Name: "json", Usage: "print JSON"})
-		out = append(out, settingFlags()...)
-		return append(out, allowFlags()...)
-	}
-	lang := &cli.StringFlag{Name: "lang", Usage: "`LANGUAGE`: whose spelling and types: ts or py", Value: "ts"}
+func (a *app) toolsCommand() *cli.Command {
+	lang := &cli.StringFlag{Name: "lang", Usage: "`LANGUAGE`: ts or py, for names and types", Value: "ts"}
 	return &cli.Command{
 		Name:  "tools",
-		Usage: "see the tools as the code will see them",
+		Usage: "list, search and pin tools",
 		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "list servers and their tools", ArgsUsage: "[SERVER]", Action: d.toolsList,
-				Flags: flags(lang, &cli.BoolFlag{Name: "categories", Usage: "list what the tools are about, and how many of each there are"})},
-			{Name: "search", Usage: "find tools in words", ArgsUsage: "WORDS…",
-				Flags: flags(lang, &cli.IntFlag{Name: "limit", Usage: "`N`: how many at most", Value: 10},
-					&cli.StringFlag{Name: "detail", Usage: "`HOW`: name, summary or full", Value: "summary"}), Action: d.toolsSearch},
-			{Name: "show", Usage: "show one tool with its types", ArgsUsage: "TOOL", Flags: flags(lang), Action: d.toolsShow},
-			{Name: "types", Usage: "write declarations that an editor completes from", Flags: flags(lang,
-				&cli.StringFlag{Name: "out", Usage: "`DIR`: where to write them", TakesFile: true}), Action: d.toolsTypes},
-			d.pinCommand(flags),
+			{Name: "list", Usage: "list servers and their tools", ArgsUsage: "[SERVER]", Action: a.toolsList,
+				Flags: catalogueFlags(lang, &cli.BoolFlag{Name: "categories", Usage: "list the categories of the tools and the number of tools in each"})},
+			{Name: "search", Usage: "find tools by words", ArgsUsage: "WORDS…", Action: a.toolsSearch,
+				Flags: catalogueFlags(lang, &cli.IntFlag{Name: "limit", Usage: "`N`: print at most N tools", Value: 10},
+					&cli.StringFlag{Name: "detail", Usage: "`LEVEL`: name, summary or full", Value: "summary"})},
+			{Name: "show", Usage: "show one tool with its types", ArgsUsage: "TOOL", Flags: catalogueFlags(lang), Action: a.toolsShow},
+			{Name: "types", Usage: "write type declarations for editors", Action: a.toolsTypes, Flags: catalogueFlags(lang,
+				&cli.StringFlag{Name: "out", Usage: "`DIR`: the folder to write to", TakesFile: true})},
+			a.pinCommand(),
 		},
 	}
 }
 
-// look opens the host without recording anything and gives its catalogue, as
-// far as the servers that answer make it up.
-func (d *door) look(ctx *cli.Context) (*config.Host, *catalogue.Catalogue, error) {
-	_, host, cat, err := d.lookWith(ctx)
-	return host, cat, err
+// tools are the settings, a host that records nothing, and the catalogue.
+type tools struct {
+	settings *config.Settings
+	host     *config.Host
+	cat      *catalogue.Catalogue
 }
 
-// lookWith is look with the settings beside it.
-func (d *door) lookWith(ctx *cli.Context) (*config.Settings, *config.Host, *catalogue.Catalogue, error) {
-	settings, err := d.settings(ctx)
+// openTools loads the configuration and connects to the servers. The caller
+// closes the host.
+func (a *app) openTools(ctx *cli.Context) (tools, error) {
+	settings, err := a.settings(ctx)
 	if err != nil {
-		return nil, nil, nil, err
+		return tools{}, err
 	}
 	level := settings.Log
 	if level == "warn" {
-		level = "error" // what is to be warned about is told below
-	}
-	host, err := settings.Open(ctx.Context, config.Options{Env: d.inv.Env, Version: d.inv.Version, Logger: d.logger(level), NoAudit: true})
-	if err != nil {
-		return nil, nil, nil, err
+		level = "error" // inspect prints what servers fail with
 	}
 	if len(settings.Servers) == 0 {
-		d.voice.note("no server is configured: name a file with --mcp, or run wexec init")
+		a.term.Note("no server is configured: set --mcp FILE or run wexec init")
 	}
-	cat, errs := host.Table.Catalogue(ctx.Context)
-	if ctx.Context.Err() != nil {
-		host.Close()
-		return nil, nil, nil, context.Cause(ctx.Context)
-	}
-	for _, err := range errs {
-		d.voice.warn("%s", err)
-		d.voice.hint(fault.HintOf(err))
+	host, cat, errs, err := a.inspect(ctx.Context, settings, level)
+	if err != nil {
+		return tools{}, err
 	}
 	if len(errs) == 0 && len(cat.Tools()) > 0 {
-		for _, f := range slipsOf(host.Table.Policy(), cat) {
-			d.voice.warn("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)
-			d.voice.hint(f.Hint)
+		for _, f := range ruleErrors(host.Table.Policy(), cat) {
+			a.term.Warn("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)
+			a.term.Hint(f.Hint)
 		}
 	}
-	config.RememberTools(d.inv.Env, cat)
-	return settings, host, cat, nil
+	return tools{settings, host, cat}, nil
 }
 
-// language is the language of the --lang flag.
-func language(ctx *cli.Context) (string, error) {
+// ruleErrors returns the errors of a policy's rules, such as unknown tools.
+func ruleErrors(p *policy.Policy, cat *catalogue.Catalogue) []policy.Finding {
+	return slices.DeleteFunc(p.Check(cat), func(f policy.Finding) bool { return f.Severity != policy.SeverityError })
+}
+
+// decision is what the policy decides about a tool whatever its arguments:
+// allow, ask, "changed" for a tool that differs from its pin, or "" for one that
+// is denied and not listed.
+func (t tools) decision(tool catalogue.Tool) string {
+	if _, changed := t.host.Table.Changed(tool); changed {
+		return "changed"
+	}
+	switch t.host.Table.Policy().Outlook(tool.ID()) {
+	case policy.Allow:
+		return "allow"
+	case policy.Ask:
+		return "ask"
+	}
+	return ""
+}
+
+// listed returns the catalogue of tools that are not denied.
+func (t tools) listed() *catalogue.Catalogue {
+	return t.cat.Keep(func(tool catalogue.Tool) bool { return t.decision(tool) != "" })
+}
+
+// noteEmpty explains why the tools of a server, or of all servers, are not
+// listed.
+func (a *app) noteEmpty(t tools, server string) {
+	all := t.cat.Tools()
+	if s, ok := t.cat.Server(server); ok && server != "" {
+		all = t.cat.ServerTools(s)
+	}
+	switch count := terminal.Count(len(all), "tool"); {
+	case len(t.host.Upstream.Servers()) == 0: // openTools has printed a note
+	case len(all) == 0:
+		a.term.Note("no server offers tools: wexec doctor shows the state of each")
+	case t.host.Table.Policy() == nil:
+		a.term.Note("there is no policy, so all %s are denied: run wexec init to write one, or set --allow-tool '%s.*'", count, all[0].Server)
+	default:
+		a.term.Note("the policy denies all of %s: wexec policy explain %s shows why", count, all[0].ID())
+	}
+}
+
+func unknownTool(cat *catalogue.Catalogue, name string) error {
+	err := fault.New(fault.ToolUnknown, "unknown tool %q", terminal.Clip(name, 128))
+	if near := cat.Nearest(name, 3); len(near) > 0 {
+		return err.WithHint("did you mean %s?", strings.Join(near, " or "))
+	}
+	return err.WithHint("find tools with wexec tools search WORDS")
+}
+
+// declarationLanguage is the language of the --lang flag.
+func declarationLanguage(ctx *cli.Context) (string, error) {
 	switch ctx.String("lang") {
 	case "ts", "js", "typescript", "javascript":
 		return "javascript", nil
 	case "py", "python":
 		return "python", nil
 	}
-	return "", fault.New(fault.UsageFlag, "there are no declarations in %q", ctx.String("lang")).WithHint("--lang ts or --lang py")
+	return "", fault.New(fault.UsageFlag, "--lang: unknown language %q", ctx.String("lang")).WithHint("use --lang ts or --lang py")
 }
 
-func (d *door) toolsList(ctx *cli.Context) error {
-	lang, err := language(ctx)
+func (a *app) toolsList(ctx *cli.Context) error {
+	lang, err := declarationLanguage(ctx)
 	if err != nil {
 		return err
 	}
-	host, cat, err := d.look(ctx)
+	t, err := a.openTools(ctx)
 	if err != nil {
 		return err
 	}
-	defer host.Close()
-	q := catalogue.Query{Limit: len(cat.Tools()) + 1, Lang: lang, Server: ctx.Args().First(), Keep: visible(host)}
-	if q.Server != "" {
-		if _, ok := cat.Server(q.Server); !ok {
-			return unknownServer(cat, q.Server)
+	defer t.host.Close()
+	name := ctx.Args().First()
+	server, ok := t.cat.Server(name)
+	if name != "" && !ok {
+		var names []string
+		for _, s := range t.cat.Servers() {
+			names = append(names, s.Name)
 		}
+		return suggest(fault.New(fault.ToolUnknown, "unknown server %q", name), name, names)
 	}
 	if ctx.Bool("categories") {
-		return d.showCategories(ctx, host, cat, q)
+		return a.printCategories(ctx, t, server, name)
 	}
-	return d.showFound(ctx, cat.Search(q), noTools(host, cat, q.Server))
-}
-
-// showCategories lists what the tools that may be called are about.
-func (d *door) showCategories(ctx *cli.Context, host *config.Host, cat *catalogue.Catalogue, q catalogue.Query) error {
-	server, _ := cat.Server(q.Server)
-	list := cat.Keep(func(t catalogue.Tool) bool { return q.Keep(t) != "" }).Categories(server)
-	if ctx.Bool("json") {
-		return d.printJSON(map[string]any{"categories": list, "total": len(list)})
-	}
-	if len(list) == 0 {
-		d.noteOf(noTools(host, cat, q.Server))
+	q := catalogue.Query{Limit: len(t.cat.Tools()) + 1, Lang: lang, Server: name, Keep: t.decision}
+	found := t.cat.Search(q)
+	if len(found.Tools) == 0 && !ctx.Bool("json") {
+		a.noteEmpty(t, name)
 		return nil
 	}
-	for _, one := range list {
-		fmt.Fprintf(d.inv.Stdout, "%-16s %-20s %3d  %s\n", one.Server, one.Name, len(one.Tools), strings.Join(one.Tools, ", "))
+	return a.printFound(ctx, found)
+}
+
+func (a *app) printCategories(ctx *cli.Context, t tools, server, name string) error {
+	list := t.listed().Categories(server)
+	if ctx.Bool("json") {
+		return a.printJSON(map[string]any{"categories": list, "total": len(list)})
+	}
+	if len(list) == 0 {
+		a.noteEmpty(t, name)
+	}
+	for _, c := range list {
+		a.printf("%-16s %-20s %3d  %s\n", c.Server, c.Name, len(c.Tools), strings.Join(c.Tools, ", "))
 	}
 	return nil
 }
 
-func (d *door) noteOf(text string) {
-	if text != "" {
-		d.voice.note("%s", text)
+func (a *app) toolsSearch(ctx *cli.Context) error {
+	query := strings.Join(ctx.Args().Slice(), " ")
+	if query == "" {
+		return fault.New(fault.UsageFlag, "no words to search for").WithHint(`wexec tools search "open issues"`)
 	}
-}
-
-// noTools is said where nothing can be listed: why, and what to do about it.
-func noTools(host *config.Host, cat *catalogue.Catalogue, server string) string {
-	tools := cat.Tools()
-	if own, ok := cat.Server(server); ok && server != "" {
-		tools = cat.ServerTools(own)
-	}
-	switch {
-	case len(host.Upstream.Servers()) == 0:
-		return "" // which has been told
-	case len(tools) == 0:
-		return "there is no tool: no server that is configured offers one (wexec doctor says how each does)"
-	case host.Table.Policy() == nil:
-		return fmt.Sprintf("there is no policy, so none of %s may be called: wexec init writes one, --allow-tool '%s.*' allows some for once", counted(len(tools), "tool"), tools[0].Server)
-	}
-	return fmt.Sprintf("the policy denies all of %s: wexec policy explain %s says why", counted(len(tools), "tool"), tools[0].ID())
-}
-
-func unknownServer(cat *catalogue.Catalogue, name string) error {
-	var names []string
-	for _, s := range cat.Servers() {
-		names = append(names, s.Name)
-	}
-	err := fault.New(fault.ToolUnknown, "there is no server %q", name)
-	if near := catalogue.NearestOf(name, names); near != "" {
-		return err.WithHint("did you mean %s?", near)
-	}
-	return err.WithHint("the servers are: %s", strings.Join(names, ", "))
-}
-
-func (d *door) toolsSearch(ctx *cli.Context) error {
-	words := strings.Join(ctx.Args().Slice(), " ")
-	if words == "" {
-		return fault.New(fault.UsageFlag, "there is nothing to search for").WithHint(`wexec tools search "open issues"`)
-	}
-	lang, err := language(ctx)
+	lang, err := declarationLanguage(ctx)
 	if err != nil {
 		return err
 	}
@@ -182,32 +190,32 @@ func (d *door) toolsSearch(ctx *cli.Context) error {
 		return err
 	}
 	if n := ctx.Int("limit"); n < 1 {
-		return fault.New(fault.UsageFlag, "--limit %d finds nothing", n).WithHint("leave it out for 10, or write a number from 1 on")
+		return fault.New(fault.UsageFlag, "--limit %d: must be at least 1", n)
 	}
-	host, cat, err := d.look(ctx)
+	t, err := a.openTools(ctx)
 	if err != nil {
 		return err
 	}
-	defer host.Close()
-	found := host.Table.Search(ctx.Context, cat, catalogue.Query{Text: words, Limit: ctx.Int("limit"), Detail: ctx.String("detail"), Lang: lang, Keep: visible(host)})
-	empty := "nothing was found: try other words, or wexec tools list"
-	if !slices.ContainsFunc(cat.Tools(), func(t catalogue.Tool) bool { return visible(host)(t) != "" }) {
-		empty = noTools(host, cat, "")
+	defer t.host.Close()
+	found := t.host.Table.Search(ctx.Context, t.cat, catalogue.Query{Text: query, Limit: ctx.Int("limit"), Detail: ctx.String("detail"), Lang: lang, Keep: t.decision})
+	switch {
+	case len(found.Tools) > 0 || ctx.Bool("json"):
+		return a.printFound(ctx, found)
+	case len(t.listed().Tools()) == 0:
+		a.noteEmpty(t, "")
+	default:
+		a.term.Note("no tools found: try other words, or list all with wexec tools list")
 	}
-	return d.showFound(ctx, found, empty)
+	return nil
 }
 
-func (d *door) showFound(ctx *cli.Context, found catalogue.Found, empty string) error {
+func (a *app) printFound(ctx *cli.Context, found catalogue.Found) error {
 	if ctx.Bool("json") {
-		return d.printJSON(found)
-	}
-	if len(found.Tools) == 0 {
-		d.noteOf(empty)
-		return nil
+		return a.printJSON(found)
 	}
 	width := 0
 	for _, e := range found.Tools {
-		width = max(width, len(e.Name))
+		width = max(width, min(len(e.Name), 48))
 	}
 	asks := false
 	for _, e := range found.Tools {
@@ -217,134 +225,101 @@ func (d *door) showFound(ctx *cli.Context, found catalogue.Found, empty string) 
 			mark, asks = "?", true
 		case "changed":
 			mark = "!"
-			d.voice.warn("%s has changed since it was pinned, and is refused", e.Name)
-			d.voice.hint("see what changed: wexec tools show " + e.Name)
+			a.term.Warn("%s has changed since it was pinned and is denied", e.Name)
+			a.term.Hint("show the change with wexec tools show " + e.Name)
 		}
-		fmt.Fprintf(d.inv.Stdout, "%s %-*s  %s\n", mark, min(width, 48), e.Name, e.Summary)
+		a.printf("%s %-*s  %s\n", mark, width, e.Name, e.Summary)
 		if e.Declaration != "" {
-			fmt.Fprintf(d.inv.Stdout, "%s\n", indented(e.Declaration))
+			a.printf("    %s\n", strings.ReplaceAll(strings.TrimRight(e.Declaration, "\n"), "\n", "\n    "))
 		}
 	}
-	if asks && d.voice.terminal {
-		d.voice.note("? asks a person first")
+	if asks && a.term.Interactive {
+		a.term.Note("? requires a person's approval")
 	}
-	if found.Total > len(found.Tools) {
-		d.voice.note("%d more: --limit %d shows them", found.Total-len(found.Tools), found.Total)
+	if more := found.Total - len(found.Tools); more > 0 {
+		a.term.Note("%d more: show them with --limit %d", more, found.Total)
 	}
 	return nil
 }
 
-func indented(s string) string {
-	return "    " + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n    ")
-}
-
-func (d *door) toolsShow(ctx *cli.Context) error {
+func (a *app) toolsShow(ctx *cli.Context) error {
 	name := ctx.Args().First()
 	if name == "" {
 		return fault.New(fault.UsageFlag, "name a tool").WithHint("wexec tools show github.list_commits")
 	}
-	lang, err := language(ctx)
+	lang, err := declarationLanguage(ctx)
 	if err != nil {
 		return err
 	}
-	host, cat, err := d.look(ctx)
+	t, err := a.openTools(ctx)
 	if err != nil {
 		return err
 	}
-	defer host.Close()
-	tool, ok := cat.Lookup(name)
+	defer t.host.Close()
+	tool, ok := t.cat.Lookup(name)
 	if !ok {
-		return unknownTool(cat, name)
+		return unknownTool(t.cat, name)
 	}
-	entry, _ := cat.Describe(tool.ID(), "full", lang)
-	if entry.Decision = visible(host)(tool); entry.Decision == "" {
+	entry, _ := t.cat.Describe(tool.ID(), "full", lang)
+	if entry.Decision = t.decision(tool); entry.Decision == "" {
 		entry.Decision = "deny"
 	}
-	row, changed := pinNote(host, tool)
+	var changed *pinRow
+	if pin, ok := t.host.Table.Changed(tool); ok {
+		changed = &pinRow{Tool: tool.ID(), State: "changed", SHA256: pin.SHA256, Origin: pin.Origin, Diff: definitionDiff(pin.Definition, tool.Definition())}
+	}
 	if ctx.Bool("json") {
-		out := shownTool{Entry: entry, Warning: tool.Warning}
-		if changed {
-			out.Pin = &row
-		}
-		return d.printJSON(out)
+		return a.printJSON(struct {
+			catalogue.Entry
+			Warning string  `json:"warning,omitempty"`
+			Pin     *pinRow `json:"pin,omitempty"` // if the tool differs from its pin
+		}{entry, tool.Warning, changed})
 	}
-	fmt.Fprintf(d.inv.Stdout, "%s\n", strings.TrimRight(entry.Declaration, "\n"))
-	d.voice.say("%s %s", d.voice.paint("2", "call"), entry.Call)
-	d.voice.say("%s %s", d.voice.paint("2", "policy"), entry.Decision)
+	a.printf("%s\n", strings.TrimRight(entry.Declaration, "\n"))
+	a.term.Print("%s %s", a.term.Paint(terminal.Dim, "call"), entry.Call)
+	a.term.Print("%s %s", a.term.Paint(terminal.Dim, "policy"), entry.Decision)
 	if tool.Warning != "" {
-		d.voice.warn("%s", tool.Warning)
+		a.term.Warn("%s", tool.Warning)
 	}
-	if changed {
-		d.showDiff(row)
-		d.voice.hint("it is refused; to accept it as it is now: wexec tools pin " + tool.ID())
+	if changed != nil {
+		a.printPinDiff(*changed)
+		a.term.Hint("the tool is denied; to accept the new definition: wexec tools pin " + tool.ID())
 	}
 	return nil
 }
 
-// shownTool is what tools show says of one.
-type shownTool struct {
-	catalogue.Entry
-	Warning string  `json:"warning,omitempty"`
-	Pin     *pinRow `json:"pin,omitempty"` // where the tool is not what was pinned
-}
-
-func unknownTool(cat *catalogue.Catalogue, name string) error {
-	err := fault.New(fault.ToolUnknown, "there is no tool %q", cut(name, 128))
-	if near := cat.Nearest(name, 3); len(near) > 0 {
-		return err.WithHint("did you mean %s?", strings.Join(near, " or "))
-	}
-	return err.WithHint("wexec tools search WORDS finds tools")
-}
-
-func (d *door) toolsTypes(ctx *cli.Context) error {
+func (a *app) toolsTypes(ctx *cli.Context) error {
 	if ctx.String("out") == "" {
 		return fault.New(fault.UsageFlag, "name the folder to write to").WithHint("wexec tools types --out types")
 	}
-	lang, err := language(ctx)
+	lang, err := declarationLanguage(ctx)
 	if err != nil {
 		return err
 	}
-	host, cat, err := d.look(ctx)
+	t, err := a.openTools(ctx)
 	if err != nil {
 		return err
 	}
-	defer host.Close()
-	out := d.path(ctx.String("out"))
-	offered := cat.Keep(func(t catalogue.Tool) bool { return visible(host)(t) != "" })
-	if len(offered.Tools()) == 0 {
-		d.noteOf(noTools(host, cat, ""))
+	defer t.host.Close()
+	listed := t.listed()
+	if len(listed.Tools()) == 0 {
+		a.noteEmpty(t, "")
 		return nil
 	}
-	files := offered.Declarations(lang)
+	files := listed.Declarations(lang)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		path := filepath.Join(out, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fault.New(fault.UsageFile, "write types: %w", err)
+		path := filepath.Join(a.path(ctx.String("out")), filepath.FromSlash(name))
+		err := os.MkdirAll(filepath.Dir(path), 0o755)
+		if err == nil {
+			err = os.WriteFile(path, []byte(files[name]), 0o644)
 		}
-		if err := os.WriteFile(path, []byte(files[name]), 0o644); err != nil {
+		if err != nil {
 			return fault.New(fault.UsageFile, "write types: %w", err)
 		}
 	}
-	d.voice.note("wrote the types of %s to %s", counted(len(offered.Tools()), "tool"), ctx.String("out"))
+	a.term.Note("wrote the types of %s to %s", terminal.Count(len(listed.Tools()), "tool"), ctx.String("out"))
 	if lang != "python" {
-		d.voice.say("next: put  /// <reference path=\"%s\" />  into a program", filepath.ToSlash(filepath.Join(ctx.String("out"), "tools.d.ts")))
+		a.term.Print("next: add  /// <reference path=\"%s\" />  to a program", filepath.ToSlash(filepath.Join(ctx.String("out"), "tools.d.ts")))
 	}
 	return nil
-}
-
-// visible tells what the policy says of a tool whatever its arguments; denied
-// tools are left out of listings.
-func visible(host *config.Host) func(catalogue.Tool) string {
-	return func(t catalogue.Tool) string {
-		if _, changed := host.Table.Changed(t); changed {
-			return "changed"
-		}
-		switch host.Table.Policy().BestEffect(t.ID()) {
-		case policy.Allow:
-			return "allow"
-		case policy.Ask:
-			return "ask"
-		}
-		return ""
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/wexec/wexec/hostfns/internal/guard"
 )
 
 // Max is the number of streams that may be open at once.
@@ -25,7 +27,6 @@ var (
 	ErrFull    = errors.New("too many open streams")
 	ErrUnknown = errors.New("no open stream has this number")
 	ErrTimeout = errors.New("the stream timed out")
-	ErrPanic   = errors.New("the stream panicked")
 )
 
 // Set holds the open streams of one run. The zero value is empty. It is safe for
@@ -76,32 +77,14 @@ func (s *Set) Read(ctx context.Context, id int64, n int) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, maxSilence, ErrTimeout)
 	defer cancel()
-	type result struct {
-		data []byte
-		err  error
+	data, err := guard.Call(ctx, func() ([]byte, error) { return one.read(min(n, maxRead)) })
+	if err != nil || len(data) == 0 {
+		one.close()
 	}
-	got := make(chan result, 1)
-	go func() {
-		res := result{err: ErrPanic}
-		defer func() {
-			_ = recover()
-			got <- res
-		}()
-		data, err := one.read(min(n, maxRead))
-		res = result{data, err}
-	}()
-	select {
-	case res := <-got:
-		if res.err != nil {
-			one.close()
-		} else if len(res.data) == 0 {
-			s.Close(id)
-		}
-		return res.data, res.err
-	case <-ctx.Done():
+	if ctx.Err() != nil || len(data) == 0 && err == nil {
 		s.Close(id)
-		return nil, context.Cause(ctx)
 	}
+	return data, err
 }
 
 func (s *stream) read(n int) ([]byte, error) {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processorTime is what this process and its children have used so far.
+// processorTime returns the time that this process and its children used.
 func processorTime() time.Duration {
 	sum := time.Duration(0)
 	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {

@@ -35,17 +35,17 @@ func measures() []measure {
 		{"collector and deadline", collector},
 		{"runs in flight", inFlight},
 		{"result cache", resultHit},
-		{"package initialisation", initialisation},
+		{"package initialization", initialization},
 	}
 }
 
-// open makes an engine over the bench's cache folder.
+// open returns an engine with the cache folder of the benchmark.
 func (b *bench) open(c engine.Config) (*engine.Engine, error) {
 	c.Cache = b.cache
 	return engine.New(b.ctx, c)
 }
 
-// oneLiner runs 1+1.
+// oneLiner returns a function that runs 1+1.
 func (b *bench) oneLiner(e *engine.Engine, language string) func() error {
 	return b.program(e, language, "1+1", "2")
 }
@@ -57,7 +57,7 @@ func (b *bench) program(e *engine.Engine, language, code, want string) func() er
 			return err
 		}
 		if want != "" && string(res.Value) != want {
-			return fmt.Errorf("%s gave %.80s and not %s", language, res.Value, want)
+			return fmt.Errorf("%s: value %.80s, want %s", language, res.Value, want)
 		}
 		return nil
 	}
@@ -111,7 +111,8 @@ func ready(b *bench) ([]figure, error) {
 	return all, nil
 }
 
-// table allows every tool of its providers and keeps its records in a file.
+// table returns a table that allows all tools of the providers and records calls
+// in a file.
 func (b *bench) table(providers ...hostfns.Provider) (*hostfns.Table, func(), error) {
 	p, err := policy.FromFlags(policy.Flags{AllowTool: []string{"*"}, NoPII: true})
 	if err != nil {
@@ -128,19 +129,19 @@ func (b *bench) table(providers ...hostfns.Provider) (*hostfns.Table, func(), er
 	return t, func() { t.Close(); log.Close() }, nil
 }
 
-// answers is a provider with one tool, bench.get, that gives a document.
+// answers returns a provider with one tool, bench.get, which returns doc.
 func answers(doc any) hostfns.Provider {
 	return hostfns.Func("bench.get", func(context.Context, struct{}) (any, error) { return doc, nil }, hostfns.ReadOnly())
 }
 
-// call is how each language calls bench.get.
+// calls has the call of bench.get in each language.
 var calls = map[string]string{
 	engine.JavaScript: "await tools.bench.get({})",
 	engine.Python:     "bench.get()",
 }
 
-// both runs a program of each language with a tool that gives doc, and takes
-// the median.
+// both returns the median time of a program in each language, with a tool that
+// returns doc.
 func (b *bench) both(doc any, n int, programs map[string]string) (map[string]took, error) {
 	t, closeAll, err := b.table(answers(doc))
 	if err != nil {
@@ -231,8 +232,7 @@ func stringify(b *bench) ([]figure, error) {
 	}, nil
 }
 
-// records is a JSON document of about so many bytes: commits as an API lists
-// them.
+// records returns a JSON list of commits of about size bytes.
 func records(size int) json.RawMessage {
 	type person struct{ Name, Email, Date string }
 	type commit struct {
@@ -309,12 +309,12 @@ func privateMemory(b *bench) ([]figure, error) {
 	return all, nil
 }
 
-// private is the process's private memory in KiB.
+// private returns the private memory of the process in KiB.
 func private() (int64, error) {
-	debug.FreeOSMemory() // what was used once and is free again is nobody's
+	debug.FreeOSMemory() // do not count free heap
 	data, err := os.ReadFile("/proc/self/smaps_rollup")
 	if err != nil {
-		return 0, errors.New("this machine does not tell private memory")
+		return 0, errors.New("cannot read private memory of a process on this system")
 	}
 	total := int64(0)
 	for line := range strings.Lines(string(data)) {
@@ -345,8 +345,7 @@ func collector(b *bench) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	// eight guests that never end, each with a core of its own as far as the
-	// engine is concerned
+	// eight guests with infinite loops, all admitted at the same time
 	crowd, err := b.open(engine.Config{Running: 10})
 	if err != nil {
 		return nil, err
@@ -383,13 +382,13 @@ func collector(b *bench) ([]figure, error) {
 				}
 			}})
 		if !errors.Is(err, fault.LimitTime) {
-			return nil, fmt.Errorf("a loop ended otherwise: %w", err)
+			return nil, fmt.Errorf("infinite loop: %w", err)
 		}
 		worst = max(worst, time.Since(started)-limit)
 	}
 	return []figure{
-		{Name: "runtime.GC beside a busy guest", Unit: "ms", Measured: millis(gc.wall)},
-		{Name: "worst overshoot of a deadline beside eight busy guests", Unit: "ms", Measured: millis(worst)},
+		{Name: "runtime.GC next to a busy guest", Unit: "ms", Measured: millis(gc.wall)},
+		{Name: "worst overshoot of a deadline next to eight busy guests", Unit: "ms", Measured: millis(worst)},
 	}, nil
 }
 

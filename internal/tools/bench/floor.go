@@ -9,13 +9,12 @@ import (
 	"time"
 )
 
-// A floor is what the machine itself takes for the least that a measure cannot
-// do without, taken in the same run. Nothing can be below it, and no budget is
-// made of it: it says how much of a figure is ours.
+// A floor is the time of the operating system or the Go runtime that a measure
+// cannot avoid, measured in the same run. It shows which part of a figure is
+// overhead of wexec; budgets do not depend on it.
 
-// memoryFloor is the least that a copy-on-write sandbox costs the kernel: a
-// private mapping of so many pages, each written to once, and its removal. A
-// sandbox whose memory served before can be below it.
+// memoryFloor measures a private mapping of pages: create it, write each page
+// once, and remove it. A sandbox with reused memory can be faster.
 func (b *bench) memoryFloor(pages int) (time.Duration, error) {
 	page := os.Getpagesize()
 	file := filepath.Join(b.work, "floor")
@@ -31,7 +30,7 @@ func (b *bench) memoryFloor(pages int) (time.Duration, error) {
 	return d.wall, err
 }
 
-// turnFloor is what the turn of a coroutine takes, to a provider and back.
+// turnFloor measures a switch to a coroutine and back.
 func (b *bench) turnFloor() (time.Duration, error) {
 	next, stop := iter.Pull(func(yield func(struct{}) bool) {
 		for yield(struct{}{}) {
@@ -48,7 +47,7 @@ func (b *bench) turnFloor() (time.Duration, error) {
 	return d.wall / n, err
 }
 
-// processFloor is what an empty Go program takes from its start to its end.
+// processFloor measures an empty Go program from start to exit.
 func (b *bench) processFloor() (time.Duration, error) {
 	dir := filepath.Join(b.work, "empty")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -68,7 +67,7 @@ func (b *bench) processFloor() (time.Duration, error) {
 	return d.wall, err
 }
 
-// above notes the floor beside a figure.
+// above adds a floor to a figure.
 func (f figure) above(floor, per time.Duration) figure {
 	f.Floor = float64(floor) / float64(per)
 	return f

@@ -13,8 +13,7 @@ import (
 	"github.com/wexec/wexec/engine"
 )
 
-// workload is the same work in both languages: the body of a function without
-// arguments, whose value is compared.
+// workload is the same function body in both languages. Results are compared.
 type workload struct {
 	name               string
 	javascript, python string
@@ -75,8 +74,8 @@ for i in range(100000):
 return by["k7"]`},
 }
 
-// comparison is one line: the guest's time for a workload beside that of the
-// interpreter installed on the machine, both taken inside the program.
+// comparison is the time of a workload in the guest and in the installed
+// interpreter. Programs measure themselves.
 type comparison struct {
 	Workload string  `json:"workload"`
 	Language string  `json:"language"`
@@ -86,14 +85,14 @@ type comparison struct {
 	Ratio    float64 `json:"ratio"` // guest over native
 }
 
-// outcome is what a timed program says.
+// outcome is the output of a workload.
 type outcome struct {
 	MS    float64 `json:"ms"`
 	Value float64 `json:"value"`
 }
 
-// interpreters runs every workload in the guests and in Node and CPython, in
-// turns, and gives the medians.
+// interpreters runs every workload in the guests, Node and CPython, in turns, and
+// returns medians.
 func interpreters(b *bench) ([]comparison, error) {
 	e, err := b.open(engine.Config{})
 	if err != nil {
@@ -141,7 +140,7 @@ func (b *bench) compare(e *engine.Engine, language string, w workload, command [
 			return 0, 0, err
 		}
 		if mine.Value != theirs.Value {
-			return 0, 0, fmt.Errorf("the guest's value is %v, and %s's %v", mine.Value, command[0], theirs.Value)
+			return 0, 0, fmt.Errorf("the guest returned %v, %s returned %v", mine.Value, command[0], theirs.Value)
 		}
 		guests, others = append(guests, mine.MS), append(others, theirs.MS)
 	}
@@ -150,8 +149,8 @@ func (b *bench) compare(e *engine.Engine, language string, w workload, command [
 	return guests[rounds/2], others[rounds/2], nil
 }
 
-// programs are a workload as the guest runs it and as the machine's interpreter
-// does: both time it themselves, so that starting counts on neither side.
+// programs returns a workload for the guest and for the installed interpreter.
+// Both measure themselves, so starts are not included.
 func (w workload) programs(language string) (inGuest, outside string) {
 	if language == engine.JavaScript {
 		timed := "const work = () => { " + w.javascript + " };\n" +
@@ -163,7 +162,7 @@ func (w workload) programs(language string) (inGuest, outside string) {
 	return timed + "return took", timed + "import json\nprint(json.dumps(took))"
 }
 
-// native is how the machine's own interpreter runs a program given as text.
+// native returns the command of the installed interpreter and its version.
 func native(language string) (command []string, version string, err error) {
 	name, flag := "node", "-e"
 	if language == engine.Python {
@@ -171,11 +170,11 @@ func native(language string) (command []string, version string, err error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return nil, "", fmt.Errorf("%s is not compared: there is no %s here", language, name)
+		return nil, "", fmt.Errorf("cannot compare %s: %s is not installed", language, name)
 	}
 	out, err := exec.Command(path, "--version").Output()
 	if err != nil {
-		return nil, "", fmt.Errorf("%s is not compared: %s --version: %w", language, name, err)
+		return nil, "", fmt.Errorf("cannot compare %s: %s --version: %w", language, name, err)
 	}
 	version = string(bytes.TrimSpace(out))
 	if name == "node" {

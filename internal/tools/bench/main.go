@@ -1,18 +1,16 @@
-// Command bench measures what wexec promises about its speed and prints one
-// table: budget, measured, ratio. With -json it also writes the figures to a
-// file, with -merge into one that is there, and with -docs it writes the table
-// of docs/understand/performance.md from docs/understand/performance.json and measures nothing.
+// Bench measures wexec against its performance budgets and prints a table.
+// With -json it writes the figures to a file; -merge keeps other figures of that
+// file. With -docs it measures nothing and writes the table in
+// docs/understand/performance.md from docs/understand/performance.json. Usage:
 //
 //	go run ./internal/tools/bench [-json FILE [-merge]] [-only WORD] [-runs N] [-wexec FILE] [-raw FOLDER]
 //	go run ./internal/tools/bench -docs
 //	go run ./internal/tools/bench -interpreters [-json FILE]
 //
-// With -interpreters it compares the guests with the machine's own Node and
-// CPython instead, on the same programs in turns.
+// With -interpreters it compares the guests with the installed Node and CPython.
 //
-// Times are medians on the machine it runs on; whatever else runs there counts
-// too. The column cpu is the processor time of the same work, all goroutines
-// and processes of it, which others on the machine change less.
+// Times are medians and depend on the load of the machine. The column cpu is
+// processor time of all goroutines and processes, which depends less on the load.
 package main
 
 import (
@@ -34,25 +32,25 @@ type figure struct {
 	Unit     string  `json:"unit"`
 	Budget   float64 `json:"budget"`
 	Measured float64 `json:"measured"`
-	Ratio    float64 `json:"ratio"`           // measured over budget: above 1 it does not hold
-	CPU      float64 `json:"cpu,omitempty"`   // processor time of the same, where it says more on a busy machine
-	Floor    float64 `json:"floor,omitempty"` // what the machine takes for the least of it
+	Ratio    float64 `json:"ratio"`           // measured / budget; more than 1 misses the budget
+	CPU      float64 `json:"cpu,omitempty"`   // processor time
+	Floor    float64 `json:"floor,omitempty"` // see floor.go
 	Note     string  `json:"note,omitempty"`
 }
 
-// measure takes one or more figures.
+// measure produces one or more figures.
 type measure struct {
 	name string
 	take func(b *bench) ([]figure, error)
 }
 
-// bench is what the measures share.
+// bench has the state that all measures share.
 type bench struct {
 	ctx   context.Context
 	runs  int
 	cache string
-	wexec string // the command; empty: it is built when it is first needed
-	raw   string // where the guests lie as their recipes built them; may be empty
+	wexec string // the command; built on first use if empty
+	raw   string // folder with the guests as their recipes build them; may be empty
 	work  string
 }
 
@@ -65,12 +63,12 @@ func main() {
 
 func command() error {
 	file := flag.String("json", "", "write the figures to this file")
-	only := flag.String("only", "", "take only measures whose name has this word")
-	runs := flag.Int("runs", 200, "repeats of what is short")
-	wexec := flag.String("wexec", "", "the command to measure; it is built where none is given")
-	beside := flag.Bool("interpreters", false, "compare the guests with Node and CPython instead")
-	merge := flag.Bool("merge", false, "keep the figures of the file that are not taken now")
-	raw := flag.String("raw", "", "the folder of the guests as their recipes built them, for the overhead of fuel")
+	only := flag.String("only", "", "run only measures with this word in their name")
+	runs := flag.Int("runs", 200, "repetitions of short measures")
+	wexec := flag.String("wexec", "", "the command to measure (default: build it)")
+	compare := flag.Bool("interpreters", false, "compare the guests with Node and CPython")
+	merge := flag.Bool("merge", false, "keep figures of the file that are not measured now")
+	raw := flag.String("raw", "", "folder with the guests as their recipes build them, to measure the overhead of fuel")
 	docs := flag.Bool("docs", false, "write the table of docs/understand/performance.md from docs/understand/performance.json")
 	flag.Parse()
 	if *docs {
@@ -82,7 +80,7 @@ func command() error {
 	}
 	defer os.RemoveAll(work)
 	b := &bench{ctx: context.Background(), runs: max(*runs, 5), cache: work + "/cache", wexec: *wexec, raw: *raw, work: work}
-	if *beside {
+	if *compare {
 		all, err := interpreters(b)
 		if err != nil {
 			return err
@@ -106,7 +104,7 @@ func command() error {
 	for i := range all {
 		budget, ok := budgets[all[i].Name]
 		if !ok {
-			return fmt.Errorf("nothing is promised of %q", all[i].Name)
+			return fmt.Errorf("no budget for %q", all[i].Name)
 		}
 		all[i].Budget = budget
 		all[i].Ratio = all[i].Measured / all[i].Budget
@@ -118,7 +116,7 @@ func command() error {
 	return newReport(all).write(*file, *merge)
 }
 
-// writeDocument puts the stored figures into the document.
+// writeDocument writes the stored figures to the document.
 func writeDocument() error {
 	r, err := read("docs/understand/performance.json")
 	if err != nil {
@@ -134,7 +132,7 @@ func writeDocument() error {
 	return os.WriteFile("docs/understand/performance.md", doc, 0o644)
 }
 
-// write keeps what was measured, and on what machine, in a file.
+// write stores the figures and the machine in a file.
 func write(file, name string, all any) error {
 	if file == "" {
 		return nil
@@ -173,19 +171,18 @@ func number(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// took is how long something took: on the wall, and of the processors.
+// took is a duration: wall time and processor time.
 type took struct{ wall, cpu time.Duration }
 
 func (t took) less(o took) took { return took{t.wall - o.wall, t.cpu - o.cpu} }
 
-// of is the figure of what took so long, in the unit of per, each of n parts.
+// of converts a duration of n operations to a figure in units of per.
 func (t took) of(name, unit string, per time.Duration, n float64) figure {
 	return figure{Name: name, Unit: unit,
 		Measured: float64(t.wall) / float64(per) / n, CPU: float64(t.cpu) / float64(per) / n}
 }
 
-// median is the middle of what f takes over n repeats, and the mean of its
-// processor time.
+// median returns the median wall time of n calls of f, and the mean processor time.
 func median(n int, f func() error) (took, error) {
 	times := make([]time.Duration, 0, n)
 	before := processorTime()

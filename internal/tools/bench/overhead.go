@@ -9,12 +9,11 @@ import (
 	"path/filepath"
 )
 
-// overhead measures what fuel adds to a guest, against the module as its recipe
-// built it. Those modules are no part of the tree: the recipes build them, and
-// -raw names the folder where they lie.
+// overhead compares metered guests with the modules that their recipes build.
+// Those modules are not in the repository; -raw names their folder.
 func overhead(b *bench) ([]figure, error) {
 	if b.raw == "" {
-		return nil, errors.New("the guests as their recipes built them are needed: -raw FOLDER with quickjs.wasm, cpython.wasm and python-lib.zip")
+		return nil, errors.New("set -raw to a folder with quickjs.wasm, cpython.wasm and python-lib.zip, as their recipes build them")
 	}
 	baker := filepath.Join(b.work, "bake")
 	if out, err := exec.CommandContext(b.ctx, "go", "build", "-o", baker, "./wasm-modules/bake").CombinedOutput(); err != nil {
@@ -39,10 +38,10 @@ func overhead(b *bench) ([]figure, error) {
 			Mean float64 `json:"mean"`
 		}
 		if err := json.Unmarshal(out, &got); err != nil || got.Mean == 0 {
-			return all, fmt.Errorf("%s: the baker said %.200s", g.guest, out)
+			return all, fmt.Errorf("%s: unexpected output of bake: %.200s", g.guest, out)
 		}
 		all = append(all, figure{Name: g.name, Unit: "x", Measured: got.Mean,
-			Note: "mean of seven workloads, each at its best, metered and not in turns"})
+			Note: "mean over the best rounds of seven workloads"})
 	}
 	return all, nil
 }

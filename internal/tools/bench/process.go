@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// build makes the command as the Makefile does, where none was given.
+// build builds the command as the Makefile does, unless -wexec names one.
 func (b *bench) build() error {
 	if b.wexec != "" {
 		return nil
@@ -26,7 +26,7 @@ func (b *bench) build() error {
 	return nil
 }
 
-// start runs the command once.
+// start runs the command.
 func (b *bench) start(env []string, args ...string) (stdout, stderr string, err error) {
 	cmd := exec.CommandContext(b.ctx, b.wexec, args...)
 	home := filepath.Join(b.work, "home")
@@ -40,7 +40,7 @@ func (b *bench) start(env []string, args ...string) (stdout, stderr string, err 
 	return o.String(), e.String(), err
 }
 
-// commands measures whole processes over a warm cache folder.
+// commands measures processes with a warm cache.
 func commands(b *bench) ([]figure, error) {
 	if err := b.build(); err != nil {
 		return nil, err
@@ -89,8 +89,8 @@ func commands(b *bench) ([]figure, error) {
 
 var initClock = regexp.MustCompile(`(?m)^init .*, ([0-9.]+) ms clock`)
 
-// initialisation adds up what the packages of the command take before main.
-func initialisation(b *bench) ([]figure, error) {
+// initialization adds up the initialization times of all packages of the command.
+func initialization(b *bench) ([]figure, error) {
 	if err := b.build(); err != nil {
 		return nil, err
 	}
@@ -114,5 +114,5 @@ func initialisation(b *bench) ([]figure, error) {
 	for _, s := range sums {
 		least = min(least, s)
 	}
-	return []figure{{Name: "package initialisation of the binary", Unit: "ms", Measured: least}}, nil
+	return []figure{{Name: "package initialization of the binary", Unit: "ms", Measured: least}}, nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/wexec/wexec/internal/tools/machine"
 )
 
-// report is a run of the bench, as it is written down.
+// report is a stored run of the benchmark.
 type report struct {
 	When    string   `json:"when"`
 	Machine string   `json:"machine"`
@@ -25,7 +25,7 @@ type report struct {
 	Go      string   `json:"go"`
 	Wazero  string   `json:"wazero"`
 	Extism  string   `json:"extism"`
-	Load    string   `json:"load,omitempty"` // of the machine when it ended, over one, five and fifteen minutes
+	Load    string   `json:"load,omitempty"` // load averages at the end
 	Figures []figure `json:"figures"`
 }
 
@@ -45,7 +45,7 @@ func newReport(figures []figure) report {
 	return r
 }
 
-// read reads a report that was written.
+// read reads a stored report.
 func read(path string) (report, error) {
 	var r report
 	data, err := os.ReadFile(path)
@@ -55,8 +55,7 @@ func read(path string) (report, error) {
 	return r, json.Unmarshal(data, &r)
 }
 
-// write writes a report. With merge, figures that are already there and were
-// not taken this time stay.
+// write stores a report. With merge, other figures of an existing report are kept.
 func (r report) write(path string, merge bool) error {
 	if old, err := read(path); err == nil && merge {
 		for _, f := range old.Figures {
@@ -73,7 +72,7 @@ func (r report) write(path string, merge bool) error {
 	return os.WriteFile(path, append(out, '\n'), 0o644)
 }
 
-// order is how the table goes, by how names begin.
+// order lists prefixes of figure names in the order of the table.
 var order = []string{
 	"fresh javascript", "fresh python", "the same from a warm pool, javascript", "the same from a warm pool, python",
 	"wexec run, javascript", "wexec run, python", "wexec run, typescript, output cached", "wexec run, typescript",
@@ -81,10 +80,10 @@ var order = []string{
 	"1 MiB answer into an object, javascript", "1 MiB answer into an object, python", "JSON.stringify", "json.dumps",
 	"commits job, 2 MB, javascript", "commits job, 2 MB, python",
 	"private memory of an idle instance, javascript", "private memory of an idle instance, python",
-	"runtime.GC", "worst overshoot", "1,000 runs", "result-cache", "package initialisation",
+	"runtime.GC", "worst overshoot", "1,000 runs", "result-cache", "package initialization",
 }
 
-// place is where a figure stands in the table.
+// place returns the position of a figure in the table.
 func (f figure) place() int {
 	for i, o := range order {
 		if strings.HasPrefix(f.Name, o) {
@@ -94,13 +93,13 @@ func (f figure) place() int {
 	return len(order)
 }
 
-// The table in the document stands between these two lines.
+// The table in the document is between these lines.
 const (
 	tableBegins = "<!-- what follows is written by: go run ./internal/tools/bench -docs -->"
 	tableEnds   = "<!-- what was written ends here -->"
 )
 
-// table is the report as a part of the document.
+// table formats the report for the document.
 func (r report) table() string {
 	var b strings.Builder
 	over := 0
@@ -140,12 +139,12 @@ func (r report) table() string {
 	return b.String()
 }
 
-// document puts the table of a report into a document.
+// document replaces the table in a document.
 func document(doc []byte, r report) ([]byte, error) {
 	before, rest, ok := bytes.Cut(doc, []byte(tableBegins))
 	_, after, ok2 := bytes.Cut(rest, []byte(tableEnds))
 	if !ok || !ok2 {
-		return nil, fmt.Errorf("the document has no place for the table: %s … %s", tableBegins, tableEnds)
+		return nil, fmt.Errorf("the document has no table marks: %s … %s", tableBegins, tableEnds)
 	}
 	return slices.Concat(before, []byte(tableBegins+"\n"+r.table()+tableEnds), after), nil
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTheDocumentShowsTheStoredFigures holds docs/understand/performance.md against
-// docs/understand/performance.json.
+// TestTheDocumentShowsTheStoredFigures compares docs/understand/performance.md
+// with docs/understand/performance.json.
 func TestTheDocumentShowsTheStoredFigures(t *testing.T) {
 	r, err := read(filepath.FromSlash("../../../docs/understand/performance.json"))
 	if err != nil {
@@ -23,12 +23,12 @@ func TestTheDocumentShowsTheStoredFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(want) != string(doc) {
-		t.Error("the table is not that of docs/understand/performance.json: go run ./internal/tools/bench -docs")
+		t.Error("the table differs from docs/understand/performance.json: go run ./internal/tools/bench -docs")
 	}
 	seen, budgets := map[int]bool{}, promises()
 	for _, f := range r.Figures {
 		if f.Budget != budgets[f.Name] {
-			t.Errorf("%s: %v is stored as its budget, %v is promised", f.Name, f.Budget, budgets[f.Name])
+			t.Errorf("%s: stored budget %v, want %v", f.Name, f.Budget, budgets[f.Name])
 		}
 		delete(budgets, f.Name)
 		seen[f.place()] = true
@@ -37,11 +37,11 @@ func TestTheDocumentShowsTheStoredFigures(t *testing.T) {
 		}
 	}
 	for name := range budgets {
-		t.Errorf("nothing is stored of %q, which has a budget", name)
+		t.Errorf("no stored figure for the budget %q", name)
 	}
 	for i, o := range order {
 		if !seen[i] {
-			t.Errorf("nothing was measured of %q", o)
+			t.Errorf("no figure for %q", o)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestAPartIsMergedIntoAReport(t *testing.T) {
 	if len(r.Figures) != 2 || r.Figures[0].Name != "fresh python" || r.Figures[1].Measured != 3 {
 		t.Errorf("%+v", r.Figures)
 	}
-	if _, err := document([]byte("no place"), r); err == nil || !strings.Contains(err.Error(), "no place") {
+	if _, err := document([]byte("no marks"), r); err == nil || !strings.Contains(err.Error(), "no table marks") {
 		t.Errorf("%v", err)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// compare builds this command from the tree as it is and from another commit,
-// lets them take turns, and fails where a median is above the other's. The
-// measures are this tree's on both sides.
+// compare builds this command from the working tree and from another commit, runs
+// both in turns, and fails if a median of the working tree is higher. Both use the
+// measures of the working tree.
 func compare(base string, rounds int, tolerance float64) (err error) {
 	name, err := git("rev-parse", "--short", "--verify", base+"^{commit}")
 	if err != nil {
@@ -42,10 +42,10 @@ func compare(base string, rounds int, tolerance float64) (err error) {
 		cmd := exec.Command("go", "build", "-trimpath", "-o", to, "./internal/tools/budgets")
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("the measures do not build in %s: %w\n%s", filepath.Base(to), err, out)
+			return fmt.Errorf("build the measures in %s: %w\n%s", filepath.Base(to), err, out)
 		}
 	}
-	for _, bin := range []string{before, now} { // warms the cache folders of both
+	for _, bin := range []string{before, now} { // warm both caches
 		if _, err := round(bin, nil, 1); err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func compare(base string, rounds int, tolerance float64) (err error) {
 		case n > rounds:
 			return fmt.Errorf("slower than %s by more than %.2fx: %q", name, tolerance, slower)
 		}
-		fmt.Println("measured longer, to tell a loss from a neighbour's work:")
+		fmt.Println("measuring again, to exclude noise:")
 	}
 	return nil
 }

@@ -1,25 +1,24 @@
-// Command budgets holds the speed of this tree against what it was. Every
-// figure is a ratio to a piece of plain Go that is measured beside it, so that
-// the speed of the machine cancels out.
+// Budgets detects performance regressions. Every figure is a ratio to a reference
+// in plain Go that is measured at the same time, which cancels out the speed of
+// the machine. Usage:
 //
-//	go run ./internal/tools/budgets            against the stored baseline.json, in half a minute
-//	go run ./internal/tools/budgets -write     store what is measured as the baseline
-//	go run ./internal/tools/budgets -base REV  against another commit: both are built, and take turns
+//	go run ./internal/tools/budgets            compare with baseline.json, in half a minute
+//	go run ./internal/tools/budgets -write     store the figures in baseline.json
+//	go run ./internal/tools/budgets -base REV  compare with another commit, in turns
 //
-// A busy machine must not turn it red, and a loss of the tolerance must:
+// A busy machine must not cause a failure, and a regression beyond the tolerance
+// must:
 //
-//   - Beside each sample of a line the reference is measured for as long, so that
-//     a slow minute slows both, and so does a neighbour that is always there.
-//   - Of each side the fastest twentieth counts, over all rounds: what else the
-//     machine does only adds time.
-//   - Rounds are processes of their own, one after the other, with one processor
-//     for Go: waking an idle one takes longer on a quiet machine than on a busy
-//     one, and would show up as a loss on the quiet one.
-//   - What seems slower is measured longer, up to five times as long, and the new
-//     samples are added to the old. Only what is slower in all of them fails.
+//   - The reference runs next to each sample for the same time, so load affects
+//     both.
+//   - The fastest 5 % of the samples of all rounds count, since load only adds time.
+//   - Rounds are separate processes with GOMAXPROCS=1. Waking an idle processor
+//     takes longer on a quiet machine than on a busy one.
+//   - Lines that seem slower are measured up to five times longer, and samples are
+//     combined. Only lines that stay slower fail.
 //
-// How this holds is shown by samples_test.go, and on a real machine by -slowed,
-// which makes each line take that many times as long:
+// samples_test.go simulates this, and -slowed makes each line slower on a real
+// machine:
 //
 //	go run ./internal/tools/budgets -slowed 1.75 -only 'cache hit|1,000 items, python'
 package main
@@ -44,8 +43,8 @@ func main() {
 	}
 }
 
-// baseline is what is stored: ratios to the reference, and by how much one may
-// grow before it counts as slower.
+// baseline has the stored ratios to the reference, and the factor by which a ratio
+// may grow.
 type baseline struct {
 	Date      string             `json:"date"`
 	Machine   string             `json:"machine"`
@@ -56,14 +55,14 @@ type baseline struct {
 const stored = "internal/tools/budgets/baseline.json"
 
 func command() error {
-	write := flag.Bool("write", false, "store what is measured as the baseline")
+	write := flag.Bool("write", false, "store the figures in baseline.json")
 	base := flag.String("base", "", "compare with this commit")
-	rounds := flag.Int("rounds", 5, "how often each commit takes its turn, with -base; how often -write measures")
-	tolerance := flag.Float64("tolerance", 1.1, "by how much a median may be above the other commit's, with -base")
+	rounds := flag.Int("rounds", 5, "rounds per commit with -base, and in all with -write")
+	tolerance := flag.Float64("tolerance", 1.1, "highest allowed ratio of the medians, with -base")
 	once := flag.Bool("once", false, "print the samples of one round as JSON")
-	only := flag.String("only", "", "measure the lines with these names alone, with a | between two")
-	slowed := flag.Float64("slowed", 1, "make each line take so many times as long, to see that it is noticed")
-	one := flag.String("one", "", "run 1+1 in this language and end: the start of a process")
+	only := flag.String("only", "", "measure only these lines, separated by |")
+	slowed := flag.Float64("slowed", 1, "slow down each line by this factor, to test the check")
+	one := flag.String("one", "", "run 1+1 in this language and exit, to measure the start of a process")
 	flag.Parse()
 	switch {
 	case *one != "":
@@ -82,7 +81,7 @@ func command() error {
 	return check(lines(*only), *slowed)
 }
 
-// lines are the names that were asked for; none are all of them.
+// lines splits names; nil means all lines.
 func lines(names string) []string {
 	if names == "" {
 		return nil
@@ -90,7 +89,7 @@ func lines(names string) []string {
 	return strings.Split(names, "|")
 }
 
-// round measures every line, or some, in a process of its own.
+// round measures all or some lines in a separate process.
 func round(bin string, only []string, slowed float64) (map[string]samples, error) {
 	cmd := exec.Command(bin, "-once", "-only", strings.Join(only, "|"), "-slowed", fmt.Sprint(slowed))
 	cmd.Stderr, cmd.Env = os.Stderr, append(os.Environ(), "GOMAXPROCS=1")
@@ -129,8 +128,8 @@ func store(rounds int) error {
 	return os.WriteFile(filepath.FromSlash(stored), append(out, '\n'), 0o644)
 }
 
-// check measures a few rounds and fails where a ratio stays above the
-// baseline's by more than its tolerance.
+// check measures rounds and fails if a ratio stays above the baseline by more than
+// the tolerance.
 func check(only []string, slowed float64) error {
 	data, err := os.ReadFile(filepath.FromSlash(stored))
 	if err != nil {
@@ -159,10 +158,10 @@ func check(only []string, slowed float64) error {
 	if err != nil || len(slower) == 0 {
 		return err
 	}
-	return fmt.Errorf("slower than the baseline by more than %.2fx: %q; go run ./internal/tools/budgets -write stores a new one where that is meant", was.Tolerance, slower)
+	return fmt.Errorf("slower than the baseline by more than %.2fx: %q; go run ./internal/tools/budgets -write stores a new baseline", was.Tolerance, slower)
 }
 
-// show prints both sides and gives the names of what is slower.
+// show prints both sides and returns the names of slower lines.
 func show(was, now map[string]float64, tolerance float64, left string) []string {
 	var slower []string
 	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', tabwriter.AlignRight)
@@ -172,7 +171,7 @@ func show(was, now map[string]float64, tolerance float64, left string) []string 
 		mark := ""
 		switch {
 		case a == 0 || b == 0:
-			mark = " not on both sides"
+			mark = " missing on one side"
 		case b/a > tolerance:
 			slower = append(slower, m.name)
 			mark = " slower"

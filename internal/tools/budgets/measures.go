@@ -19,13 +19,13 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// bench is what the measures share.
+// bench has the state that all measures share.
 type bench struct {
 	fresh, tools *engine.Engine
 	self         string
 }
 
-// A measure is something that is done n times in a round.
+// A measure is an operation that is repeated n times per round.
 type measure struct {
 	name string
 	n    int
@@ -52,7 +52,7 @@ var measures = []measure{
 	{"cache hit", 2000, func(b *bench) error {
 		res, err := b.fresh.Run(context.Background(), engine.Request{Language: engine.JavaScript, Code: "6 * 7", Deterministic: true})
 		if err == nil && string(res.Value) != "42" {
-			err = fmt.Errorf("it gave %.80s", res.Value)
+			err = fmt.Errorf("value %.80s", res.Value)
 		}
 		return err
 	}},
@@ -67,12 +67,12 @@ var measures = []measure{
 func (b *bench) run(e *engine.Engine, language, code, want string) error {
 	res, err := e.Run(context.Background(), engine.Request{Language: language, Code: code})
 	if err == nil && string(res.Value) != want {
-		err = fmt.Errorf("%.60s gave %.80s and not %s", code, res.Value, want)
+		err = fmt.Errorf("%.60s: value %.80s, want %s", code, res.Value, want)
 	}
 	return err
 }
 
-// reference is a piece of plain Go: hashing, and making and reading JSON.
+// reference hashes data, and encodes and decodes JSON.
 func reference() error {
 	text := strings.Repeat("the quick brown fox ", 8000)
 	sum := sha256.Sum256([]byte(text))
@@ -88,8 +88,8 @@ func reference() error {
 	return json.Unmarshal(data, &back)
 }
 
-// take measures every line, or those that are named, each repeat beside some of
-// the reference.
+// take measures all lines or the named ones, with the reference after each
+// repetition.
 func take(only []string, slowed float64) (map[string]samples, error) {
 	b, done, err := open()
 	if err != nil {
@@ -124,8 +124,8 @@ func take(only []string, slowed float64) (map[string]samples, error) {
 	return out, nil
 }
 
-// referenceFor is the mean of the reference over a third of a span: other work
-// gets as long to come in between as it had in what took the span.
+// referenceFor returns the mean time of the reference over a third of a span, so
+// that load affects both alike.
 func referenceFor(span time.Duration) (time.Duration, error) {
 	begun := time.Now()
 	for n := time.Duration(1); ; n++ {
@@ -138,8 +138,7 @@ func referenceFor(span time.Duration) (time.Duration, error) {
 	}
 }
 
-// timed says how long something takes, and keeps at it for so many times as
-// long where it is to be slowed.
+// timed measures f, and waits to slow it down by the factor.
 func timed(f func() error, slowed float64) (time.Duration, error) {
 	begun := time.Now()
 	err := f()
@@ -152,14 +151,13 @@ func timed(f func() error, slowed float64) (time.Duration, error) {
 	return took, err
 }
 
-// cacheFolder is shared by the tests of a machine, so that guests are compiled
-// once. Those of two commits lie side by side in it.
+// cacheFolder is the cache that tests share. It can hold guests of several commits.
 func cacheFolder() (string, error) {
 	base, err := os.UserCacheDir()
 	return filepath.Join(base, "wexec-tests"), err
 }
 
-// oneLiner is what a process does that starts, runs 1+1 and ends.
+// oneLiner runs 1+1 in a new engine, to measure a whole process.
 func oneLiner(language string) error {
 	cache, err := cacheFolder()
 	if err != nil {
@@ -224,7 +222,7 @@ func open() (*bench, func(), error) {
 		return nil, nil, errors.Join(err, fresh.Close())
 	}
 	return &bench{fresh, tools, self}, func() {
-		// Nothing is lost with what does not close: it was measured.
+		// Errors on close do not affect the figures.
 		_ = errors.Join(fresh.Close(), tools.Close(), table.Close(), log.Close(), os.RemoveAll(dir))
 	}, nil
 }

@@ -7,12 +7,10 @@ import (
 	"time"
 )
 
-// A machine gives the samples of a line that takes so many times as long as the
-// reference, in the first, second, third … round.
+// A machine simulates the samples of a line with a given ratio to the reference.
 type machine func(r *rand.Rand, round int, of float64) samples
 
-// beside adds what other work adds: to one sample in so many, up to so many
-// times as long.
+// beside adds load to one in every n samples, up to a factor.
 func beside(often, worst float64) machine {
 	return func(r *rand.Rand, _ int, of float64) samples {
 		var s samples
@@ -30,19 +28,18 @@ func beside(often, worst float64) machine {
 	}
 }
 
-// byTurns is one machine in one round and another in the next.
+// byTurns alternates between machines.
 func byTurns(all ...machine) machine {
 	return func(r *rand.Rand, round int, of float64) samples { return all[round%len(all)](r, round, of) }
 }
 
-// only slows the line and not the reference, as a kernel does that is busy with
-// the processes of others.
+// only slows the line and not the reference, as a busy kernel does.
 func only(worst float64) machine {
 	return func(r *rand.Rand, round int, of float64) samples { return beside(0, 0)(r, round, of*worst) }
 }
 
-// TestNoiseIsNotALossAndALossIsNotNoise holds the verdict with made-up machines,
-// each with a hundred runs of the check.
+// TestNoiseIsNotALossAndALossIsNotNoise runs the check a hundred times on each
+// simulated machine.
 func TestNoiseIsNotALossAndALossIsNotNoise(t *testing.T) {
 	const was, tolerance = 3.0, 1.6
 	longer := 0
@@ -93,6 +90,6 @@ func TestNoiseIsNotALossAndALossIsNotNoise(t *testing.T) {
 		}
 	}
 	if longer < 100 {
-		t.Errorf("only %d checks had to measure longer to see that nothing was lost", longer)
+		t.Errorf("only %d checks had to measure longer", longer)
 	}
 }

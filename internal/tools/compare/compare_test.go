@@ -20,7 +20,7 @@ import (
 
 func comparison(t *testing.T) *compare {
 	t.Helper()
-	return &compare{ctx: t.Context(), work: t.TempDir(), trip: trip, words: codec.NewO200kBase()}
+	return &compare{ctx: t.Context(), work: t.TempDir(), trip: trip, tokens: codec.NewO200kBase()}
 }
 
 func outcomeOf(name string, plain, program int, goal float64) outcome {
@@ -111,7 +111,7 @@ func pager(t *testing.T) *mcp.ClientSession {
 func TestPlainCallsAreCountedInBothDirections(t *testing.T) {
 	c := comparison(t)
 	session := pager(t)
-	p := &plainly{c: c, sessions: map[string]*mcp.ClientSession{"pager": session}, answers: map[string][]string{}}
+	p := &plainRun{c: c, sessions: map[string]*mcp.ClientSession{"pager": session}, answers: map[string][]string{}}
 	page := func(n int) call { return call{"pager", "list", map[string]any{"page": n}} }
 	texts, err := p.turn(page(1), page(2))
 	if err != nil || len(texts) != 2 || texts[0] != "[1,2]" || texts[1] != "[3]" {
@@ -258,13 +258,13 @@ func TestTheReportSaysWhatWasMissed(t *testing.T) {
 		}
 	}
 	doc := comparison(t).document(all, []corpus{{name: "examples", lines: []string{"100 of 100"}, err: errors.New("one is wrong")}})
-	for _, want := range []string{"# Plain tool calls", "| good & <fine> | 661,546 | 1,525 |", "simulated 800 ms", "50.00 % (goal missed)", "examples", "100 of 100", "one is wrong", "![", "compare.svg"} {
+	for _, want := range []string{"# Tool calls and programs", "| good & <fine> | 661,546 | 1,525 |", "simulated 800 ms", "50.00 % (goal missed)", "examples", "100 of 100", "one is wrong", "![", "compare.svg"} {
 		if !strings.Contains(doc, want) {
 			t.Errorf("the document lacks %q", want)
 		}
 	}
-	if strings.Contains(comparison(t).document(all, nil), "corpora") {
-		t.Error("corpora that were not asked are told of")
+	if strings.Contains(comparison(t).document(all, nil), "## Privacy and search") {
+		t.Error("the document has a section for corpora that did not run")
 	}
 }
 

@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// corpus is one set of labelled examples that the tests hold.
+// corpus is a set of labelled examples in the tests.
 type corpus struct {
 	name  string
-	lines []string // what the test said of it
+	lines []string // output of the test
 	err   error
 }
 
-// checkCorpora runs the tests over the labelled examples of personal data and
-// of questions for tools.
+// checkCorpora runs the tests with labelled personal data and search queries.
 func checkCorpora(ctx context.Context) []corpus {
 	said := regexp.MustCompile(`^ +\S+_test\.go:\d+: ?(.*)$`)
 	all := []corpus{{name: "personal data"}, {name: "finding tools"}}
@@ -27,7 +26,7 @@ func checkCorpora(ctx context.Context) []corpus {
 		out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
 		k := &all[i]
 		if err != nil {
-			k.err = errors.New("its goals are not reached, see go " + strings.Join(args, " "))
+			k.err = errors.New("goals not reached; run go " + strings.Join(args, " "))
 		}
 		for line := range strings.Lines(string(out)) {
 			if m := said.FindStringSubmatch(strings.TrimRight(line, "\n")); m != nil {

@@ -13,30 +13,30 @@ import (
 	"time"
 )
 
-// programs holds what the model writes in place of plain calls.
+// programs has the programs that replace plain calls.
 //
 //go:embed programs/*.js
 var programs embed.FS
 
-// job is one piece of work and both ways of doing it.
+// job is one task and both ways to do it.
 type job struct {
 	name    string
-	how     string // what the plain client does, for the document
+	how     string // description of the plain calls, for the document
 	servers []string
-	goal    float64 // share of tokens to save
+	goal    float64 // share of tokens to save, at least
 	file    string  // the program
 	find    []question
 	// plain makes the plain calls.
-	plain func(p *plainly) error
-	// check works the answer out from the plain calls' texts, which a model
-	// would do in its head, and holds the program's value against it.
+	plain func(p *plainRun) error
+	// check computes the answer from the texts of the plain calls and compares it
+	// with the value of the program.
 	check func(answers map[string][]string, value json.RawMessage) error
 }
 
-// question is one search before the program is written.
+// question is a search for a tool before the program is written.
 type question struct{ query, want string }
 
-// code is the program's text.
+// code returns the source of the program.
 func (j job) code() (string, error) {
 	if strings.Contains(j.file, "/") {
 		b, err := os.ReadFile(filepath.FromSlash(j.file))
@@ -46,12 +46,10 @@ func (j job) code() (string, error) {
 	return string(b), err
 }
 
-// pageSize is how many entries a plain client asks for at a time, the most
-// that the services themselves give.
+// pageSize is the maximum page size of the services.
 const pageSize = 100
 
-// together is how many calls a model makes in one turn at most, where one does
-// not need another's answer.
+// together is the maximum number of independent calls in one turn.
 const together = 10
 
 type commit struct {
@@ -81,11 +79,11 @@ func jobs() []job {
 		},
 		{
 			name: "500 customers to a mail merge", servers: []string{"crm", "mail"}, goal: 0.98, file: "merge.js",
-			how: "customers page by page, 100 a page; then the mails, ten calls in a turn", plain: plainMerge, check: checkMerge,
+			how: "customers page by page, 100 a page; then the mails, ten calls per turn", plain: plainMerge, check: checkMerge,
 		},
 		{
 			name: "50 MB of log lines to the ten worst errors", servers: []string{"logs"}, goal: 0.98, file: "errors.js",
-			how: "lines page by page, the tool's own 1,000 a page", plain: plainErrors, check: checkErrors,
+			how: "lines page by page, 1,000 a page", plain: plainErrors, check: checkErrors,
 		},
 		{
 			name: "a table of 10,000 rows joined with a second", servers: []string{"logs"}, goal: 0.98, file: "join.js",
@@ -108,13 +106,13 @@ func commitsPage(n int) call {
 	return call{"github", "list_commits", map[string]any{"owner": "acme", "repo": "shop", "limit": pageSize, "page": n}}
 }
 
-// full reports whether a list that came as text has a whole page.
+// full reports whether a list in JSON has at least size entries.
 func full(text string, size int) bool {
 	var list []json.RawMessage
 	return json.Unmarshal([]byte(text), &list) == nil && len(list) >= size
 }
 
-func plainCommits(p *plainly) error {
+func plainCommits(p *plainRun) error {
 	for n := 1; ; n++ {
 		texts, err := p.turn(commitsPage(n))
 		if err != nil || !full(texts[0], pageSize) {
@@ -123,7 +121,7 @@ func plainCommits(p *plainly) error {
 	}
 }
 
-// joined reads lists that came in pages.
+// joined concatenates pages of a list.
 func joined[T any](texts []string) ([]T, error) {
 	var all []T
 	for _, t := range texts {
@@ -136,7 +134,7 @@ func joined[T any](texts []string) ([]T, error) {
 	return all, nil
 }
 
-// same compares a program's value with what it should be, by what they say.
+// same compares the value of a program with the expected value.
 func same(value json.RawMessage, want any) error {
 	b, err := json.Marshal(want)
 	if err != nil {
@@ -144,13 +142,13 @@ func same(value json.RawMessage, want any) error {
 	}
 	var x, y any
 	if err := json.Unmarshal(value, &x); err != nil {
-		return fmt.Errorf("the value %.80q is no JSON: %w", value, err)
+		return fmt.Errorf("invalid JSON value %.80q: %w", value, err)
 	}
 	if err := json.Unmarshal(b, &y); err != nil {
 		return err
 	}
 	if !reflect.DeepEqual(x, y) {
-		return fmt.Errorf("the program gave %.400s, the plain calls give %.400s", value, b)
+		return fmt.Errorf("the program returned %.400s, the plain calls give %.400s", value, b)
 	}
 	return nil
 }
@@ -172,7 +170,7 @@ func checkWeekly(answers map[string][]string, value json.RawMessage) error {
 	return same(value, weeks)
 }
 
-func plainReport(p *plainly) error {
+func plainReport(p *plainRun) error {
 	issuesPage := func(offset int) call {
 		return call{"jira", "search", map[string]any{"jql": `status="In Progress"`, "limit": pageSize, "offset": offset}}
 	}
@@ -234,7 +232,7 @@ func checkReport(answers map[string][]string, value json.RawMessage) error {
 	return nil
 }
 
-func plainMerge(p *plainly) error {
+func plainMerge(p *plainRun) error {
 	for n := 1; ; n++ {
 		texts, err := p.turn(call{"crm", "list_customers", map[string]any{"limit": pageSize, "page": n}})
 		if err != nil {
@@ -274,7 +272,7 @@ func checkMerge(answers map[string][]string, value json.RawMessage) error {
 	return same(value, map[string]int{"sent": sent})
 }
 
-func plainErrors(p *plainly) error {
+func plainErrors(p *plainRun) error {
 	const lines, page = 500_000, 1000
 	for from := 0; from < lines; from += page {
 		if _, err := p.turn(call{"logs", "read", map[string]any{"offset": from, "limit": page}}); err != nil {
@@ -305,7 +303,7 @@ func checkErrors(answers map[string][]string, value json.RawMessage) error {
 	return same(value, worst[:min(10, len(worst))])
 }
 
-func plainJoin(p *plainly) error {
+func plainJoin(p *plainRun) error {
 	const page = 1000
 	calls := []call{{"logs", "rows", map[string]any{"table": "customers"}}}
 	for from := 0; ; from += page {
@@ -367,7 +365,7 @@ func triaged(texts []string) (map[string]map[string]int, int, error) {
 	return count, total, nil
 }
 
-func plainTriage(p *plainly) error {
+func plainTriage(p *plainRun) error {
 	for offset, total := 0, 1; offset < total; offset += pageSize {
 		texts, err := p.turn(call{"jira", "search", map[string]any{"limit": pageSize, "offset": offset}})
 		if err != nil {

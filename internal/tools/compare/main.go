@@ -1,12 +1,11 @@
-// Command compare does the same jobs twice with the same tools: as plain tool
-// calls, whose definitions and answers all pass through a model's context, and
-// as one program. It counts tokens exactly, round trips and wall time, prints a
-// table and writes docs/understand/compare.md and docs/understand/compare.svg.
+// Compare does the same jobs twice with the same tools: with plain tool calls, and
+// with one program. It counts tokens, round trips and wall time, prints a table,
+// and writes docs/understand/compare.md and docs/understand/compare.svg. Usage:
 //
 //	go run ./internal/tools/compare [-only WORD] [-out DIR] [-trip 800ms] [-tests=false]
 //
-// No model takes part. What one would write, the calls and the program, is
-// fixed here; the time it would take is simulated.
+// No model is involved: the calls and the programs are fixed, and the time of the
+// model is simulated.
 package main
 
 import (
@@ -24,8 +23,7 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 )
 
-// trip is one message from the tools to a model and back, with the model's
-// answer.
+// trip is the simulated time of one turn of the model.
 const trip = 800 * time.Millisecond
 
 func main() {
@@ -42,26 +40,26 @@ func main() {
 	}
 }
 
-// compare is what the jobs share.
+// compare has the state that all jobs share.
 type compare struct {
-	ctx   context.Context
-	work  string // a folder for what is built and recorded, removed at the end
-	trip  time.Duration
-	words *codec.Codec // o200k
+	ctx    context.Context
+	work   string // temporary folder
+	trip   time.Duration
+	tokens *codec.Codec // o200k
 }
 
 func command() error {
-	only := flag.String("only", "", "do only jobs whose name has this word, and write nothing")
+	only := flag.String("only", "", "run only jobs with this word in their name, and write nothing")
 	out := flag.String("out", "docs/understand", "the `FOLDER` for compare.md and compare.svg")
-	wait := flag.Duration("trip", trip, "a model's round trip")
-	tests := flag.Bool("tests", true, "run the corpora of privacy and search too")
+	wait := flag.Duration("trip", trip, "the time of one turn of the model")
+	tests := flag.Bool("tests", true, "also run the tests with labelled examples")
 	flag.Parse()
 	work, err := os.MkdirTemp("", "wexec-compare-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
-	c := &compare{ctx: context.Background(), work: work, trip: *wait, words: codec.NewO200kBase()}
+	c := &compare{ctx: context.Background(), work: work, trip: *wait, tokens: codec.NewO200kBase()}
 	if err := c.build(); err != nil {
 		return err
 	}
@@ -78,7 +76,7 @@ func command() error {
 		outcomes = append(outcomes, o)
 	}
 	if len(outcomes) == 0 {
-		return errors.New("no job has this word in its name")
+		return errors.New("no job with this word in its name")
 	}
 	fmt.Print(table(outcomes))
 	var corpora []corpus
@@ -99,11 +97,11 @@ func command() error {
 	return missed(outcomes, corpora)
 }
 
-// build makes the demo server.
+// build builds the demo server.
 func (c *compare) build() error {
 	cmd := exec.CommandContext(c.ctx, "go", "build", "-o", c.demo(), "./examples/demo-server")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("the demo server does not build (run this from the top of the tree): %w\n%s", err, out)
+		return fmt.Errorf("build the demo server (run this at the top of the repository): %w\n%s", err, out)
 	}
 	return nil
 }
@@ -116,11 +114,11 @@ func (c *compare) demo() string {
 	return filepath.Join(c.work, name)
 }
 
-// count is how many o200k tokens the texts have.
+// count returns the number of o200k tokens of the texts.
 func (c *compare) count(texts ...string) (int, error) {
 	sum := 0
 	for _, t := range texts {
-		n, err := c.words.Count(t)
+		n, err := c.tokens.Count(t)
 		if err != nil {
 			return 0, err
 		}
@@ -129,27 +127,27 @@ func (c *compare) count(texts ...string) (int, error) {
 	return sum, nil
 }
 
-// outcome is a job done both ways.
+// outcome is the result of a job.
 type outcome struct {
 	job            job
 	plain, program side
 	estimate       estimate
 }
 
-// side is what one way of doing a job cost.
+// side is the cost of one way to do a job.
 type side struct {
-	definitions int // tokens of the tools' definitions
+	definitions int // tokens of the definitions of the tools
 	written     int // tokens of the calls, or of the program
 	read        int // tokens of the answers
-	calls       int // calls the model makes
-	turns       int // messages of the model, the closing one included
+	calls       int // calls of the model
+	turns       int // messages of the model, including the final one
 	tools       time.Duration
-	wall        time.Duration // with the simulated round trips
+	wall        time.Duration // including simulated turns
 }
 
 func (s side) tokens() int { return s.definitions + s.written + s.read }
 
-// estimate is the engine's own count beside the exact one.
+// estimate has the estimates of the engine and the exact counts.
 type estimate struct {
 	in, exactIn   int
 	out, exactOut int
@@ -162,17 +160,17 @@ func off(estimated, exact int) float64 {
 	return float64(estimated)/float64(exact) - 1
 }
 
-// saved is the share of tokens that stay out of the context.
+// saved returns the share of tokens that the program saves.
 func (o outcome) saved() float64 {
 	return 1 - float64(o.program.tokens())/float64(o.plain.tokens())
 }
 
-// faster is the share of wall time that is saved.
+// faster returns the share of wall time that the program saves.
 func (o outcome) faster() float64 {
 	return 1 - float64(o.program.wall)/float64(o.plain.wall)
 }
 
-// do does a job both ways and checks that both come to the same answer.
+// do runs a job both ways and checks that the answers are equal.
 func (c *compare) do(j job) (outcome, error) {
 	o := outcome{job: j}
 	p, err := c.plain(j)
@@ -185,12 +183,12 @@ func (c *compare) do(j job) (outcome, error) {
 		return o, fmt.Errorf("as a program: %w", err)
 	}
 	if err := j.check(p.answers, value); err != nil {
-		return o, fmt.Errorf("the two ways do not agree: %w", err)
+		return o, fmt.Errorf("different answers: %w", err)
 	}
 	return o, nil
 }
 
-// missed says which goals were not reached.
+// missed returns an error for each goal that was not reached.
 func missed(outcomes []outcome, corpora []corpus) error {
 	var all []error
 	for _, o := range outcomes {
@@ -201,7 +199,7 @@ func missed(outcomes []outcome, corpora []corpus) error {
 			all = append(all, fmt.Errorf("%s: %.0f %% of the time saved, the goal is %.0f %%", o.job.name, 100*o.faster(), 100*timeGoal))
 		}
 		if d := off(o.estimate.in, o.estimate.exactIn); d > estimateGoal || d < -estimateGoal {
-			all = append(all, fmt.Errorf("%s: the estimate of what the tools said is off by %+.1f %%, the goal is %.0f %%", o.job.name, 100*d, 100*estimateGoal))
+			all = append(all, fmt.Errorf("%s: the estimate for answers is off by %+.1f %%, the goal is %.0f %%", o.job.name, 100*d, 100*estimateGoal))
 		}
 	}
 	for _, k := range corpora {

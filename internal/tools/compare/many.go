@@ -9,11 +9,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// extraServers stand for what a company connects besides: with the fifteen
-// tools of the demo servers they make 2,000.
+// extraServers are further servers of a company. With the 15 tools of the demo
+// servers there are 2,000 tools.
 var extraServers = []string{"billing", "people", "cloud", "support", "warehouse"}
 
-const extraTools = 397 // of each server
+const extraTools = 397 // per server
 
 var (
 	actions = []struct{ name, text string }{
@@ -36,12 +36,11 @@ var (
 	regions = strings.Fields("global north south east west coastal inland")
 )
 
-// serve is an MCP server over stdio with nothing but definitions: calling one
-// of its tools fails.
+// serve runs an MCP server over stdio whose tools all fail.
 func serve(ctx context.Context, name string) error {
 	nouns, ok := subjects[name]
 	if !ok {
-		return fmt.Errorf("there is no server %q", name)
+		return fmt.Errorf("unknown server %q", name)
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: name, Version: "1.0.0"}, nil)
 	n := 0

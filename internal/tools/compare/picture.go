@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// picture draws two bars for each job on a logarithmic scale, as SVG that
-// reads on light and on dark pages.
+// picture draws two bars per job on a logarithmic scale, as SVG for light and dark
+// pages.
 func picture(all []outcome) string {
 	const (
 		left, right, top = 20, 130, 58
 		width, row       = 860, 62
-		first            = 2 // the scale starts at 10², in tokens
+		first            = 2 // the scale starts at 10² tokens
 	)
 	most := 1000
 	for _, o := range all {

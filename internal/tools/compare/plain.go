@@ -13,26 +13,26 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// call is one plain call as a model writes it.
+// call is one plain call.
 type call struct {
 	server, tool string
 	args         map[string]any
 }
 
-// name is the tool as MCP clients show it to a model.
+// name returns the tool name that MCP clients show to a model.
 func (c call) name() string { return shown(c.server, c.tool) }
 
 func shown(server, tool string) string { return "mcp__" + server + "__" + tool }
 
-// plainly is a job under way as plain calls.
-type plainly struct {
+// plainRun runs a job with plain calls.
+type plainRun struct {
 	c        *compare
 	sessions map[string]*mcp.ClientSession
 	side     side
-	answers  map[string][]string // texts by tool, in the order of the calls
+	answers  map[string][]string // texts by tool, in call order
 }
 
-// launch is how a server is started.
+// launch returns the command of a server.
 func (c *compare) launch(server string) (string, []string, error) {
 	for _, name := range extraServers {
 		if name == server {
@@ -43,9 +43,9 @@ func (c *compare) launch(server string) (string, []string, error) {
 	return c.demo(), []string{server}, nil
 }
 
-// plain does a job with one call after the other, each through the context.
-func (c *compare) plain(j job) (*plainly, error) {
-	p := &plainly{c: c, sessions: map[string]*mcp.ClientSession{}, answers: map[string][]string{}}
+// plain runs a job with plain calls.
+func (c *compare) plain(j job) (*plainRun, error) {
+	p := &plainRun{c: c, sessions: map[string]*mcp.ClientSession{}, answers: map[string][]string{}}
 	defer func() {
 		for _, s := range p.sessions {
 			_ = s.Close()
@@ -59,7 +59,7 @@ func (c *compare) plain(j job) (*plainly, error) {
 		client := mcp.NewClient(&mcp.Implementation{Name: "plain", Version: "1"}, nil)
 		s, err := client.Connect(c.ctx, &mcp.CommandTransport{Command: exec.CommandContext(c.ctx, path, args...)}, nil)
 		if err != nil {
-			return nil, fmt.Errorf("%s does not start: %w", server, err)
+			return nil, fmt.Errorf("start %s: %w", server, err)
 		}
 		p.sessions[server] = s
 		n, err := c.definitions(s, server)
@@ -71,13 +71,13 @@ func (c *compare) plain(j job) (*plainly, error) {
 	if err := j.plain(p); err != nil {
 		return nil, err
 	}
-	p.side.turns++ // the model's closing message
+	p.side.turns++ // the final message
 	p.side.wall = p.side.tools + time.Duration(p.side.turns)*c.trip
 	return p, nil
 }
 
-// definitions counts the tools of a server as they stand in a model's context:
-// name, description and schema of the arguments.
+// definitions counts the tokens of the tools of a server: name, description and
+// input schema.
 func (c *compare) definitions(s *mcp.ClientSession, server string) (int, error) {
 	sum := 0
 	for t, err := range s.Tools(c.ctx, nil) {
@@ -101,9 +101,8 @@ func (c *compare) definitions(s *mcp.ClientSession, server string) (int, error) 
 	return sum, nil
 }
 
-// turn makes calls that need nothing of each other, all at once, and gives
-// their texts.
-func (p *plainly) turn(calls ...call) ([]string, error) {
+// turn makes independent calls concurrently and returns their texts.
+func (p *plainRun) turn(calls ...call) ([]string, error) {
 	texts, faults := make([]string, len(calls)), make([]error, len(calls))
 	begun := time.Now()
 	var all sync.WaitGroup
@@ -137,7 +136,7 @@ func (p *plainly) turn(calls ...call) ([]string, error) {
 	return texts, nil
 }
 
-// textOf calls a tool and gives what a model reads of the answer.
+// textOf calls a tool and returns the text that a model reads.
 func textOf(ctx context.Context, s *mcp.ClientSession, tool string, args any) (string, error) {
 	res, err := s.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {

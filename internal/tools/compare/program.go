@@ -20,8 +20,8 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// program does a job through wexec's own MCP server, as an agent would, and
-// gives the program's value.
+// program runs a job through the MCP server of wexec and returns the value of the
+// program.
 func (c *compare) program(j job, o *outcome) (json.RawMessage, error) {
 	dir, err := os.MkdirTemp(c.work, "job-")
 	if err != nil {
@@ -45,8 +45,8 @@ func (c *compare) program(j job, o *outcome) (json.RawMessage, error) {
 	if s.definitions, err = c.definitions(session, ""); err != nil {
 		return nil, err
 	}
-	// The servers are connected and the guest is compiled before the clock
-	// runs, as in the plain case.
+	// Connecting servers and compiling the guest are not measured, as with plain
+	// calls.
 	if _, faults := host.Table.Catalogue(c.ctx); len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
@@ -76,7 +76,7 @@ func (c *compare) program(j job, o *outcome) (json.RawMessage, error) {
 	if err := c.note(s, "execute_code", args, text); err != nil {
 		return nil, err
 	}
-	s.turns += 2 // the one that writes the program, and the closing message
+	s.turns += 2 // the message with the program, and the final one
 	s.wall = s.tools + time.Duration(s.turns)*c.trip
 	result, err := resultOf(res)
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *compare) program(j job, o *outcome) (json.RawMessage, error) {
 	return result.Value, nil
 }
 
-// open wires wexec with the job's servers and a policy that allows its tools.
+// open opens a host with the servers of the job and a policy that allows its tools.
 func (c *compare) open(j job, dir string) (*config.Host, *config.Settings, *config.Environment, error) {
 	type started struct {
 		Command string   `json:"command"`
@@ -133,7 +133,7 @@ func (c *compare) open(j job, dir string) (*config.Host, *config.Settings, *conf
 	return host, settings, env, err
 }
 
-// policyText keeps answers in the audit, so that they can be counted exactly.
+// policyText records answers in the audit log, to count them exactly.
 const policyText = `version: 1
 name: compare
 tools:
@@ -147,8 +147,8 @@ audit:
   outputs: full
 `
 
-// find makes the searches of a job, all in one turn, and holds that they show
-// what the program calls.
+// find makes the searches of a job in one turn and checks that they find the tools
+// of the program.
 func (c *compare) find(session *mcp.ClientSession, j job, s *side) error {
 	for _, f := range j.find {
 		args := map[string]any{"query": f.query, "limit": 3, "detail": "full"}
@@ -162,14 +162,14 @@ func (c *compare) find(session *mcp.ClientSession, j job, s *side) error {
 			return err
 		}
 		if !strings.Contains(text, "tools."+f.want) {
-			return fmt.Errorf("%q did not show %s among the first three: %s", f.query, f.want, text)
+			return fmt.Errorf("%q did not find %s in the first three: %s", f.query, f.want, text)
 		}
 	}
 	s.turns++
 	return nil
 }
 
-// note counts one call and its answer.
+// note counts a call and its answer.
 func (c *compare) note(s *side, tool string, args map[string]any, answer string) error {
 	written, err := json.Marshal(map[string]any{"name": tool, "input": args})
 	if err != nil {
@@ -195,7 +195,7 @@ func resultOf(res *mcp.CallToolResult) (*engine.Result, error) {
 	}
 	var result engine.Result
 	if err := json.Unmarshal(data, &result); err != nil {
-		return nil, fmt.Errorf("the result has another shape: %w", err)
+		return nil, fmt.Errorf("unexpected form of the result: %w", err)
 	}
 	if result.Status != "ok" {
 		return nil, fmt.Errorf("the program ended with status %s", result.Status)
@@ -203,8 +203,8 @@ func resultOf(res *mcp.CallToolResult) (*engine.Result, error) {
 	return &result, nil
 }
 
-// exact counts what the engine estimated: the answers as the guest saw them,
-// from the audit, and what went back to the caller.
+// exact counts what the engine estimates: the answers that the guest saw, from the
+// audit log, and the result.
 func (c *compare) exact(dir string, result *engine.Result) (estimate, error) {
 	e := estimate{in: int(result.Usage.TokensInTools), out: int(result.Usage.TokensOut)}
 	rec, err := audit.LoadRecording(dir, result.RunID)

@@ -10,7 +10,7 @@ import (
 	"github.com/wexec/wexec/internal/tools/machine"
 )
 
-// grouped writes a number with commas.
+// grouped formats a number with commas.
 func grouped(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -41,7 +41,7 @@ func (e estimate) text() string {
 	return fmt.Sprintf("%+.1f %%%s", 100*d, met(d <= estimateGoal && d >= -estimateGoal))
 }
 
-// table is what a terminal shows.
+// table formats the outcomes for a terminal.
 func table(all []outcome) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', tabwriter.AlignRight)
@@ -54,12 +54,12 @@ func table(all []outcome) string {
 	return b.String()
 }
 
-// document is docs/understand/compare.md.
+// document formats docs/understand/compare.md.
 func (c *compare) document(all []outcome, corpora []corpus) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `# Plain tool calls and programs, side by side
+	fmt.Fprintf(&b, `# Tool calls and programs compared
 
-`+"`make compare`"+` does the same jobs twice with the same MCP servers: as plain tool calls and as one program under wexec. This page and the picture are its output of %s, on %s.
+`+"`make compare`"+` does the same jobs twice with the same MCP servers: with plain tool calls, and with one program in wexec. This page and the picture are its output of %s, on %s.
 
 ![Tokens in the context, plain calls and one program](compare.svg)
 
@@ -71,16 +71,16 @@ func (c *compare) document(all []outcome, corpora []corpus) string {
 			o.savedText(), 100*o.job.goal, o.plain.turns, o.program.turns, seconds(o.plain.wall), seconds(o.program.wall), o.fasterText())
 	}
 	fmt.Fprintf(&b, `
-The goal for the time is %.0f %% less.
+The goal for time is %.0f %% less.
 
-## What is counted
+## Method
 
-- **Tokens** are exact, o200k. On both sides: the definitions of the tools (name, description, schema of the arguments), what the model writes (calls, or searches and the program), what it reads of the answers. Each is counted once; a client that sends the whole conversation again at each turn pays the plain side's many times over. The closing message is the same in both and left out.
-- **Turns** are messages of the model, the closing one included. Each takes a simulated %d ms, which is added to the measured time of the tools. How long a model takes to write is left out; the plain side writes more.
-- **Time of the tools** is measured. Servers are connected and the guest is compiled before the clock runs, in both cases. The program's side is wexec with the policy, personal data turned to tokens and a full audit.
-- **No model takes part.** Both sides do what a model would that makes no mistake and no detour. That both come to the same answer is checked in each job, in the status report by its three counts.
-- **The plain client** asks for the next page of a list when it has the one before, and makes up to %d calls in a turn where none needs another's answer. One that asked for all pages at once would need few turns, and as many tokens.
-- Tokens beyond what a context holds are counted all the same, though no model could do such a job that way.
+- **Tokens** are exact o200k counts of the definitions of the tools (name, description, input schema), of what the model writes (calls, or searches and the program), and of the answers that it reads. Each is counted once. A client that resends the conversation in each turn pays for plain calls many times. The final message is the same on both sides and is not counted.
+- **Turns** are messages of the model, including the final one. Each adds a simulated %d ms to the measured time of the tools. The time to generate tokens is not counted; plain calls need more.
+- **Time of the tools** is measured. Servers are connected and the guest is compiled before the measurement. The program runs with a policy, tokens for personal data, and a full audit log.
+- **No model is involved.** Both sides are what a model without mistakes would do. Each job checks that both sides give the same answer; the status report compares its three counts.
+- **The plain client** requests the next page of a list after the previous one, and makes up to %d independent calls in a turn. A client that requests all pages at the same time needs fewer turns but as many tokens.
+- Tokens are counted even when they exceed the context of any model.
 
 | job | the plain client | definitions | calls written | answers read | definitions, program | written, program | read, program |
 |---|---|---:|---:|---:|---:|---:|---:|
@@ -93,9 +93,9 @@ The goal for the time is %.0f %% less.
 	fmt.Fprintf(&b, `
 ## The estimate in each result
 
-`+"`usage.tokens_in_tools` and `usage.tokens_out`"+` are estimates, since the exact tokenizer takes longer to load than most programs run. The goal is %.0f %% of o200k for what the tools said.
+`+"`usage.tokens_in_tools` and `usage.tokens_out`"+` are estimates, because loading the exact tokenizer takes longer than most programs run. The goal for the answers of tools is an error of at most %.0f %%.
 
-| job | tools said, estimate | exact | off | result, estimate | exact | off |
+| job | answers, estimate | exact | error | result, estimate | exact | error |
 |---|---:|---:|---:|---:|---:|---:|
 `, 100*estimateGoal)
 	for _, o := range all {
@@ -104,12 +104,12 @@ The goal for the time is %.0f %% less.
 			grouped(e.out), grouped(e.exactOut), 100*off(e.out, e.exactOut))
 	}
 	if len(corpora) > 0 {
-		fmt.Fprintf(&b, "\n## The corpora of privacy and search\n\nWhat the tests over labelled examples said in the same run.\n\n```text%s```\n", corporaText(corpora))
+		fmt.Fprintf(&b, "\n## Privacy and search\n\nOutput of the tests with labelled examples, from the same run.\n\n```text%s```\n", corporaText(corpora))
 	}
 	return b.String()
 }
 
-// built is this machine and the commit.
+// built describes this machine and the commit.
 func built() string {
 	out, err := exec.Command("git", "describe", "--tags", "--always").Output()
 	if err != nil {

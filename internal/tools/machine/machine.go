@@ -1,5 +1,4 @@
-// Package machine says in a few words what figures were taken on, without the
-// machine's name.
+// Package machine describes the machine that figures come from, without its name.
 package machine
 
 import (
@@ -9,7 +8,7 @@ import (
 	"strings"
 )
 
-// Processor is what the machine says its processor is, or "".
+// Processor returns the model name of the processor, or "".
 func Processor() string {
 	data, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -23,8 +22,7 @@ func Processor() string {
 	return ""
 }
 
-// Load is how many programs wanted a processor, over one, five and fifteen
-// minutes, or "".
+// Load returns the load averages over one, five and fifteen minutes, or "".
 func Load() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -34,7 +32,7 @@ func Load() string {
 	return strings.Join(f[:min(3, len(f))], " ")
 }
 
-// Describe returns the machine and the Go that everything is built with.
+// Describe returns the platform, the processors and the Go version.
 func Describe() string {
 	model := Processor()
 	if model != "" {

@@ -22,10 +22,10 @@ type job struct {
 	kind              string
 	programs          []string
 	n                 int
-	per               float64 // what a value is divided by
-	want              string  // what the program gives, in every language
-	tools             bool    // it calls the host
-	once              bool    // in the first round alone
+	per               float64 // divisor of values
+	want              string  // value of the program in every language
+	tools             bool    // calls the host
+	once              bool    // only in the first round
 }
 
 var jobs = []job{
@@ -44,8 +44,8 @@ var jobs = []job{
 	{name: "others", kind: "probe", programs: []string{"leave", "find"}, once: true},
 }
 
-// A dialect is how a peer wants a program: the text before it and behind it,
-// and the word with which it waits for a call.
+// A dialect adapts a program to a peer: text before and after it, and the keyword
+// before a call.
 type dialect struct{ before, after, wait string }
 
 var dialects = map[string]dialect{
@@ -55,11 +55,11 @@ var dialects = map[string]dialect{
 	"utcp":     {"const call = (n, o) => peer[n](o);\n", "", "await "},
 	"python":   {"import json\ndef call(n, o):\n    return json.loads(hostCall(n, json.dumps(o)))\n", "", ""},
 	"wexec py": {"import tools\ndef call(n, o):\n    return getattr(tools.peer, n)(**o)\n", "\nresult", ""},
-	"alone js": {"", "", "await "}, // no tools
-	"alone py": {"", "\nresult", ""},
+	"bare js":  {"", "", "await "}, // no tools
+	"bare py":  {"", "\nresult", ""},
 }
 
-// program is a program in a dialect.
+// program returns a program in a dialect.
 func program(name, language, in string) (string, error) {
 	ext := ".js"
 	if language == "python" {
@@ -71,12 +71,12 @@ func program(name, language, in string) (string, error) {
 	}
 	d, ok := dialects[in]
 	if !ok {
-		return "", fmt.Errorf("there is no dialect %q", in)
+		return "", fmt.Errorf("unknown dialect %q", in)
 	}
 	return d.before + strings.ReplaceAll(string(text), "AWAIT ", d.wait) + d.after, nil
 }
 
-// steps are what a peer's driver is to do in a round.
+// steps returns the steps of a round for a peer.
 func (p peer) steps(round, threads int) ([]drive.Step, error) {
 	var out []drive.Step
 	for _, j := range jobs {
@@ -110,8 +110,8 @@ func (p peer) steps(round, threads int) ([]drive.Step, error) {
 	return out, nil
 }
 
-// answers writes what the tools give into a folder, and says which file is
-// whose. It is made up, and the same every time.
+// answers writes the answers of the tools to a folder and returns the files by
+// tool. The data is synthetic and deterministic.
 func answers(dir string) (map[string]string, error) {
 	type changed struct {
 		Path      string `json:"path"`

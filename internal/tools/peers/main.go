@@ -1,13 +1,13 @@
-// Command peers measures wexec beside what people would pick in its place, and
-// writes docs/understand/peers.md and docs/understand/peers.svg. Each round takes every peer in turn,
-// in a process of its own; the table has the medians over all rounds.
+// Peers compares wexec with other sandboxes and writes docs/understand/peers.md and
+// docs/understand/peers.svg. Each round measures every peer in a separate process;
+// the table has medians over all rounds. Usage:
 //
 //	go run ./internal/tools/peers [-rounds N] [-only WORD] [-keep FILE] [-note TEXT] [-report]
 //
-// What was measured is kept in work/peers/measured.jsonl, so that a long
-// comparison can be taken in pieces: -report alone measures nothing and writes
-// the documents from what is there. Peers that are not installed are a row that
-// says so; internal/tools/peers/install.sh installs them.
+// Measurements are stored in work/peers/measured.jsonl, so a comparison can run in
+// parts. With -report it measures nothing and writes the documents from stored
+// measurements. internal/tools/peers/install.sh installs the peers; those that are
+// not installed are listed as failures.
 package main
 
 import (
@@ -32,7 +32,7 @@ import (
 func main() {
 	var err error
 	if len(os.Args) == 2 && os.Args[1] == "drive" {
-		err = drive.Main(os.Stdin, os.Stdout, openOwn)
+		err = drive.Main(os.Stdin, os.Stdout, openDirect)
 	} else {
 		err = command()
 	}
@@ -42,23 +42,23 @@ func main() {
 	}
 }
 
-// record is what came of one step of one peer in one round.
+// record is the measurement of one step of one peer in one round.
 type record struct {
 	Peer     string    `json:"peer"` // name/language
 	Round    int       `json:"round"`
 	When     time.Time `json:"when"`
-	Spin     float64   `json:"spin_ms"` // a loop of this program: how fast the machine was then
+	Spin     float64   `json:"spin_ms"` // time of a fixed loop, to show the speed of the machine
 	Machine  string    `json:"machine"`
 	Versions string    `json:"version"`
 	drive.Taken
 }
 
 func command() error {
-	rounds := flag.Int("rounds", 3, "how often each peer is measured")
+	rounds := flag.Int("rounds", 3, "number of measurements of each peer")
 	from := flag.Int("from", 0, "the number of the first round")
-	only := flag.String("only", "", "only peers whose name/language has this word")
-	keep := flag.String("keep", filepath.Join("work", "peers", "measured.jsonl"), "where measurements are kept")
-	note := flag.String("note", "", "what else a reader of the figures should know, a sentence")
+	only := flag.String("only", "", "only peers with this word in name/language")
+	keep := flag.String("keep", filepath.Join("work", "peers", "measured.jsonl"), "the file for measurements")
+	note := flag.String("note", "", "a sentence to add to the introduction")
 	report := flag.Bool("report", false, "measure nothing, write the documents")
 	flag.Parse()
 	if !*report {
@@ -73,7 +73,7 @@ func command() error {
 	return write(all, *note)
 }
 
-// measure takes the rounds and adds what came of them to the file keep.
+// measure runs the rounds and appends the measurements to the file keep.
 func measure(rounds, from int, only, keep string) error {
 	work, err := filepath.Abs(filepath.Join("work", "peers"))
 	if err != nil {
@@ -120,7 +120,7 @@ func measure(rounds, from int, only, keep string) error {
 	return out.Close()
 }
 
-// prepare lays the drivers and the answers of the tools into the work folder.
+// prepare writes the drivers and the answers of the tools to the work folder.
 func prepare(work string) (map[string]string, error) {
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func prepare(work string) (map[string]string, error) {
 		return nil, err
 	}
 	if len(sources) == 0 {
-		return nil, errors.New("start this at the top of the tree: there are no drivers here")
+		return nil, errors.New("no drivers found; run this at the top of the repository")
 	}
 	for _, s := range sources {
 		data, err := os.ReadFile(s)
@@ -162,16 +162,16 @@ func build(dir, to, pkg string) error {
 
 func (p peer) key() string { return p.name + "/" + p.language }
 
-// spoken is the name by which the peer's driver knows it.
+// spoken returns the name of the peer in its driver.
 func (p peer) spoken() string {
-	if p.driver == "own" {
+	if p.driver == "direct" {
 		return p.key()
 	}
 	return p.name
 }
 
-// drive starts the peer's driver and reads what it took. A driver that dies
-// keeps what it had said.
+// drive runs the driver of a peer and reads its measurements. If the driver dies,
+// the measurements until then are returned.
 func (p peer) drive(work string, spec drive.Spec) ([]drive.Taken, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -180,9 +180,9 @@ func (p peer) drive(work string, spec drive.Spec) ([]drive.Taken, error) {
 		return nil, err
 	}
 	args := map[string][]string{
-		"own":  {self, "drive"},
-		"go":   {filepath.Join(work, "gopeers")},
-		"node": {"node", "--no-node-snapshot", "--expose-gc", "driver.mjs"},
+		"direct": {self, "drive"},
+		"go":     {filepath.Join(work, "gopeers")},
+		"node":   {"node", "--no-node-snapshot", "--expose-gc", "driver.mjs"},
 	}[p.driver]
 	in, err := json.Marshal(spec)
 	if err != nil {
@@ -205,12 +205,12 @@ func (p peer) drive(work string, spec drive.Spec) ([]drive.Taken, error) {
 		var t drive.Taken
 		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
 			_ = cmd.Process.Kill()
-			return all, errors.Join(fmt.Errorf("the driver says %.100q: %w", lines.Text(), err), cmd.Wait())
+			return all, errors.Join(fmt.Errorf("unexpected output of the driver %.100q: %w", lines.Text(), err), cmd.Wait())
 		}
 		all = append(all, t)
 	}
 	if len(all) == len(spec.Steps) {
-		// All is said. Some peers would not end by themselves.
+		// The driver is done. Some peers do not exit by themselves.
 		time.AfterFunc(2*time.Second, func() { _ = cmd.Process.Kill() })
 		_ = cmd.Wait()
 		return all, nil
@@ -218,7 +218,7 @@ func (p peer) drive(work string, spec drive.Spec) ([]drive.Taken, error) {
 	return all, fmt.Errorf("the driver ended after %d of %d steps: %w: %.300s", len(all), len(spec.Steps), cmd.Wait(), errs.String())
 }
 
-// spin is how long a fixed piece of work takes on this machine now.
+// spin measures a fixed loop.
 func spin() float64 {
 	least := time.Hour
 	for range 5 {
@@ -251,7 +251,7 @@ func kept(file string) ([]record, error) {
 		all = append(all, r)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("nothing was measured in %s", file)
+		return nil, fmt.Errorf("no measurements in %s", file)
 	}
 	return all, lines.Err()
 }

@@ -15,8 +15,8 @@ type bar struct {
 	own   bool
 }
 
-// picture draws four panels, each with the peers from the best to the last on
-// a logarithmic scale, as SVG that reads on light and on dark pages.
+// picture draws four panels with the peers from best to worst on a logarithmic
+// scale, as SVG for light and dark pages.
 func (t table) picture() string {
 	const (
 		width, panel, head, row = 980, 480, 34, 17
@@ -44,7 +44,7 @@ func (t table) picture() string {
 			fmt.Fprintf(&body, "<text class=\"title\" x=\"%d\" y=\"%d\">%s</text>\n", x, y+14, html.EscapeString(p.title))
 			least, most := p.bars[0].value, p.bars[len(p.bars)-1].value
 			for n, b := range p.bars {
-				// The shortest bar has a tenth of the room, the longest all of it.
+				// The shortest bar has a tenth of the width.
 				long := 0.1
 				if most > least {
 					long += 0.9 * math.Log(b.value/least) / math.Log(most/least)
@@ -63,7 +63,7 @@ func (t table) picture() string {
 		y += head + tallest*row + 16
 	}
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-labelledby="t">
-<title id="t">wexec beside its peers: the commits job, start, host call and memory</title>
+<title id="t">wexec and its peers: the commits job, start, host call and memory</title>
 <style>
 text { font: 12px system-ui, sans-serif; fill: #1f2328 }
 .head { font-size: 16px; font-weight: 600 } .title { font-weight: 600; font-size: 13px } .soft { fill: #59636e; font-size: 11px }
@@ -73,13 +73,13 @@ text { fill: #e6edf3 } .soft { fill: #9198a1 } rect.other { fill: #6e7781 } rect
 }
 </style>
 <rect class="paper" width="%d" height="%d" rx="6"/>
-<text class="head" x="20" y="30">wexec beside its peers</text>
+<text class="head" x="20" y="30">wexec and its peers</text>
 <text class="soft" x="960" y="30" text-anchor="end">less is better; logarithmic scale; %s</text>
 %s</svg>
 `, width, y, width, y, width, y, html.EscapeString(t.day), body.String())
 }
 
-// bars are the peers of a language in a job, the best first.
+// bars returns the peers of a language in a job, best first.
 func (t table) bars(j job, language string) []bar {
 	var out []bar
 	for _, p := range peers {

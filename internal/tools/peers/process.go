@@ -20,8 +20,8 @@ import (
 	"github.com/wexec/wexec/internal/tools/peers/drive"
 )
 
-// openOwn opens the peers that this command drives itself.
-func openOwn(spec drive.Spec) (drive.Peer, error) {
+// openDirect opens a peer that this program drives directly.
+func openDirect(spec drive.Spec) (drive.Peer, error) {
 	name, language, _ := strings.Cut(spec.Peer, "/")
 	work := filepath.Dir(filepath.Dir(spec.Answers["echo"]))
 	module := func(p string) string { return filepath.Join(work, "node_modules", filepath.FromSlash(p)) }
@@ -56,11 +56,11 @@ func openOwn(spec drive.Spec) (drive.Peer, error) {
 	case "python3 process":
 		return newProcesses(spec, python(), "-I", filepath.Join(work, "child.py"))
 	}
-	return nil, fmt.Errorf("no peer here is %s", name)
+	return nil, fmt.Errorf("unknown peer %s", name)
 }
 
-// python is the system's own interpreter: one that a version manager starts
-// would be measured with its manager.
+// python returns the interpreter of the system. One from a version manager would
+// start slower.
 func python() string {
 	if _, err := os.Stat("/usr/bin/python3"); err == nil {
 		return "/usr/bin/python3"
@@ -130,7 +130,7 @@ func (p *process) Run(program string) (string, time.Duration, error) {
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return "", 0, fmt.Errorf("the process ended: %.300s", stderr.String())
+			return "", 0, fmt.Errorf("the process exited: %.300s", stderr.String())
 		}
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
 		if f[0] == "=" && len(f) == 3 {
@@ -150,7 +150,7 @@ func (p *process) Close() error {
 	return errors.Join(p.in.Close(), p.cmd.Wait(), os.Remove(p.file))
 }
 
-// commandPeer is the command wexec, started for each run.
+// commandPeer starts the command wexec for each run.
 type commandPeer struct{ path, language string }
 
 func (p commandPeer) Fresh(bool) (drive.Sandbox, error) { return p, nil }
@@ -161,7 +161,7 @@ func (p commandPeer) Run(program string) (string, time.Duration, error) {
 	return strings.TrimSpace(string(out)), 0, err
 }
 
-// server is an MCP server over its standard streams, called by an MCP client.
+// server is an MCP server over stdio.
 type server struct {
 	session *mcp.ClientSession
 	tool    string
@@ -197,7 +197,7 @@ func (s runIn) Run(program string) (string, time.Duration, error) {
 	return out, 0, err
 }
 
-// complaint is the line of an answer that says what went wrong.
+// complaint returns the line of an answer with the error.
 func complaint(r *mcp.CallToolResult) string {
 	for _, c := range r.Content {
 		t, ok := c.(*mcp.TextContent)
@@ -215,15 +215,15 @@ func complaint(r *mcp.CallToolResult) string {
 
 var returnValue = regexp.MustCompile(`(?s)<return_value>\s*(.*?)\s*</return_value>`)
 
-// returned is the value in the answer of mcp-run-python.
+// returned extracts the value from an answer of mcp-run-python.
 func returned(r *mcp.CallToolResult) (string, error) {
 	for _, c := range r.Content {
 		if t, ok := c.(*mcp.TextContent); ok {
 			if m := returnValue.FindStringSubmatch(t.Text); m != nil {
 				return plain(json.RawMessage(m[1])), nil
 			}
-			return "", fmt.Errorf("it answers %.200s", t.Text)
+			return "", fmt.Errorf("unexpected answer %.200s", t.Text)
 		}
 	}
-	return "", errors.New("it answers nothing")
+	return "", errors.New("empty answer")
 }

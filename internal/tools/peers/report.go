@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// write makes the documents from everything that was measured.
+// write writes the documents from all measurements.
 func write(all []record, note string) error {
 	t := tabulate(all)
 	t.note = note
@@ -18,7 +18,7 @@ func write(all []record, note string) error {
 	return os.WriteFile(filepath.Join("docs", "understand", "peers.md"), []byte(t.markdown()), 0o644)
 }
 
-// cell is one number of the table, or why there is none.
+// cell is one figure of the table, or the reason why it is missing.
 type cell struct {
 	value  float64
 	known  bool
@@ -34,7 +34,7 @@ type table struct {
 	machine     string
 	day         string
 	rounds      int
-	slow, quick float64 // of the machine itself
+	slow, quick float64 // fixed loop
 	notes       []string
 	note        string
 }
@@ -78,8 +78,7 @@ func tabulate(all []record) table {
 	return t
 }
 
-// agree takes out the numbers of peers whose program gave something else than
-// those of most peers of any language.
+// agree removes the figures of programs with a different value than the majority.
 func (t *table) agree() {
 	for _, j := range jobs {
 		if j.kind == "probe" || j.kind == "rate" {
@@ -100,8 +99,8 @@ func (t *table) agree() {
 		for _, p := range peers {
 			c := t.cells[p.key()][j.name]
 			if c.known && c.out != want {
-				t.notes = append(t.notes, fmt.Sprintf("%s, %s: the program gave `%.60s` and not `%.60s`", p.name, j.title, c.out, want))
-				t.cells[p.key()][j.name] = cell{why: "another answer"}
+				t.notes = append(t.notes, fmt.Sprintf("%s, %s: the program returned `%.60s`, want `%.60s`", p.name, j.title, c.out, want))
+				t.cells[p.key()][j.name] = cell{why: "wrong value"}
 			}
 		}
 	}
@@ -116,7 +115,7 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// shown is a number with three figures.
+// shown formats a number with three digits.
 func shown(v float64) string {
 	switch {
 	case v >= 1000:
@@ -144,30 +143,30 @@ var titles = map[string]string{js: "JavaScript", py: "Python"}
 
 func (t table) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `# Beside its peers
+	fmt.Fprintf(&b, `# Peers
 
-The same programs through wexec and through what people would pick in its place, wins and losses alike. `+"`make bench-peers`"+` installs the peers, measures, and writes this page and its picture. Figures of %s: %s. Medians over %d rounds; in each round every peer is measured in turn, in a process of its own. A fixed loop beside them took between %.2f and %.2f ms, which is how steady the machine was.%s
+The same programs in wexec and in other sandboxes. `+"`make bench-peers`"+` installs the peers, measures them, and writes this page and its picture. Date: %s: %s. Medians over %d rounds; in each round, every peer is measured in turn in a separate process. A fixed loop, as a check of the machine, took between %.2f and %.2f ms.%s
 
 ![the commits job, start, host call and memory, peer by peer](peers.svg)
 
 `, t.day, t.machine, t.rounds, t.quick, t.slow, strings.TrimRight(" "+t.note, " "))
-	b.WriteString(`What the columns are:
+	b.WriteString(`Columns:
 
-- **start**: a sandbox that has seen nothing yet, ` + "`1 + 1`" + `, and its end. For a process that is from its start to its exit. For a server, from the client's request to the answer.
-- **runs a second**: the same on all processors at once.
-- **host call**: a tool called a thousand times with a small object, for each call. **1 MB answer**: a tool's answer of a megabyte turned into an object. The tools answer at once, so this is what the way costs.
-- **commits job**: a thousand commits, 1.8 MB, fetched, filtered and summed, from a new sandbox to its end.
-- **fib**, **sieve**, **JSON**, **sort**, **text**: the processor alone, without the start, in a sandbox that is new, so that compilers begin cold. For wexec the start is counted too.
-- **memory**: private memory of one more live sandbox that has run ` + "`1 + 1`" + `.
+- **start**: create a sandbox, run ` + "`1 + 1`" + `, and destroy it. For a process, from start to exit. For a server, from request to answer.
+- **runs a second**: the same on all processors.
+- **host call**: one of a thousand calls of a tool with a small object. **1 MB answer**: parse an answer of one megabyte. The tools answer immediately, so this is the overhead of the sandbox.
+- **commits job**: create a sandbox, fetch, filter and sum a thousand commits (1.8 MB), and destroy it.
+- **fib**, **sieve**, **JSON**, **sort**, **text**: computation in a new sandbox, so compilers start cold. The start is not included, except for wexec.
+- **memory**: private memory of one additional live sandbox that ran ` + "`1 + 1`" + `.
 
-wexec runs as it always does: fuel counted, memory capped, every call decided by a policy and written to an audit file. None of the others has a limit set, apart from isolated-vm's memory, which it requires.
+wexec runs with its usual limits, policy and audit log. The others run without limits, except for the memory limit that isolated-vm requires.
 
 `)
 	for _, language := range []string{js, py} {
 		t.figures(&b, language)
 	}
-	b.WriteString("## What each protects against\n\nThe two columns in front were tried: a program that reads a file of the host, and one that looks for what the program before it left behind in shared objects. The others are what each offers.\n\n")
-	b.WriteString("| peer | language | read a file of the host | saw another run | holds a program in by | an endless loop ends | memory is capped | calls are decided by |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("## Protection\n\nThe first two columns were tested with a program that reads a file of the host, and with a program that looks for data that an earlier program left in shared objects. The other columns are documented features.\n\n")
+	b.WriteString("| peer | language | reads a file of the host | sees another run | isolation | infinite loops end by | memory limit | calls are decided by |\n|---|---|---|---|---|---|---|---|\n")
 	for _, p := range peers {
 		if p.startOnly {
 			continue
@@ -176,7 +175,7 @@ wexec runs as it always does: fuel counted, memory capped, every call decided by
 	}
 	b.WriteString("\n" + t.verdict())
 	if why := t.failures(); why != "" {
-		b.WriteString("## What did not run\n\n" + why)
+		b.WriteString("## Failures\n\n" + why)
 	}
 	return b.String()
 }
@@ -187,7 +186,7 @@ func (t table) probe(p peer, name string) string {
 	case !ok || c.out == "" && c.why == "":
 		return "–"
 	case c.why != "":
-		return "no: it fails"
+		return "no (fails)"
 	case c.out == "yes":
 		return "**yes**"
 	}
@@ -217,11 +216,10 @@ func (t table) figures(b *strings.Builder, language string) {
 	b.WriteString("\n")
 }
 
-// verdict says for each column where wexec stands among the peers of its
-// language, and who is before it.
+// verdict returns the rank of wexec in each column, with the peers before it.
 func (t table) verdict() string {
 	var b strings.Builder
-	b.WriteString("## Where wexec stands\n\n| column | JavaScript | Python |\n|---|---|---|\n")
+	b.WriteString("## Ranking\n\n| column | JavaScript | Python |\n|---|---|---|\n")
 	for _, j := range jobs {
 		if j.kind == "probe" {
 			continue
@@ -236,8 +234,8 @@ func (t table) verdict() string {
 }
 
 func (t table) standing(j job, language string) string {
-	own := t.cells["wexec/"+language][j.name]
-	if !own.known {
+	wexec := t.cells["wexec/"+language][j.name]
+	if !wexec.known {
 		return "not measured"
 	}
 	var before []string
@@ -248,7 +246,7 @@ func (t table) standing(j job, language string) string {
 			continue
 		}
 		others++
-		ratio := own.value / c.value // above 1: the other is better
+		ratio := wexec.value / c.value // more than 1: the other is better
 		if j.kind == "rate" {
 			ratio = 1 / ratio
 		}
@@ -260,7 +258,7 @@ func (t table) standing(j job, language string) string {
 		}
 	}
 	if len(before) == 0 {
-		return fmt.Sprintf("first of %d; the next, %s, has %.1fx of it", others+1, rival, 1/best)
+		return fmt.Sprintf("1 of %d; next: %s (%.1fx)", others+1, rival, 1/best)
 	}
 	return fmt.Sprintf("%d of %d, behind %s", len(before)+1, others+1, strings.Join(before, ", "))
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// version is the peer's own version, as it is installed.
+// version returns the installed version of the peer.
 func (p peer) version(work string) string {
 	switch {
 	case p.npm != "":

@@ -1,9 +1,9 @@
-// Command proof runs one of the long proofs and, where it holds, writes what it
-// said of itself into docs/understand/proof.md, with the date, the machine and the versions:
+// Proof runs a long test and, if it passes, writes its output to
+// docs/understand/proof.md with the date, the machine and the versions:
 //
 //	go run ./internal/tools/proof -of soak -keep 'runs|after' -- go test -run TestSoak ./engine
 //
-// Of the lines that the command prints, the page keeps those that match.
+// The page keeps the lines that match the pattern.
 package main
 
 import (
@@ -23,8 +23,8 @@ import (
 )
 
 func main() {
-	of := flag.String("of", "", "whose part of the page is written")
-	keep := flag.String("keep", ".", "which lines of the command the page keeps")
+	of := flag.String("of", "", "the section of the page to write")
+	keep := flag.String("keep", ".", "pattern of the output lines to keep")
 	page := flag.String("page", "docs/understand/proof.md", "the page")
 	flag.Parse()
 	if err := record(*of, *keep, *page, flag.Args()); err != nil {
@@ -43,17 +43,17 @@ func record(of, keep, page string, command []string) error {
 		return err
 	}
 	if _, err := section(before, of, ""); err != nil {
-		return err // before hours of work, and not after
+		return err // check this before running for hours
 	}
 	if len(command) == 0 {
-		return fmt.Errorf("name the command after --")
+		return fmt.Errorf("no command after --")
 	}
 	var said bytes.Buffer
 	begun := time.Now()
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(os.Stdout, &said), os.Stderr
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s does not hold, so %s stays as it is: %w", of, page, err)
+		return fmt.Errorf("%s failed, %s is unchanged: %w", of, page, err)
 	}
 	lines, err := kept(&said, pattern)
 	if err != nil {
@@ -66,11 +66,10 @@ func record(of, keep, page string, command []string) error {
 	return os.WriteFile(page, after, 0o644)
 }
 
-// around is what stands about a line's words: colours, and the place from which
-// a test said it.
+// around matches colors and the position that a test prints before its message.
 var around = regexp.MustCompile("\x1b\\[[0-9;]*m|^ +[a-z_]+_test\\.go:[0-9]+: ")
 
-// kept are the lines that match, their words alone.
+// kept returns the matching lines without colors and positions.
 func kept(said io.Reader, pattern *regexp.Regexp) ([]string, error) {
 	var out []string
 	lines := bufio.NewScanner(said)
@@ -84,12 +83,12 @@ func kept(said io.Reader, pattern *regexp.Regexp) ([]string, error) {
 		return nil, err
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("the command said nothing that matches %s", pattern)
+		return nil, fmt.Errorf("no output line matches %s", pattern)
 	}
 	return out, nil
 }
 
-// text is what stands between the two marks of a section.
+// text formats a section.
 func text(begun time.Time, took time.Duration, lines []string) string {
 	version := "unknown"
 	if out, err := exec.Command("git", "describe", "--tags", "--always").Output(); err == nil {
@@ -99,14 +98,14 @@ func text(begun time.Time, took time.Duration, lines []string) string {
 		took.Round(time.Second), version, machine.Describe(), machine.Load(), strings.Join(lines, "\n"))
 }
 
-// section gives the page with another text in one of its sections.
+// section replaces the text of a section of the page.
 func section(page []byte, of, text string) ([]byte, error) {
 	begins := []byte("<!-- what follows is written by: make " + of + " -->\n")
 	ends := []byte("<!-- what make " + of + " wrote ends here -->")
 	before, rest, found := bytes.Cut(page, begins)
 	_, after, closed := bytes.Cut(rest, ends)
 	if !found || !closed {
-		return nil, fmt.Errorf("the page has no place for %q: %s…%s", of, begins, ends)
+		return nil, fmt.Errorf("the page has no marks for %q: %s…%s", of, begins, ends)
 	}
 	return slices.Concat(before, begins, []byte(text), ends, after), nil
 }

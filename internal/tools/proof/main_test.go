@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// page lays a page with a place for two proofs.
+// page writes a page with two sections.
 func page(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "proof.md")
@@ -19,7 +19,7 @@ func page(t *testing.T) string {
 	return path
 }
 
-// command is a program that says something and ends well, or not.
+// command returns a program that prints a text and succeeds or fails.
 func command(t *testing.T, says string, well bool) []string {
 	t.Helper()
 	if !well {

@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// film is what a screen showed, and when.
+// film is the content of a screen over time.
 type film struct {
 	screen *screen
 	now    time.Duration
 	shots  []shot
 }
 
-// shot is a row as it was for a while.
+// shot is the content of a row during an interval.
 type shot struct {
 	row      int
 	line     []piece
 	from, to time.Duration
 }
 
-// shoot keeps what the screen shows now, and lets time pass.
+// shoot records the current content of the screen for a duration.
 func (f *film) shoot(pass time.Duration) {
 	until := f.now + pass
 	for y := range f.screen.rows {
@@ -42,14 +42,14 @@ func (f *film) shoot(pass time.Duration) {
 	f.now = until
 }
 
-// Of the picture, in pixels.
+// Sizes in pixels.
 const (
 	charWidth, lineHeight = 8.4, 19
 	edge, bar             = 18, 34
 )
 
-// svg draws the film. Every shot is a line that is there for its time; what is
-// there at the end is there too where nothing moves.
+// svg draws the film. Every shot is a text that is visible during its interval.
+// Viewers without animation show the last frame.
 func (f *film) svg() []byte {
 	used := 0
 	for _, s := range f.shots {
@@ -62,7 +62,7 @@ func (f *film) svg() []byte {
 text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#d5d8de;white-space:pre}
 .c1{font-weight:bold}.c2{fill:#8a909c}.c31{fill:#f07178}.c32{fill:#8fcf7d}.c33{fill:#e5c07b}.c34{fill:#7aa8f0}.c36{fill:#6cc7c7}
 `)
-	marks := map[string]string{} // of when it is there, to the name of a class
+	marks := map[string]string{} // interval to class name
 	class := func(s shot) string {
 		from, to := 100*s.from.Seconds()/f.now.Seconds(), 100*s.to.Seconds()/f.now.Seconds()
 		key := fmt.Sprintf("%.2f-%.2f", from, to)
@@ -93,7 +93,7 @@ text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",mon
 			if p.style != "" {
 				fmt.Fprintf(&body, `<tspan class="%s">`, p.style)
 			}
-			_ = xml.EscapeText(&body, []byte(p.text)) // a buffer takes everything
+			_ = xml.EscapeText(&body, []byte(p.text)) // a buffer never fails
 			if p.style != "" {
 				body.WriteString("</tspan>")
 			}
@@ -102,8 +102,8 @@ text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",mon
 	}
 	b.WriteString("</style>\n")
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" rx="9" fill="#16181d"/>`+"\n", width, height)
-	for i, colour := range []string{"#f07178", "#e5c07b", "#8fcf7d"} {
-		fmt.Fprintf(&b, `<circle cx="%d" cy="17" r="5.5" fill="%s"/>`, edge+6+i*19, colour)
+	for i, color := range []string{"#f07178", "#e5c07b", "#8fcf7d"} {
+		fmt.Fprintf(&b, `<circle cx="%d" cy="17" r="5.5" fill="%s"/>`, edge+6+i*19, color)
 	}
 	b.WriteByte('\n')
 	b.Write(body.Bytes())

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Recording runs commands at a real pseudo-terminal and draws what was seen as
-// a moving picture: make recording writes docs/recording.svg.
+// Recording runs commands in a pseudo-terminal and draws the screen as an animated
+// SVG: make recording writes docs/recording.svg.
 package main
 
 import (
@@ -19,18 +19,18 @@ import (
 	"github.com/creack/pty"
 )
 
-// Of the terminal, in characters.
+// Size of the terminal in characters.
 const columns, rows = 106, 50
 
-// The recording goes at the pace of a person who reads.
+// Delays that give a person time to read.
 const (
-	perWord  = 140 * time.Millisecond // of what is typed
-	before   = 700 * time.Millisecond // a command
-	longest  = 900 * time.Millisecond // wait for output that is shown
+	perWord  = 140 * time.Millisecond // typing
+	before   = 700 * time.Millisecond // before a command
+	longest  = 900 * time.Millisecond // longest pause in the output
 	lastLook = 6 * time.Second
 )
 
-// scenes are what is typed, in the folder of the commits example.
+// scenes are the commands, run in the folder of the commits example.
 var scenes = []string{
 	"wexec run --mcp mcp.json --policy policy.yaml --stats commits.js",
 	`wexec run --mcp mcp.json --policy policy.yaml -l js -e 'github.delete_branch({ branch: "main" })'`,
@@ -57,7 +57,7 @@ func record(out string) error {
 	defer os.RemoveAll(home)
 	env := []string{"HOME=" + home, "TERM=xterm-256color", "PATH=" + filepath.Join(top, "bin") + ":" + os.Getenv("PATH"),
 		"DEMO_SERVER=" + filepath.Join(top, "bin", "demo-server")}
-	// Languages are compiled before, as they are on any machine after the first day.
+	// Compile the guest first: only the first run on a machine does that.
 	warm := exec.Command(filepath.Join(top, "bin", "wexec"), "guests", "warm", "javascript")
 	warm.Env = env
 	if text, err := warm.CombinedOutput(); err != nil {
@@ -81,8 +81,7 @@ func record(out string) error {
 	return os.WriteFile(out, film.svg(), 0o644)
 }
 
-// play runs one command and films what it prints as it prints it. A command
-// that ends with an error is part of the story.
+// play runs a command and films its output. The command may fail.
 func play(f *film, line, dir string, env []string) error {
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Dir, cmd.Env = dir, env
@@ -100,7 +99,7 @@ func play(f *film, line, dir string, env []string) error {
 			last = time.Now()
 			f.screen.write(buf[:n])
 		}
-		if errors.Is(err, io.EOF) || errors.Is(err, syscall.EIO) { // the process has ended
+		if errors.Is(err, io.EOF) || errors.Is(err, syscall.EIO) { // the process exited
 			break
 		}
 		if err != nil {

@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// screen is what a terminal shows: enough of one for what wexec prints.
+// screen emulates the part of a terminal that the output of wexec needs.
 type screen struct {
 	columns, rows int
 	x, y          int
-	style         string // class of what is written next
+	style         string // class of the next text
 	cells         [][]cell
 }
 
@@ -29,7 +29,7 @@ func newScreen(columns, rows int) *screen {
 	return s
 }
 
-// write shows text with its control sequences.
+// write interprets text with control sequences.
 func (s *screen) write(data []byte) {
 	for len(data) > 0 {
 		if data[0] == 0x1b {
@@ -51,7 +51,7 @@ func (s *screen) write(data []byte) {
 }
 
 func (s *screen) newLine() {
-	if s.y++; s.y == s.rows { // everything moves up
+	if s.y++; s.y == s.rows { // scroll
 		s.y--
 		s.cells = append(s.cells[1:], nil)
 	}
@@ -71,8 +71,8 @@ func (s *screen) put(r rune) {
 	s.x++
 }
 
-// sequence obeys one control sequence and gives its length: colours, and
-// clearing to the end of the line.
+// sequence interprets one control sequence (colors, clear to end of line) and
+// returns its length.
 func (s *screen) sequence(data []byte) int {
 	if len(data) < 2 || data[1] != '[' {
 		return min(len(data), 2)
@@ -87,7 +87,7 @@ func (s *screen) sequence(data []byte) int {
 	parameters := string(data[2:end])
 	switch data[end] {
 	case 'm':
-		s.colour(parameters)
+		s.color(parameters)
 	case 'K':
 		if line := s.cells[s.y]; s.x < len(line) {
 			s.cells[s.y] = line[:s.x]
@@ -96,8 +96,8 @@ func (s *screen) sequence(data []byte) int {
 	return end + 1
 }
 
-// colour takes the numbers of a colour as classes of the picture's style.
-func (s *screen) colour(parameters string) {
+// color converts color codes to a class.
+func (s *screen) color(parameters string) {
 	for _, p := range strings.Split(parameters, ";") {
 		n, _ := strconv.Atoi(p)
 		switch {
@@ -109,7 +109,7 @@ func (s *screen) colour(parameters string) {
 	}
 }
 
-// line is a row as pieces of one style each.
+// line splits a row into pieces of the same style.
 func (s *screen) line(y int) []piece {
 	var out []piece
 	for _, c := range s.cells[y] {
@@ -124,5 +124,5 @@ func (s *screen) line(y int) []piece {
 	return out
 }
 
-// piece is text of one style.
+// piece is text in one style.
 type piece struct{ style, text string }

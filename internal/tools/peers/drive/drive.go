@@ -1,6 +1,6 @@
-// Package drive runs one peer of the comparison: it reads what to do as JSON
-// from standard input, and writes one JSON line for each step that it took. The
-// peers inside Node do the same in JavaScript.
+// Package drive is the driver of a peer in Go. It reads a specification as JSON from
+// standard input and writes one line of JSON per step. node/driver.mjs does the same
+// in JavaScript.
 package drive
 
 import (
@@ -17,20 +17,20 @@ import (
 	"time"
 )
 
-// Spec is what a driver is to do.
+// Spec is the input of a driver.
 type Spec struct {
 	Peer    string            `json:"peer"`
-	Answers map[string]string `json:"answers"` // what the tools answer: files by the tool's name
+	Answers map[string]string `json:"answers"` // files with the answers of the tools
 	Port    int               `json:"port,omitempty"`
 	Steps   []Step            `json:"steps"`
 }
 
-// Step is one thing to measure.
+// Step is one measurement.
 type Step struct {
 	Name string `json:"name"`
-	// Kind is whole (make a sandbox, run, end it), inside (the run alone), rate
-	// (runs a second), memory (of a live sandbox) or probe (the last of several
-	// programs, each in a sandbox of its own).
+	// Kind is whole (create a sandbox, run, close it), inside (only the run), rate
+	// (runs per second), memory (of a live sandbox) or probe (the last of several
+	// programs in separate sandboxes).
 	Kind     string   `json:"kind"`
 	Programs []string `json:"programs"`
 	N        int      `json:"n,omitempty"`
@@ -39,7 +39,7 @@ type Step struct {
 	Threads  int      `json:"threads,omitempty"`
 }
 
-// Taken is what came of a step: milliseconds, runs a second or KiB.
+// Taken is the result of a step in milliseconds, runs per second or KiB.
 type Taken struct {
 	Name   string    `json:"name"`
 	Values []float64 `json:"values"`
@@ -47,27 +47,27 @@ type Taken struct {
 	Error  string    `json:"error,omitempty"`
 }
 
-// A Peer makes sandboxes that have seen nothing yet. Kept ones go on living
-// after their run, to be weighed.
+// A Peer creates sandboxes. A kept sandbox stays alive after its run, to measure its
+// memory.
 type Peer interface {
 	Fresh(kept bool) (Sandbox, error)
 }
 
-// A Sandbox runs one program. The time is what the program itself took where
-// the sandbox knows it, else zero.
+// A Sandbox runs one program. It returns the time that the program took, or zero if
+// it does not know.
 type Sandbox interface {
 	Run(program string) (out string, inside time.Duration, err error)
 	Close() error
 }
 
-// A Weighed sandbox is a process of its own, and says which.
+// A Weighed sandbox is a separate process.
 type Weighed interface{ PID() int }
 
-// Main takes the steps of the specification in in.
+// Main runs the steps of the specification that it reads from in.
 func Main(in io.Reader, out io.Writer, open func(Spec) (Peer, error)) error {
 	var spec Spec
 	if err := json.NewDecoder(in).Decode(&spec); err != nil {
-		return fmt.Errorf("read what to do: %w", err)
+		return fmt.Errorf("read the specification: %w", err)
 	}
 	peer, failed := open(spec)
 	if c, ok := peer.(io.Closer); ok && failed == nil {
@@ -91,7 +91,7 @@ func Main(in io.Reader, out io.Writer, open func(Spec) (Peer, error)) error {
 	return nil
 }
 
-// ran is one run in a sandbox of its own.
+// ran runs a program in a new sandbox.
 func ran(p Peer, program string, whole bool) (string, time.Duration, error) {
 	begun := time.Now()
 	box, err := p.Fresh(false)
@@ -148,7 +148,7 @@ func (s Step) take(p Peer, taken *Taken) error {
 			taken.Out = out
 		}
 	default:
-		return fmt.Errorf("no step is %q", s.Kind)
+		return fmt.Errorf("unknown kind of step %q", s.Kind)
 	}
 	return nil
 }
@@ -182,8 +182,8 @@ func (s Step) rate(p Peer) (float64, error) {
 	return float64(runs) / time.Since(begun).Seconds(), errs
 }
 
-// weigh gives the private memory of a live sandbox in KiB: of its process
-// where it is one, else what this process has more with it than without.
+// weigh returns the private memory of a live sandbox in KiB: that of its process, or
+// the growth of this process.
 func (s Step) weigh(p Peer) (kib float64, out string, err error) {
 	if _, _, err := ran(p, s.Programs[0], true); err != nil {
 		return 0, "", err
@@ -230,7 +230,7 @@ func private(pid string) (float64, error) {
 	}
 	data, err := os.ReadFile("/proc/" + pid + "/smaps_rollup")
 	if err != nil {
-		return 0, errors.New("this machine does not tell private memory")
+		return 0, errors.New("cannot read private memory of a process on this system")
 	}
 	total := 0.0
 	for line := range strings.Lines(string(data)) {

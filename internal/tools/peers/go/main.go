@@ -1,5 +1,5 @@
-// Command go drives the peers that are written in Go. It is a module of its
-// own, so that the program's own module stays free of them.
+// Go drives the peers that are written in Go. It is a separate module, so the main
+// module does not depend on them.
 package main
 
 import (
@@ -36,7 +36,7 @@ func open(spec drive.Spec) (drive.Peer, error) {
 	case "modernc.org/quickjs":
 		return quickjsPeer(call), nil
 	}
-	return nil, fmt.Errorf("no peer here is %s", spec.Peer)
+	return nil, fmt.Errorf("unknown peer %s", spec.Peer)
 }
 
 type gojaPeer func(name, args string) string

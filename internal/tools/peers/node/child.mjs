@@ -1,6 +1,6 @@
-// A process for one program, in Node, Deno or Bun: node child.mjs FILE. Host
-// calls go out as a line "name TAB json" and come back as a line; the last line
-// is "= TAB milliseconds TAB result". It lives until its standard input ends.
+// Runs one program in Node, Deno or Bun: node child.mjs FILE. A host call is a line
+// "name TAB json", answered by a line. The last line is "= TAB milliseconds TAB
+// result". The process exits when its standard input ends.
 import fs from 'node:fs';
 
 const chunk = new Uint8Array(1 << 20), text = new TextDecoder();

@@ -1,4 +1,4 @@
-# A process for one program: python3 child.py FILE; the lines are child.mjs's.
+# Runs one program: python3 child.py FILE. The protocol is that of child.mjs.
 import sys, time
 
 

@@ -1,12 +1,12 @@
-// Runs one peer of the comparison in Node: reads what to do as JSON from
-// standard input, and writes one JSON line for each step that it took.
+// Runs one peer in Node: reads a specification as JSON from standard input and writes
+// one line of JSON per step.
 import fs from 'node:fs';
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { fileURLToPath } from 'node:url';
 import { engines } from './engines.mjs';
 
 const say = console.log.bind(console);
-console.log = console.error = () => { };  // some peers talk
+console.log = console.error = () => { };  // some peers log
 
 async function open(spec) {
   const answers = {};
@@ -14,8 +14,8 @@ async function open(spec) {
   return engines[spec.peer](answers, spec);
 }
 
-// ran gives what a program answered and how long it took, with the making and
-// the ending of its sandbox where whole is true.
+// ran returns the value of a program and its time. If whole is true, the time includes
+// creating and closing the sandbox.
 async function ran(peer, program, whole) {
   const begun = performance.now();
   const box = await peer.fresh();
@@ -47,8 +47,8 @@ async function counted(peer, program, seconds) {
   return n / (performance.now() - begun) * 1000;
 }
 
-// rate counts in as many threads as the machine has processors; a peer that is
-// a server of its own is asked so many times at once.
+// rate uses one thread per processor. A peer that is a server gets as many concurrent
+// requests.
 async function rate(peer, spec, step) {
   if (peer.server) {
     const all = await Promise.all(Array.from({ length: step.threads }, () => counted(peer, step.programs[0], step.seconds)));

@@ -1,5 +1,5 @@
-// The peers that run inside Node. Each has fresh(), a sandbox that has seen
-// nothing yet, which has run(program) and close().
+// The peers that run inside Node. fresh() returns a new sandbox with run(program) and
+// close().
 import fs from 'node:fs';
 import http from 'node:http';
 import { spawn } from 'node:child_process';
@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 const require = createRequire(import.meta.url);
 const file = (name) => new URL(`./node_modules/${name}`, import.meta.url);
 
-// emscripten's QuickJS: one module, a runtime and a context for each sandbox.
+// quickjs-emscripten: one module, with a runtime and a context per sandbox.
 function emscripten(quickjs, tool) {
   return {
     fresh() {
@@ -24,7 +24,7 @@ function emscripten(quickjs, tool) {
   };
 }
 
-// workerd with a dynamic worker for each sandbox, asked over loopback.
+// workerd with a dynamic worker per sandbox, called over loopback.
 async function workerd(spec) {
   const port = spec.port;
   const server = spawn(new URL(await import.meta.resolve('@cloudflare/workerd-linux-64/bin/workerd')).pathname,

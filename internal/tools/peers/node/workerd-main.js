@@ -1,6 +1,6 @@
 import { WorkerEntrypoint } from 'cloudflare:workers';
 
-// Tools are what programs call.
+// Tools are the tools that programs call.
 export class Tools extends WorkerEntrypoint {
   call(name) { return { echo: this.env.ECHO, large: this.env.LARGE, commits: this.env.COMMITS }[name]; }
 }

@@ -1,0 +1,113 @@
+package catalogue
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Words splits an identifier or a sentence into lower-case words: at anything
+// that is no letter or digit, between a small and a capital letter, before the
+// last capital of an abbreviation, and between letters and digits.
+func Words(s string) []string {
+	var out []string
+	rs := []rune(s)
+	start := -1
+	flush := func(end int) {
+		if start >= 0 && end > start {
+			out = append(out, strings.ToLower(string(rs[start:end])))
+		}
+		start = -1
+	}
+	for i, r := range rs {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) {
+			flush(i)
+			continue
+		}
+		if start >= 0 && boundary(rs, start, i) {
+			flush(i)
+		}
+		if start < 0 {
+			start = i
+		}
+	}
+	flush(len(rs))
+	return out
+}
+
+// searchWords are the words of a text as it is searched: names in one that are
+// written with capitals inside, such as JavaScript and GitHub, also as a whole.
+func searchWords(s string) []string {
+	var out []string
+	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }) {
+		words := Words(part)
+		out = append(out, words...)
+		if len(words) == 2 {
+			out = append(out, strings.ToLower(part))
+		}
+	}
+	return out
+}
+
+// boundary reports whether a new word begins at i, where the last began at
+// start. Short names with a digit (s3, ec2, v2) and plurals of abbreviations
+// (PRs) stay whole.
+func boundary(rs []rune, start, i int) bool {
+	a, b := rs[i-1], rs[i]
+	switch {
+	case unicode.IsLower(a) && unicode.IsUpper(b):
+		return true
+	case unicode.IsDigit(b) && !unicode.IsDigit(a):
+		return i-start > 2
+	case unicode.IsDigit(a) && !unicode.IsDigit(b):
+		return true
+	case unicode.IsUpper(a) && unicode.IsUpper(b) && i+1 < len(rs) && unicode.IsLower(rs[i+1]):
+		plural := rs[i+1] == 's' && (i+2 == len(rs) || !unicode.IsLetter(rs[i+2]))
+		return !plural
+	}
+	return false
+}
+
+// stop holds words that say nothing about a tool.
+var stop = map[string]bool{
+	"a": true, "an": true, "and": true, "are": true, "as": true, "at": true, "be": true, "by": true, "can": true,
+	"do": true, "does": true, "for": true, "from": true, "given": true, "how": true, "i": true, "if": true,
+	"in": true, "into": true, "is": true, "it": true, "its": true, "me": true, "my": true, "of": true, "on": true,
+	"or": true, "our": true, "please": true, "so": true, "some": true, "that": true, "the": true, "their": true,
+	"them": true, "then": true, "there": true, "these": true, "this": true, "to": true, "tool": true, "us": true,
+	"use": true, "using": true, "want": true, "was": true, "we": true, "were": true, "which": true, "will": true,
+	"with": true, "you": true, "your": true, "need": true, "would": true, "like": true, "all": true, "any": true,
+	"what": true, "who": true,
+}
+
+// suffixes that English puts on a word, longest first, with what is left.
+var suffixes = []struct{ from, to string }{
+	{"ations", "at"}, {"ation", "at"}, {"ements", "e"}, {"ement", "e"}, {"ingly", ""}, {"edly", ""},
+	{"iness", "y"}, {"ions", ""}, {"ies", "y"}, {"ied", "y"}, {"ing", ""}, {"ion", ""}, {"ers", ""},
+	{"est", ""}, {"es", ""}, {"ed", ""}, {"er", ""}, {"ly", ""}, {"s", ""}, {"e", ""},
+}
+
+// stem cuts a word to what its forms have in common. It is cruder than Porter's
+// and only has to agree with itself.
+func stem(w string) string {
+	if len(w) < 4 {
+		if len(w) == 3 && w[2] == 's' && w[1] != 's' {
+			return w[:2] // prs
+		}
+		return w
+	}
+	if strings.HasSuffix(w, "ss") || strings.HasSuffix(w, "us") {
+		return w
+	}
+	for _, s := range suffixes {
+		base, ok := strings.CutSuffix(w, s.from)
+		if !ok || len(base) < 3 {
+			continue
+		}
+		w = base + s.to
+		break
+	}
+	if n := len(w); n > 3 && w[n-1] == w[n-2] && !strings.ContainsRune("aeiouls", rune(w[n-1])) {
+		w = w[:n-1] // stopp, shipp
+	}
+	return strings.TrimSuffix(w, "e")
+}

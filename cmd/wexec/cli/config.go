@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
+	"github.com/wexec/wexec/config"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
+)
+
+// The headings of shared flags in help.
+const (
+	configurationFlags = "Configuration"
+	limitFlagsHeading  = "Limits"
+	grantFlags         = "Grants: they widen the defaults, never a policy file"
+)
+
+func jsonFlag() cli.Flag { return &cli.BoolFlag{Name: "json", Usage: "print JSON"} }
+
+// settingFlags are the flags of every command that loads the configuration.
+func settingFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "policy", Category: configurationFlags, Usage: "`FILE`: a policy; repeatable", TakesFile: true},
+		&cli.StringSliceFlag{Name: "mcp", Category: configurationFlags, Usage: "`FILE`: MCP servers, in the format of Claude, Cursor or VS Code; repeatable", TakesFile: true},
+		&cli.StringFlag{Name: "audit", Category: configurationFlags, Usage: "`DIR`: the folder of the audit records", TakesFile: true},
+	}
+}
+
+// limitFlags are the flags of the limits of a run.
+func limitFlags() []cli.Flag {
+	var out []cli.Flag
+	for _, f := range policy.LimitFields() {
+		placeholder := map[policy.LimitKind]string{policy.LimitCount: "N", policy.LimitSize: "SIZE", policy.LimitDuration: "DURATION"}[f.Kind]
+		standard := "the interpreter's limit"
+		if f.Default > 0 {
+			standard = f.Format(f.Default)
+		}
+		out = append(out, &cli.StringFlag{Name: f.Flag, Category: limitFlagsHeading, Usage: fmt.Sprintf("`%s`: %s (default %s)", placeholder, f.Doc, standard)})
+	}
+	return out
+}
+
+// allowFlags are the flags that grant or deny access.
+func allowFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "allow-tool", Category: grantFlags, Usage: "`GLOB`: tools that the program may call, such as github.get_*"},
+		&cli.StringSliceFlag{Name: "deny-tool", Category: grantFlags, Usage: "`GLOB`: tools that the program may not call"},
+		&cli.StringSliceFlag{Name: "allow-net", Category: grantFlags, Usage: "`HOST`: a host that the program may reach, such as api.github.com"},
+		&cli.StringSliceFlag{Name: "allow-read", Category: grantFlags, Usage: "`PATH`: a file or folder that the program may read"},
+		&cli.StringSliceFlag{Name: "allow-write", Category: grantFlags, Usage: "`PATH`: a file or folder that the program may write"},
+		&cli.BoolFlag{Name: "no-pii", Category: grantFlags, Usage: "do not replace personal data"},
+	}
+}
+
+// catalogueFlags are the flags of a command that loads the configuration and
+// lists tools or rules, after some of its own.
+func catalogueFlags(own ...cli.Flag) []cli.Flag {
+	return slices.Concat(own, []cli.Flag{jsonFlag()}, settingFlags(), allowFlags())
+}
+
+// settings loads the configuration with the flags of a command over it, and
+// prints its warnings.
+func (a *app) settings(ctx *cli.Context) (*config.Settings, error) {
+	limits, err := limitsOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := config.Load(a.Env, config.Flags{
+		Policy: ctx.StringSlice("policy"), MCP: ctx.StringSlice("mcp"), Audit: ctx.String("audit"), Limits: limits,
+		Allow: policy.Flags{
+			AllowTool: ctx.StringSlice("allow-tool"), DenyTool: ctx.StringSlice("deny-tool"), AllowNet: ctx.StringSlice("allow-net"),
+			AllowRead: a.paths(ctx.StringSlice("allow-read")), AllowWrite: a.paths(ctx.StringSlice("allow-write")), NoPII: ctx.Bool("no-pii"),
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range s.Warnings {
+		a.term.Warn("%s", w)
+	}
+	switch ctx.Command.Name {
+	case "doctor", "check", "list": // commands that inspect the configuration
+		for _, w := range s.Unhonoured {
+			a.term.Warn("%s", w)
+		}
+	}
+	return s, nil
+}
+
+// limitsOf reads the limit flags and reports all that are invalid.
+func limitsOf(ctx *cli.Context) (policy.Limits, error) {
+	var l policy.Limits
+	var wrong []error
+	for _, f := range policy.LimitFields() {
+		text := ctx.String(f.Flag)
+		if text == "" {
+			continue
+		}
+		v, err := f.Parse(text)
+		if err != nil {
+			wrong = append(wrong, fault.New(fault.UsageFlag, "--%s: %w", f.Flag, err).WithHint("%s", fault.HintOf(err)))
+		}
+		f.Set(&l, v)
+	}
+	return l, errors.Join(wrong...)
+}
+
+// suggest adds a hint to the error of an unknown name: the nearest of the names
+// there are, or all of them.
+func suggest(err *fault.Error, name string, names []string) error {
+	if near := catalogue.NearestOf(name, names); near != "" {
+		return err.WithHint("did you mean %s?", near)
+	}
+	return err.WithHint("use one of %s", strings.Join(names, ", "))
+}
+
+// oneOf checks that a flag is empty or has one of some values.
+func oneOf(flag, value string, values ...string) error {
+	if value == "" || slices.Contains(values, value) {
+		return nil
+	}
+	return suggest(fault.New(fault.UsageFlag, "--%s: unknown value %q", flag, value), value, values)
+}
+
+// inspect opens a host that records nothing and returns its catalogue, as far as
+// servers answer. Their errors are printed.
+func (a *app) inspect(ctx context.Context, s *config.Settings, logLevel string) (*config.Host, *catalogue.Catalogue, []error, error) {
+	host, err := s.Open(ctx, config.Options{Env: a.Env, Version: a.Version, Logger: terminal.Logger(a.term, logLevel), NoAudit: true})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	cat, errs := host.Table.Catalogue(ctx)
+	if ctx.Err() != nil {
+		host.Close()
+		return nil, nil, nil, context.Cause(ctx)
+	}
+	for _, err := range errs {
+		a.term.Warn("%s", err)
+		a.term.Hint(fault.HintOf(err))
+	}
+	config.RememberTools(a.Env, cat)
+	return host, cat, errs, nil
+}
+
+func (a *app) configCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "config",
+		Usage: "show the configuration, and trust a project's files",
+		Subcommands: []*cli.Command{
+			{Name: "show", Usage: "show every value that is set", Action: a.configShow, Flags: append([]cli.Flag{
+				&cli.BoolFlag{Name: "origin", Usage: "show where each value is set"}, jsonFlag()}, settingFlags()...)},
+			{Name: "trust", Usage: "let this project's files, as they are now, start servers and allow tools", Action: a.configTrust},
+		},
+	}
+}
+
+func (a *app) configShow(ctx *cli.Context) error {
+	s, err := a.settings(ctx)
+	if err != nil {
+		return err
+	}
+	values := s.Values()
+	if ctx.Bool("json") {
+		return a.printJSON(map[string]any{"values": values, "project": map[string]any{"dir": s.Project.Dir, "trusted": s.Project.Trusted}})
+	}
+	for _, v := range values {
+		if ctx.Bool("origin") {
+			a.printf("%-24s %-40s %s\n", v.Key, v.Value, v.Origin)
+			continue
+		}
+		a.printf("%-24s %s\n", v.Key, v.Value)
+	}
+	return nil
+}
+
+func (a *app) configTrust(ctx *cli.Context) error {
+	if ctx.Args().Len() > 0 {
+		return fault.New(fault.UsageFlag, "config trust takes no arguments").WithHint("run it in the project's folder")
+	}
+	p, err := config.Trust(a.Env)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Files)) {
+		a.term.Note("trusted: %s", name)
+	}
+	a.term.Note("a changed file has to be trusted again")
+	return nil
+}

@@ -1,0 +1,108 @@
+package terminal
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/fault"
+)
+
+// Error prints an error with its code, place and hint. Joined errors are printed
+// one after the other.
+func (p *Printer) Error(err error) {
+	var run *engine.Error
+	if errors.As(err, &run) {
+		p.runError(run)
+		return
+	}
+	all := []error{err}
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) && len(joined.Unwrap()) > 1 {
+		all = joined.Unwrap()
+	}
+	for _, one := range all {
+		p.headline(fault.CodeOf(one), one.Error())
+		p.Hint(hintOf(one))
+	}
+}
+
+func hintOf(err error) string {
+	hint := fault.HintOf(err)
+	if hint == "" && fault.CodeOf(err) == fault.AuditUnavailable {
+		return "nothing runs without an audit record: free disk space, or set another folder with --audit DIR"
+	}
+	return hint
+}
+
+// runError prints the error of a program.
+func (p *Printer) runError(e *engine.Error) {
+	p.headline(e.Code, e.Error())
+	if e.File != "" {
+		place := e.File
+		for _, n := range []int{e.Line, e.Column} {
+			if n == 0 {
+				break
+			}
+			place += fmt.Sprintf(":%d", n)
+		}
+		p.Print("  %s %s", p.Paint(Blue, "-->"), place)
+	}
+	if e.Excerpt != "" {
+		p.Print("%s", strings.TrimRight(e.Excerpt, "\n"))
+	}
+	if e.Rule != "" {
+		p.Print("  %s %s", p.Paint(Blue, "rule:"), e.Rule)
+	}
+	for _, line := range stackLines(e) {
+		p.Print("  %s", p.Paint(Dim, line))
+	}
+	switch {
+	case e.Hint != "decided by "+e.Rule:
+		p.Hint(e.Hint)
+	case e.Rule == "command line" && e.Code == fault.DeniedTool && e.Tool != "" && strings.Contains(e.Message, "no rule allows"):
+		p.Hint("allow it with --allow-tool " + e.Tool + ", or in a policy file")
+	}
+}
+
+func (p *Printer) headline(code fault.Code, message string) {
+	first, rest, _ := strings.Cut(message, "\n")
+	p.Print("%s %s %s", p.Paint("1;31", "error:"), p.Paint(Bold, first), p.Paint(Dim, "["+string(code)+"]"))
+	if rest != "" {
+		p.Print("%s", strings.TrimRight(rest, "\n"))
+	}
+}
+
+// stackLines returns the lines of a stack that add to headline and place. Equal
+// lines in a row become one with a count.
+func stackLines(e *engine.Error) []string {
+	lines := strings.Split(strings.TrimSpace(e.Stack), "\n")
+	headline, _, _ := strings.Cut(e.Error(), "\n")
+	if strings.TrimSpace(lines[0]) == strings.TrimSpace(headline) {
+		lines = lines[1:]
+	}
+	calls := 0
+	for _, line := range lines {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "at ") || strings.HasPrefix(line, `File "`) {
+			calls++
+		}
+	}
+	if len(lines) < 2 || e.Excerpt != "" && (calls == 1 || e.Code == fault.GuestSyntax) {
+		return nil
+	}
+	var out []string
+	for i := 0; i < len(lines); {
+		same := 1
+		for i+same < len(lines) && lines[i+same] == lines[i] {
+			same++
+		}
+		out = append(out, strings.TrimRight(lines[i], " "))
+		if same > 1 {
+			indent := lines[i][:len(lines[i])-len(strings.TrimLeft(lines[i], " "))]
+			out = append(out, fmt.Sprintf("%s… repeated %d more times", indent, same-1))
+		}
+		i += same
+	}
+	return out
+}

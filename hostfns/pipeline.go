@@ -1,0 +1,225 @@
+package hostfns
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/internal/queue"
+	"github.com/wexec/wexec/policy"
+)
+
+// Every call of a program takes these steps, in this order, and ends at the first
+// error. Whatever happened, finish then records how it ended. A dry run stops
+// after the decision.
+var (
+	decideSteps = [...]step{
+		(*call).resolve,        // find the tool
+		(*call).readArguments,  // parse, complete and check the arguments
+		(*call).decide,         // ask the policy
+		(*call).recordDecision, // no record, no call
+	}
+	sendSteps = [...]step{
+		(*call).ask,    // ask a person, if the policy says so
+		(*call).reveal, // put in the values and secrets that the tool may have
+		(*call).send,   // call the provider
+		(*call).accept, // check, bound and redact the answer
+	}
+)
+
+type step = func(*call, context.Context) error
+
+// backend answers the calls of a run.
+type backend interface {
+	// kindOf returns what a name asks for.
+	kindOf(name string) kind
+	// serve makes a call.
+	serve(ctx context.Context, c *call) (Answer, error)
+	// keepsWaits reports whether the order of answers includes waits in vain.
+	keepsWaits() bool
+	// fileTime returns the clock of new files in /tmp; nil is the real one.
+	fileTime() func() time.Time
+}
+
+// live answers calls from providers.
+type live struct{ run *Run }
+
+func (b live) kindOf(name string) kind {
+	if k := kindOf(name); k != nativeCall || b.run.table.native[name] != nil {
+		return k
+	}
+	return lookupCall // of nothing: there is no such call
+}
+
+func (b live) keepsWaits() bool { return b.run.Kept() }
+
+func (b live) fileTime() func() time.Time {
+	if b.run.facts.Deterministic {
+		return b.run.startTime()
+	}
+	return nil
+}
+
+func (b live) serve(ctx context.Context, c *call) (Answer, error) {
+	if err := b.run.Err(); err != nil {
+		return Answer{}, err
+	}
+	c.begin()
+	err := c.take(ctx, decideSteps[:])
+	switch {
+	case err != nil:
+	case c.run.info.DryRun && c.kind != lookupCall:
+		c.ticket.WaitDue(ctx)
+		c.run.cacheable(0)
+		c.answer = null()
+	default:
+		err = c.take(ctx, sendSteps[:])
+	}
+	return c.finish(c.explain(ctx, err))
+}
+
+func (c *call) take(ctx context.Context, steps []step) error {
+	for _, step := range steps {
+		if err := step(c, ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// explain prepares the error of a call for the program. In an ordered run it waits
+// for its place, since redacting the text of a tool may issue tokens.
+func (c *call) explain(ctx context.Context, err error) error {
+	if err == nil || c.kind == lookupCall {
+		return err
+	}
+	c.ticket.Decided()
+	if !c.ticket.WaitDue(ctx) && c.sent {
+		return c.cancelled()
+	}
+	f := failureIn(err)
+	if f == nil {
+		return err
+	}
+	if c.toolText {
+		f.Message = string(removeSecrets([]byte(f.Message), c.secrets))
+		f.Hint = string(removeSecrets([]byte(f.Hint), c.secrets))
+		f.Message, f.Hint = c.run.redactor.message(f.Message, c.name), c.run.redactor.message(f.Hint, c.name)
+	}
+	f.Message, _ = c.run.redactor.egress(f.Message)
+	f.Hint, _ = c.run.redactor.egress(f.Hint)
+	return err
+}
+
+// finish records how the call ended. Without that record the run ends. Lookups are
+// recorded only where the record is complete: a replay answers from it.
+func (c *call) finish(err error) (Answer, error) {
+	r, f := c.run, failureIn(err)
+	record := &audit.Call{Call: c.number, Tool: c.name, OK: err == nil, MS: time.Since(c.started).Milliseconds()}
+	if r.Kept() && !c.recorded {
+		record.Args = c.given
+	}
+	switch {
+	case err == nil:
+		record.Bytes, record.AnswerKind = int64(len(c.answer.Data)), int(c.answer.Kind)
+		record.AnswerSHA256, record.Answer = kept(r.keep.Outputs, "", c.answer.Data)
+	case f != nil:
+		record.Code, record.Message = string(f.Code), f.Message
+		if r.keep.Outputs == policy.DetailFull {
+			answer := f.answer()
+			record.AnswerKind, record.Answer = int(answer.Kind), answer.Data
+		}
+	default:
+		record.Code = string(fault.CodeOf(err))
+	}
+	if err != nil {
+		r.cacheable(0)
+	}
+	if c.counted && !c.sent {
+		r.session.uncount(c.tool.id, c.decision.Limits)
+	}
+	if c.info != nil {
+		r.finish(c.info, func(info *CallInfo) {
+			info.OK, info.Bytes, info.Code = err == nil, record.Bytes, fault.Code(record.Code)
+			if c.approval != nil {
+				info.Waited = time.Duration(c.approval.MS) * time.Millisecond
+			}
+			if c.kind == nativeCall {
+				info.Decision = policy.Allow.String()
+				if f != nil && f.Code.Class() == fault.ClassDenied {
+					info.Decision, info.Rule = policy.Deny.String(), f.Rule
+				}
+			}
+		})
+	}
+	if c.kind != lookupCall || r.Kept() {
+		if recorded := r.record(audit.Event{Call: record}); recorded != nil {
+			return Answer{}, recorded
+		}
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	return c.answer, nil
+}
+
+// newCall returns a call by any spelling of its name, counted against the limit of
+// the run.
+func (r *Run) newCall(name string, args []byte) (*call, error) {
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	if !utf8.ValidString(name) {
+		name = strings.ToValidUTF8(name, "�")
+	}
+	c := &call{run: r, kind: r.backend.kindOf(name), lookup: lookups[name], name: name, given: args}
+	if c.kind != lookupCall && r.toolCalls.Add(1) > int64(r.limits.ToolCalls) {
+		err := fault.New(fault.LimitToolCalls, "more than %d tool calls", r.limits.ToolCalls).
+			WithHint("ask tools for more at once, or raise the limit tool_calls")
+		r.fail(err)
+		return nil, err
+	}
+	c.number = r.number.Add(1)
+	return c, nil
+}
+
+// Call calls a tool by any spelling of its name, or a function of the prelude, and
+// returns the answer. The program may catch a *[Failure]. Every other error ends
+// the run, and [Run.Err] returns it from then on.
+func (r *Run) Call(ctx context.Context, name string, args []byte) (Answer, error) {
+	if ctx != r.ctx {
+		joined, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })()
+		ctx = joined
+	}
+	c, err := r.newCall(name, args)
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := r.spend(int64(len(args))); err != nil {
+		return Answer{}, err
+	}
+	return r.backend.serve(ctx, c)
+}
+
+// Do makes a call of a guest. A failure is an answer.
+func (c *call) Do(ctx context.Context, t *queue.Ticket) (a queue.Answer, err error) {
+	c.ticket = t
+	defer func() {
+		if p := recover(); p != nil {
+			c.run.table.log().Error("panic in a host call", "tool", clean(c.name, 200), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fault.New(fault.Internal, "the host panicked in a call of %s", clean(c.name, 200))
+		}
+	}()
+	answer, err := c.run.backend.serve(ctx, c)
+	if f, ok := err.(*Failure); ok {
+		answer, err = f.answer(), nil
+	}
+	return queue.Answer{Kind: uint8(answer.Kind), Data: answer.Data}, err
+}

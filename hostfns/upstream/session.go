@@ -1,0 +1,207 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/internal/toolmeta"
+)
+
+// live is the session of a running server.
+type live struct {
+	session  *mcp.ClientSession
+	process  *process // nil for HTTP
+	answers  answers
+	rejected atomic.Bool      // an HTTP server rejected the credentials
+	secrets  scrubber         // the secrets that the server got
+	logLevel mcp.LoggingLevel // level of the requested log; empty: none
+	calls    atomic.Int64
+	watch    sync.Map // call number to progress function
+
+	toolsMu sync.Mutex
+	tools   []catalogue.Tool
+	refused []string
+	fresh   bool // tools is up to date
+}
+
+// list returns the server's tools, and requests them if they changed.
+func (l *live) list(ctx context.Context, server string) ([]catalogue.Tool, error) {
+	l.toolsMu.Lock()
+	defer l.toolsMu.Unlock()
+	if l.fresh {
+		return l.tools, nil
+	}
+	version := ""
+	if r := l.session.InitializeResult(); r != nil && r.ServerInfo != nil {
+		version = toolmeta.Text(r.ServerInfo.Version, 60)
+	}
+	var tools []catalogue.Tool
+	var refused []string
+	size := 0
+	for t, err := range l.session.Tools(ctx, nil) {
+		if err != nil {
+			var asked *fault.Error
+			if errors.As(err, &asked) {
+				return nil, asked // a login is required
+			}
+			return nil, fault.New(fault.UpstreamUnavailable, "list tools of server %s: %w", server, err)
+		}
+		if len(tools) >= maxTools || size > maxSchemas || len(refused) > maxTools {
+			refused = append(refused, fmt.Sprintf("more than %d tools", len(tools)))
+			break
+		}
+		clean, err := cleanTool(server, version, t)
+		if err != nil {
+			refused = append(refused, err.Error())
+			continue
+		}
+		size += len(clean.InputSchema) + len(clean.OutputSchema)
+		l.scrub(&clean)
+		tools = append(tools, clean)
+	}
+	l.tools, l.refused, l.fresh = tools, refused, true
+	return tools, nil
+}
+
+// scrub removes secrets from the description of a tool.
+func (l *live) scrub(t *catalogue.Tool) {
+	t.Title, t.Description = l.secrets.text(t.Title), l.secrets.text(t.Description)
+	t.InputSchema, t.OutputSchema = l.secrets.bytes(t.InputSchema), l.secrets.bytes(t.OutputSchema)
+}
+
+// call calls one tool. The number of the call is its progress token, which maps
+// raw answers and progress notifications to the call.
+func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, error) {
+	n := l.calls.Add(1)
+	if call.Progress != nil {
+		l.watch.Store(n, call.Progress)
+		defer l.watch.Delete(n)
+	}
+	params := &mcp.CallToolParams{Name: call.Tool, Arguments: call.Args}
+	params.Meta = mcp.Meta{}
+	params.SetProgressToken(n)
+	if l.logLevel != "" {
+		params.Meta[mcp.MetaKeyLogLevel] = string(l.logLevel)
+	}
+	res, err := l.session.CallTool(ctx, params)
+	raw, kept := l.answers.collect(n)
+	if err != nil {
+		l.answers.forget(n)
+		if ctx.Err() != nil {
+			return hostfns.Answer{}, context.Cause(ctx)
+		}
+		var asked *fault.Error
+		if errors.As(err, &asked) {
+			return hostfns.Answer{}, asked // a login is required
+		}
+		var refused *jsonrpc.Error
+		if errors.As(err, &refused) {
+			return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s", l.secrets.text(refused.Message))
+		}
+		return hostfns.Answer{}, fault.New(fault.UpstreamUnavailable, "server %s: process ended during the call", call.Server).
+			WithHint("%s", lastOutput(l.stderr()))
+	}
+	if !kept {
+		if raw, err = json.Marshal(res); err != nil {
+			return hostfns.Answer{}, fault.New(fault.ToolFailed, "read answer: %w", err)
+		}
+	}
+	return unwrap(call.Server, call.Tool, l.secrets.bytes(raw))
+}
+
+// progress forwards a notification to its call.
+func (l *live) progress(p *mcp.ProgressNotificationParams) {
+	if p == nil {
+		return
+	}
+	var n int64
+	switch token := p.ProgressToken.(type) {
+	case float64:
+		n = int64(token)
+	case int64:
+		n = token
+	case int:
+		n = int64(token)
+	default:
+		return
+	}
+	if f, ok := l.watch.Load(n); ok {
+		f.(func(float64, float64, string))(p.Progress, p.Total, toolmeta.Text(l.secrets.text(p.Message), 500))
+	}
+}
+
+func (l *live) stderr() string {
+	if l.process == nil {
+		return ""
+	}
+	return l.secrets.text(l.process.stderr.String())
+}
+
+func lastOutput(stderr string) string {
+	said := strings.TrimSpace(stderr)
+	if said == "" {
+		return "the next call starts the server again"
+	}
+	return "last output: " + toolmeta.Text(lastLines(said, 5), 1000)
+}
+
+func lastLines(s string, n int) string {
+	lines := strings.Split(s, "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// Bounds of what is kept of one server: its tools, and the bytes of their
+// schemas.
+const (
+	maxTools   = 5000
+	maxSchemas = 32 << 20
+)
+
+// cleanTool converts the description of a tool, cleaned and bounded. A tool
+// without a valid name is an error.
+func cleanTool(server, version string, t *mcp.Tool) (catalogue.Tool, error) {
+	if t == nil {
+		return catalogue.Tool{}, fmt.Errorf("tool without a name")
+	}
+	out := catalogue.Tool{Server: server, Name: t.Name, Version: version, Title: t.Title, Description: t.Description}
+	if a := t.Annotations; a != nil {
+		if out.Title == "" {
+			out.Title = a.Title
+		}
+		// The SDK does not tell false from absent for these two; false is
+		// the default.
+		if a.ReadOnlyHint {
+			out.Annotations.ReadOnly = &a.ReadOnlyHint
+		}
+		if a.IdempotentHint {
+			out.Annotations.Idempotent = &a.IdempotentHint
+		}
+		out.Annotations.Destructive = a.DestructiveHint
+		out.Annotations.OpenWorld = a.OpenWorldHint
+	}
+	out.InputSchema, out.OutputSchema = schemaOf(t.InputSchema), schemaOf(t.OutputSchema)
+	return toolmeta.Clean(out)
+}
+
+// schemaOf returns a schema as JSON.
+func schemaOf(schema any) json.RawMessage {
+	if schema == nil {
+		return nil
+	}
+	b, err := json.Marshal(schema)
+	if err != nil {
+		return nil // the value was decoded from JSON
+	}
+	return b
+}

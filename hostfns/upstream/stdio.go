@@ -1,0 +1,273 @@
+package upstream
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wexec/wexec/internal/jsonscan"
+)
+
+// maxMessage bounds a message of a server.
+const maxMessage = 256 << 20
+
+// lineTransport speaks JSON-RPC over the pipes of a process, one message per line. It
+// skips lines that are not messages, which some servers print, and keeps
+// the raw bytes of tool answers away from the SDK's decoder: they are large, and their
+// numbers must not be rounded.
+type lineTransport struct {
+	p       *process
+	answers *answers
+}
+
+// Connect implements mcp.Transport.
+func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
+	c := &lineConn{p: t.p, answers: t.answers, incoming: make(chan jsonrpc.Message), closed: make(chan struct{})}
+	go c.read()
+	return c, nil
+}
+
+// lineConn is the connection of a lineTransport.
+type lineConn struct {
+	p        *process
+	answers  *answers
+	incoming chan jsonrpc.Message
+	writing  sync.Mutex
+	once     sync.Once
+	closed   chan struct{}
+}
+
+// read forwards messages until the output of the process ends, then reaps it.
+func (c *lineConn) read() {
+	defer c.p.reap()
+	defer close(c.incoming)
+	r := bufio.NewReaderSize(c.p.stdout, 64<<10)
+	for {
+		line, err := readLine(r)
+		if len(line) > 0 {
+			if msg := c.message(line); msg != nil {
+				select {
+				case c.incoming <- msg:
+				case <-c.closed:
+					_, _ = io.Copy(io.Discard, r)
+					return
+				}
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// readLine reads a line without its end. A line that is too long is empty.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	part, err := r.ReadSlice('\n')
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return bytes.TrimSpace(bytes.Clone(part)), err
+	}
+	var line []byte
+	for {
+		if len(line) <= maxMessage {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			break
+		}
+		part, err = r.ReadSlice('\n')
+	}
+	if len(line) > maxMessage {
+		return nil, err
+	}
+	return bytes.TrimSpace(line), err
+}
+
+// message decodes a line. Other output is kept with the server's stderr.
+func (c *lineConn) message(line []byte) jsonrpc.Message {
+	if line[0] != '{' {
+		c.noise(line)
+		return nil
+	}
+	msg, err := jsonrpc.DecodeMessage(line)
+	if err != nil {
+		c.noise(line)
+		return nil
+	}
+	switch m := msg.(type) {
+	case *jsonrpc.Response:
+		c.answers.receive(m)
+	case *jsonrpc.Request:
+		if len(m.Params) > maxOther {
+			return nil
+		}
+	}
+	return msg
+}
+
+func (c *lineConn) noise(line []byte) {
+	_, _ = c.p.stderr.Write(append(line[:min(len(line), 512):min(len(line), 512)], '\n'))
+}
+
+// Read implements mcp.Connection.
+func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case msg, ok := <-c.incoming:
+		if !ok {
+			return nil, io.EOF
+		}
+		return msg, nil
+	case <-c.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Write implements mcp.Connection.
+func (c *lineConn) Write(_ context.Context, msg jsonrpc.Message) error {
+	if req, ok := msg.(*jsonrpc.Request); ok {
+		c.answers.expect(req)
+	}
+	data, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return err
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_, err = c.p.stdin.Write(append(data, '\n'))
+	return err
+}
+
+// Close stops the process.
+func (c *lineConn) Close() error {
+	c.once.Do(func() {
+		close(c.closed)
+		c.p.stop()
+	})
+	return nil
+}
+
+// SessionID is empty: a process has one session.
+func (c *lineConn) SessionID() string { return "" }
+
+// answers keeps the raw results of tool calls, by the number that each
+// call carries as its progress token, and refuses listings that would cost too
+// much to decode.
+type answers struct {
+	mu      sync.Mutex
+	waiting map[jsonrpc.ID]int64 // the call of a request; listing for tools/list
+	arrived map[int64]json.RawMessage
+}
+
+// listing stands for a request for a page of tools. Calls are numbered from 1.
+const listing = 0
+
+// Bounds of one page of tools. The library decodes each schema into Go values,
+// which take about 100 bytes for each JSON value.
+const (
+	maxListing       = 16 << 20
+	maxListingValues = 250_000
+)
+
+// maxOther bounds what is decoded of every other message, in bytes:
+// notifications, requests and the results of other methods.
+const maxOther = 1 << 20
+
+// expect notes a request whose answer needs care.
+func (a *answers) expect(req *jsonrpc.Request) {
+	call := int64(listing)
+	switch req.Method {
+	case "tools/list":
+	case "tools/call":
+		var params struct {
+			Meta struct {
+				Token json.Number `json:"progressToken"`
+			} `json:"_meta"`
+		}
+		if json.Unmarshal(req.Params, &params) != nil {
+			return
+		}
+		var err error
+		if call, err = params.Meta.Token.Int64(); err != nil || call <= listing {
+			return
+		}
+	default:
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.waiting == nil {
+		a.waiting, a.arrived = map[jsonrpc.ID]int64{}, map[int64]json.RawMessage{}
+	}
+	a.waiting[req.ID] = call
+}
+
+// receive keeps the result of a tool call and leaves the library an empty one,
+// or refuses a listing. It reports whether it changed the response.
+func (a *answers) receive(resp *jsonrpc.Response) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	call, expected := a.waiting[resp.ID]
+	delete(a.waiting, resp.ID)
+	var err error
+	switch {
+	case resp.Error != nil:
+		return false
+	case !expected:
+		if len(resp.Result) > maxOther {
+			err = fmt.Errorf("a result has %d bytes, and at most %d are read", len(resp.Result), maxOther)
+		}
+	case call == listing:
+		err = checkListing(resp.Result)
+	default:
+		a.arrived[call] = resp.Result
+		resp.Result = json.RawMessage(`{"content":[]}`)
+		return true
+	}
+	if err != nil {
+		resp.Result, resp.Error = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+	}
+	return err != nil
+}
+
+func checkListing(page json.RawMessage) error {
+	if len(page) > maxListing {
+		return fmt.Errorf("a page of tools has %d bytes, and at most %d are read", len(page), maxListing)
+	}
+	values := 0
+	for s := jsonscan.New(page); s.Next(); {
+		if values++; values > maxListingValues {
+			return fmt.Errorf("a page of tools has more than %d JSON values", maxListingValues)
+		}
+	}
+	return nil
+}
+
+// collect removes and returns the raw result of a call.
+func (a *answers) collect(call int64) (json.RawMessage, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	raw, ok := a.arrived[call]
+	delete(a.arrived, call)
+	return raw, ok
+}
+
+// forget drops a call whose answer may still arrive.
+func (a *answers) forget(call int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.arrived, call)
+	for id, c := range a.waiting {
+		if c == call {
+			delete(a.waiting, id)
+		}
+	}
+}
