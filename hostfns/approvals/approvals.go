@@ -1,7 +1,7 @@
-// Package approvals puts questions to people and brings back their answers.
-// A [Broker] knows the ways to ask: prompts that a door offers, at the terminal
-// or through an MCP client, and a socket that only its owner can open. The
-// first answer holds; nothing is ever approved by default.
+// Package approvals asks users to approve calls and returns their answers.
+// A [Broker] asks through prompts, at the terminal
+// or through an MCP client, and through a socket that only its owner can open. The
+// first answer counts; nothing is approved by default.
 package approvals
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/wexec/wexec/internal/text"
 )
 
-// The ways to ask, as a policy names them.
+// Ways to ask, as in a policy's approvals.via.
 const (
 	Terminal = "terminal"
 	MCP      = "mcp"
 	Socket   = "socket"
 )
 
-// Broker asks people. It implements hostfns.Asker.
+// Broker asks users. It implements [hostfns.Asker].
 type Broker struct {
 	mu      sync.Mutex
 	prompts map[string]*prompt
@@ -33,28 +33,28 @@ type Broker struct {
 	sockets int
 }
 
-// prompt is one way to ask that a door offers.
+// prompt is one way to ask.
 type prompt struct {
 	asker hostfns.Asker
-	turn  chan struct{} // one question at a time
+	busy  chan struct{} // holds a value while a question is asked
 }
 
 type question struct {
 	hostfns.Question
-	answer chan hostfns.Reply // of one
+	answer chan hostfns.Reply // buffered, one reply
 	once   sync.Once
 }
 
-// New makes a broker that has nobody to ask yet.
+// New makes a broker without a way to ask.
 func New() *Broker {
 	return &Broker{prompts: map[string]*prompt{}, open: map[string]*question{}}
 }
 
-// Offer adds a way to ask, Terminal or MCP, and gives back how to take it away
-// again. A prompt is asked one question at a time and must return when its
-// context ends. It returns hostfns.ErrNobody where nobody is there.
+// Offer adds a prompt, Terminal or MCP, and returns a function that removes
+// it. A prompt gets one question at a time and must return when its
+// context ends. It returns hostfns.ErrNobody if there is no user.
 func (b *Broker) Offer(via string, asker hostfns.Asker) (withdraw func()) {
-	p := &prompt{asker: asker, turn: make(chan struct{}, 1)}
+	p := &prompt{asker: asker, busy: make(chan struct{}, 1)}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.prompts[via] = p
@@ -67,15 +67,15 @@ func (b *Broker) Offer(via string, asker hostfns.Asker) (withdraw func()) {
 	}
 }
 
-// Ask puts a question by every way that it names and that is open, and waits
-// for the first answer. Where there is no such way it returns
+// Ask asks a question through all of its ways that are open, and waits
+// for the first answer. If none is open it returns
 // hostfns.ErrNobody at once.
 func (b *Broker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, error) {
 	one := &question{Question: q, answer: make(chan hostfns.Reply, 1)}
 	b.mu.Lock()
 	if b.open[q.ID] != nil {
 		b.mu.Unlock()
-		return hostfns.Reply{}, fault.New(fault.Internal, "a question is asked twice")
+		return hostfns.Reply{}, fault.New(fault.Internal, "question ID is already in use")
 	}
 	var ways []string
 	prompts := map[string]*prompt{}
@@ -133,18 +133,18 @@ func (b *Broker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, er
 	}
 }
 
-// ask asks by one prompt when it is free. Only a person at the terminal sees
-// values.
+// ask waits until the prompt is free and asks. Only the terminal shows
+// redacted values.
 func (p *prompt) ask(ctx context.Context, via string, q hostfns.Question) (reply hostfns.Reply, err error) {
 	select {
-	case p.turn <- struct{}{}:
+	case p.busy <- struct{}{}:
 	case <-ctx.Done():
 		return hostfns.Reply{}, ctx.Err()
 	}
-	defer func() { <-p.turn }()
+	defer func() { <-p.busy }()
 	defer func() {
 		if r := recover(); r != nil {
-			err = fault.New(fault.Internal, "the prompt failed: %s", fmt.Sprint(r))
+			err = fault.New(fault.Internal, "prompt panicked: %s", fmt.Sprint(r))
 		}
 	}()
 	if ctx.Err() != nil {
@@ -163,7 +163,7 @@ func (q *question) settle(r hostfns.Reply) (first bool) {
 	return first
 }
 
-// List lists the questions that are open, the oldest first.
+// List returns the open questions, oldest first.
 func (b *Broker) List() []hostfns.Question {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -177,38 +177,25 @@ func (b *Broker) List() []hostfns.Question {
 	return out
 }
 
-// Answer answers an open question. The first answer holds: a second is
-// usage.flag, and so is one to a question that is not open any more, or that
-// may not be answered by that way.
+// Answer answers an open question. It returns usage.flag if the question was
+// answered already, is not open, or must not be answered
+// this way.
 func (b *Broker) Answer(id string, r hostfns.Reply) error {
 	b.mu.Lock()
 	q := b.open[id]
 	b.mu.Unlock()
 	if q == nil {
-		return fault.New(fault.UsageFlag, "there is no open question %s", clipped(id)).WithHint("wexec approvals list shows what is open")
+		return fault.New(fault.UsageFlag, "no open question %s", clipped(id)).WithHint("run wexec approvals list")
 	}
 	if r.By == Socket && !slices.Contains(q.Via, Socket) {
-		return fault.New(fault.UsageFlag, "the policy does not let question %s be answered from here", clipped(id)).
-			WithHint("name socket under approvals.via of the policy")
+		return fault.New(fault.UsageFlag, "the policy does not allow question %s to be answered over the socket", clipped(id)).
+			WithHint("add socket to approvals.via in the policy")
 	}
 	if !q.settle(r) {
-		return fault.New(fault.UsageFlag, "question %s is answered already", clipped(id))
+		return fault.New(fault.UsageFlag, "question %s is already answered", clipped(id))
 	}
 	return nil
 }
 
-// Visible returns text with invisible characters written out, see [text.Visible].
-// Line feeds and tabs stay if lines is true.
-func Visible(s string, lines bool) string {
-	if lines {
-		return text.VisibleLines(s)
-	}
-	return text.Visible(s)
-}
-
-func clipped(s string) string {
-	if len(s) > 40 {
-		s = s[:40] + "…"
-	}
-	return Visible(s, false)
-}
+// clipped returns a short text of a caller, visible on one line.
+func clipped(s string) string { return text.Visible(text.Clip(s, 40)) }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/text"
 )
 
 // asked is a prompt made of a function.
@@ -284,11 +285,11 @@ func TestWhatCannotBeSeenIsShown(t *testing.T) {
 		"tag\U000e0041":      `tag\u{e0041}`,
 		"a\r\nb":             `a\u{d}\u{a}b`,
 	} {
-		if got := Visible(in, false); got != want {
+		if got := text.Visible(in); got != want {
 			t.Errorf("%q is shown as %q", in, got)
 		}
 	}
-	if got := Visible("a\n\tb\r", true); got != "a\n\tb"+`\u{d}` {
+	if got := text.VisibleLines("a\n\tb\r"); got != "a\n\tb"+`\u{d}` {
 		t.Errorf("%q", got)
 	}
 }

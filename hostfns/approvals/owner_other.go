@@ -4,9 +4,9 @@ package approvals
 
 import "io/fs"
 
-// lax: modes of folders mean nothing here; the user's own runtime folder is
-// closed to others by its access list.
-const lax = true
+// hasModes is false: folders have no permission bits. The user's runtime folder is
+// protected by its access list.
+const hasModes = false
 
-// ownedByMe rests on that folder.
+// ownedByMe relies on that folder.
 func ownedByMe(fs.FileInfo) bool { return true }

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lax: modes of folders mean nothing.
-const lax = false
+// hasModes is true: folders have permission bits.
+const hasModes = true
 
 // ownedByMe reports whether a file belongs to the user of this process.
 func ownedByMe(info fs.FileInfo) bool {

@@ -2,7 +2,7 @@ package approvals
 
 import "golang.org/x/sys/unix"
 
-// peerUser is the user at the other end of a socket.
+// peerUser returns the user of the process at the other end of a socket.
 func peerUser(fd int) (uint32, error) {
 	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {

@@ -3,6 +3,7 @@ package approvals
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,13 +14,15 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/text"
 )
 
-// message is what goes over the socket, one JSON line each way.
+// message is a request over the socket: one JSON line, answered by one.
 type message struct {
 	Op     string `json:"op"` // list, approve, deny
 	ID     string `json:"id,omitempty"`
@@ -36,29 +39,29 @@ type reply struct {
 }
 
 const (
-	maxLine  = 64 << 10
-	maxReply = 16 << 20
-	patience = 5 * time.Second
-	suffix   = ".approvals"
+	maxLine   = 64 << 10
+	maxReply  = 16 << 20
+	ioTimeout = 5 * time.Second
+	suffix    = ".approvals"
 )
 
-// Listen lets questions be answered over a socket of its own in a folder, which
-// it makes for its owner alone. Close the result to end it.
+// Listen accepts answers over a new socket in a folder, which
+// it creates with access for the owner only. Close the result to stop.
 func (b *Broker) Listen(dir string) (io.Closer, error) {
-	if err := ownFolder(dir); err != nil {
+	if err := privateFolder(dir); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, fmt.Sprintf("%d-%s%s", os.Getpid(), randomName(), suffix))
+	path := filepath.Join(dir, fmt.Sprintf("%d-%s%s", os.Getpid(), rand.Text()[:8], suffix))
 	if len(path) > 100 {
-		return nil, fault.New(fault.UsageConfig, "the path of the socket is too long: %s", path).WithHint("set XDG_RUNTIME_DIR to a shorter folder")
+		return nil, fault.New(fault.UsageConfig, "socket path is too long: %s", path).WithHint("set XDG_RUNTIME_DIR to a shorter folder")
 	}
 	l, err := net.Listen("unix", path)
 	if err != nil {
-		return nil, fault.New(fault.UsageConfig, "open the socket for approvals: %w", err)
+		return nil, fault.New(fault.UsageConfig, "open approvals socket: %w", err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		_ = l.Close()
-		return nil, fault.New(fault.UsageConfig, "close the socket to others: %w", err)
+		return nil, fault.New(fault.UsageConfig, "restrict access to approvals socket: %w", err)
 	}
 	s := &server{broker: b, listener: l, conns: map[net.Conn]bool{}}
 	b.mu.Lock()
@@ -69,21 +72,21 @@ func (b *Broker) Listen(dir string) (io.Closer, error) {
 	return s, nil
 }
 
-// ownFolder makes a folder that nobody else can enter, or makes sure of it.
-func ownFolder(dir string) error {
+// privateFolder creates a folder that only its owner can enter, or restricts an existing one.
+func privateFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fault.New(fault.UsageConfig, "make the folder of the socket: %w", err)
+		return fault.New(fault.UsageConfig, "create socket folder: %w", err)
 	}
 	info, err := os.Lstat(dir)
 	if err != nil {
-		return fault.New(fault.UsageConfig, "look at the folder of the socket: %w", err)
+		return fault.New(fault.UsageConfig, "inspect socket folder: %w", err)
 	}
 	if !info.IsDir() || !ownedByMe(info) {
-		return fault.New(fault.UsageConfig, "the folder of the socket is not yours: %s", dir)
+		return fault.New(fault.UsageConfig, "socket folder belongs to another user: %s", dir)
 	}
-	if info.Mode().Perm()&0o077 != 0 && !lax {
+	if info.Mode().Perm()&0o077 != 0 && hasModes {
 		if err := os.Chmod(dir, 0o700); err != nil {
-			return fault.New(fault.UsageConfig, "close the folder of the socket to others: %w", err)
+			return fault.New(fault.UsageConfig, "restrict access to socket folder: %w", err)
 		}
 	}
 	return nil
@@ -99,7 +102,7 @@ type server struct {
 	conns map[net.Conn]bool
 }
 
-// Close ends the socket and every conversation over it.
+// Close closes the socket and its connections.
 func (s *server) Close() error {
 	var err error
 	s.once.Do(func() {
@@ -146,7 +149,7 @@ func (s *server) serve() {
 	}
 }
 
-// talk answers one message.
+// talk handles one request.
 func (s *server) talk(c net.Conn) {
 	defer s.wg.Done()
 	defer func() {
@@ -155,7 +158,7 @@ func (s *server) talk(c net.Conn) {
 		delete(s.conns, c)
 		s.mu.Unlock()
 	}()
-	_ = c.SetDeadline(time.Now().Add(patience))
+	_ = c.SetDeadline(time.Now().Add(ioTimeout))
 	line, err := bufio.NewReader(io.LimitReader(c, maxLine)).ReadBytes('\n')
 	if err != nil {
 		return
@@ -163,7 +166,7 @@ func (s *server) talk(c net.Conn) {
 	var m message
 	var out reply
 	if json.Unmarshal(line, &m) != nil {
-		err = fault.New(fault.UsageFlag, "the message cannot be read")
+		err = fault.New(fault.UsageFlag, "invalid message")
 	} else {
 		out, err = s.broker.handle(m)
 	}
@@ -179,13 +182,13 @@ func (b *Broker) handle(m message) (reply, error) {
 		return reply{Questions: b.List()}, nil
 	case "approve", "deny":
 		return reply{}, b.Answer(m.ID, hostfns.Reply{
-			Approved: m.Op == "approve", Always: m.Always && m.Op == "approve", By: Socket, Who: clipped(m.Who), Reason: Visible(m.Reason, false),
+			Approved: m.Op == "approve", Always: m.Always && m.Op == "approve", By: Socket, Who: clipped(m.Who), Reason: text.Visible(m.Reason),
 		})
 	}
-	return reply{}, fault.New(fault.UsageFlag, "there is no operation %s", clipped(m.Op))
+	return reply{}, fault.New(fault.UsageFlag, "unknown operation %s", clipped(m.Op))
 }
 
-// Pending lists the open questions of every running wexec of this user, whose
+// Pending returns the open questions of every running wexec of this user, whose
 // sockets are in a folder.
 func Pending(ctx context.Context, dir string) ([]hostfns.Question, error) {
 	var all []hostfns.Question
@@ -193,8 +196,8 @@ func Pending(ctx context.Context, dir string) ([]hostfns.Question, error) {
 	return all, err
 }
 
-// Decide answers a question of any running wexec of this user. An id may be
-// shortened as long as it names one.
+// Decide answers a question of a running wexec of this user. An id may be
+// shortened to a unique prefix.
 func Decide(ctx context.Context, dir, id string, r hostfns.Reply) error {
 	type hit struct{ path, id string }
 	var hits []hit
@@ -211,10 +214,10 @@ func Decide(ctx context.Context, dir, id string, r hostfns.Reply) error {
 	}
 	switch len(hits) {
 	case 0:
-		return fault.New(fault.UsageFlag, "there is no open question %s", clipped(id)).WithHint("wexec approvals list shows what is open")
+		return fault.New(fault.UsageFlag, "no open question %s", clipped(id)).WithHint("run wexec approvals list")
 	case 1:
 	default:
-		return fault.New(fault.UsageFlag, "%s names %d questions", clipped(id), len(hits)).WithHint("give more of the id")
+		return fault.New(fault.UsageFlag, "%s matches %d questions", clipped(id), len(hits)).WithHint("use a longer prefix of the id")
 	}
 	m := message{Op: "deny", ID: hits[0].id, Reason: r.Reason, Who: r.Who}
 	if r.Approved {
@@ -225,24 +228,24 @@ func Decide(ctx context.Context, dir, id string, r hostfns.Reply) error {
 		return err
 	}
 	if out.Code != "" {
-		e := fault.New(out.Code, "%s", Visible(out.Message, false))
+		e := fault.New(out.Code, "%s", text.Visible(out.Message))
 		if out.Hint != "" {
-			e = e.WithHint("%s", Visible(out.Hint, false))
+			e = e.WithHint("%s", text.Visible(out.Hint))
 		}
 		return e
 	}
 	return nil
 }
 
-// each asks every socket of a folder for its questions. One that nobody
-// listens to any more is removed.
+// each asks every socket of a folder for its questions. A socket without a
+// listener is removed.
 func each(ctx context.Context, dir string, f func(reply, string) bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fault.New(fault.UsageConfig, "look for sockets: %w", err)
+		return fault.New(fault.UsageConfig, "read socket folder: %w", err)
 	}
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), suffix) {
@@ -255,7 +258,7 @@ func each(ctx context.Context, dir string, f func(reply, string) bool) error {
 		}
 		out, err := send(ctx, path, message{Op: "list"})
 		if err != nil {
-			if refused(err) {
+			if errors.Is(err, syscall.ECONNREFUSED) {
 				_ = os.Remove(path)
 			}
 			continue
@@ -268,22 +271,41 @@ func each(ctx context.Context, dir string, f func(reply, string) bool) error {
 }
 
 func send(ctx context.Context, path string, m message) (reply, error) {
-	d := net.Dialer{Timeout: patience}
+	d := net.Dialer{Timeout: ioTimeout}
 	c, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
 		return reply{}, err
 	}
 	defer c.Close()
 	if !peerIsMe(c) {
-		return reply{}, fault.New(fault.UsageConfig, "somebody else listens to %s", path)
+		return reply{}, fault.New(fault.UsageConfig, "socket %s belongs to another user", path)
 	}
-	_ = c.SetDeadline(time.Now().Add(patience))
+	_ = c.SetDeadline(time.Now().Add(ioTimeout))
 	if err := json.NewEncoder(c).Encode(m); err != nil {
-		return reply{}, fault.New(fault.UpstreamUnavailable, "the running wexec does not answer: %w", err)
+		return reply{}, fault.New(fault.UpstreamUnavailable, "no answer from the running wexec: %w", err)
 	}
 	var out reply
 	if err := json.NewDecoder(io.LimitReader(c, maxReply)).Decode(&out); err != nil {
-		return reply{}, fault.New(fault.UpstreamUnavailable, "the running wexec does not answer: %w", err)
+		return reply{}, fault.New(fault.UpstreamUnavailable, "no answer from the running wexec: %w", err)
 	}
 	return out, nil
+}
+
+// peerIsMe reports whether the process at the other end of a socket runs as the
+// same user.
+func peerIsMe(c net.Conn) bool {
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		return false
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var user uint32
+	var failed error
+	if err := raw.Control(func(fd uintptr) { user, failed = peerUser(int(fd)) }); err != nil || failed != nil {
+		return false
+	}
+	return user == uint32(os.Getuid())
 }

@@ -18,7 +18,7 @@ const (
 	maxDimension = 8192
 )
 
-// ask has the endpoint make vectors of texts, one for each.
+// ask requests vectors of texts from the endpoint.
 func (x *Index) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	body, err := json.Marshal(map[string]any{"model": x.o.Model, "input": texts, "encoding_format": "float"})
 	if err != nil {
@@ -46,19 +46,19 @@ func (x *Index) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("it answered %s", res.Status)
+		return nil, fmt.Errorf("status %s", res.Status)
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(data) > maxAnswer {
-		return nil, fmt.Errorf("it answered more than %d bytes", maxAnswer)
+		return nil, fmt.Errorf("answer exceeds %d bytes", maxAnswer)
 	}
 	return vectors(data, len(texts))
 }
 
-// vectors reads an answer and holds it against what was asked.
+// vectors decodes and validates an answer for n texts.
 func vectors(data []byte, n int) ([][]float32, error) {
 	var answer struct {
 		Data []struct {
@@ -67,23 +67,23 @@ func vectors(data []byte, n int) ([][]float32, error) {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(data, &answer); err != nil {
-		return nil, fmt.Errorf("its answer cannot be read: %w", err)
+		return nil, fmt.Errorf("decode answer: %w", err)
 	}
 	out := make([][]float32, n)
 	for _, d := range answer.Data {
 		if d.Index < 0 || d.Index >= n || out[d.Index] != nil || len(d.Embedding) == 0 || len(d.Embedding) > maxDimension {
-			return nil, errors.New("its answer holds vectors that were not asked for")
+			return nil, errors.New("answer contains unexpected vectors")
 		}
 		for _, f := range d.Embedding {
 			if math.IsInf(float64(f), 0) || math.IsNaN(float64(f)) {
-				return nil, errors.New("its answer holds vectors that are no numbers")
+				return nil, errors.New("answer contains invalid numbers")
 			}
 		}
 		out[d.Index] = d.Embedding
 	}
 	for _, v := range out {
 		if v == nil || len(v) != len(out[0]) {
-			return nil, errors.New("its answer lacks vectors that were asked for")
+			return nil, errors.New("answer lacks vectors")
 		}
 	}
 	return out, nil

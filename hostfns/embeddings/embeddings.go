@@ -1,6 +1,6 @@
-// Package embeddings finds tools by what a question means, with vectors of any
-// endpoint that speaks OpenAI's form. It only ever helps: what it cannot say in
-// time, words decide alone.
+// Package embeddings ranks tools by the meaning of a question, with vectors of an
+// endpoint that has OpenAI's API. If the endpoint does not answer
+// in time, search uses words only.
 package embeddings
 
 import (
@@ -18,26 +18,27 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/text"
 )
 
-// Options say which endpoint is asked, and how.
+// Options configure an [Index].
 type Options struct {
 	URL   string // of the API, https://host/v1, or of its embeddings
 	Model string
-	// Key gives the key, asked for at each request; nil: none is sent.
+	// Key returns the API key, for each request; nil: none is sent.
 	Key func(ctx context.Context) (string, error)
-	// Dir keeps the vectors of tools, by the digest of their text; "" keeps them
+	// Dir stores the vectors of tools, by the digest of their text; "" keeps them
 	// in memory.
 	Dir string
-	// Timeout bounds what a search waits; zero is 3 seconds.
+	// Timeout bounds the wait of a search; zero is 3 seconds.
 	Timeout time.Duration
-	// Rest is how long an endpoint that failed is left alone; zero is a minute.
+	// Rest is how long a failed endpoint is not asked; zero is a minute.
 	Rest   time.Duration
-	Client *http.Client // nil: one of its own
-	Logger *slog.Logger // told when the endpoint fails
+	Client *http.Client // nil: a new one
+	Logger *slog.Logger // logs failures of the endpoint; may be nil
 }
 
-// Index knows the vectors of tools. It is safe for concurrent use.
+// Index holds the vectors of tools. It is safe for concurrent use.
 type Index struct {
 	o        Options
 	endpoint string
@@ -47,22 +48,22 @@ type Index struct {
 	vectors   *store
 	questions map[string][]float32
 	failed    time.Time
-	filling   chan struct{} // closed when the vectors of tools are there; nil: nobody fills
+	filling   chan struct{} // closed when the current fill ends; nil: none runs
 }
 
-// maxQuestions bounds the questions whose vectors are remembered.
+// maxQuestions bounds the cached vectors of questions.
 const maxQuestions = 256
 
-// New makes an index. The endpoint is not asked yet.
+// New makes an index. It does not connect to the endpoint.
 func New(o Options) (*Index, error) {
 	u, err := url.Parse(o.URL)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil:
-		return nil, fault.New(fault.UsageConfig, "embeddings: the url has to be one of http or https, without a name and password").WithHint("url: https://HOST/v1")
+		return nil, fault.New(fault.UsageConfig, "embeddings: url must be an http or https URL without a user name").WithHint("write url: https://HOST/v1")
 	case o.Model == "":
-		return nil, fault.New(fault.UsageConfig, "embeddings: no model is named")
+		return nil, fault.New(fault.UsageConfig, "embeddings: model is missing")
 	case u.Scheme == "http" && o.Key != nil && !local(u.Hostname()):
-		return nil, fault.New(fault.UsageConfig, "embeddings: a key is sent by https alone, or to this machine")
+		return nil, fault.New(fault.UsageConfig, "embeddings: a key requires https, or a URL on this machine")
 	}
 	if !strings.HasSuffix(u.Path, "/embeddings") {
 		u = u.JoinPath("embeddings")
@@ -71,7 +72,7 @@ func New(o Options) (*Index, error) {
 	if x.client = o.Client; x.client == nil {
 		x.client = &http.Client{}
 	}
-	// A key goes to the host that was named and to no other.
+	// Redirects are not followed, so that no other host gets the key.
 	client := *x.client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	x.client = &client
@@ -93,14 +94,14 @@ func local(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// errResting says that the endpoint failed a moment ago.
-var errResting = errors.New("the endpoint failed a moment ago")
+// errResting is returned after a recent failure of the endpoint.
+var errResting = errors.New("embeddings endpoint failed recently")
 
-// Near gives the cosine between a question and each tool, by the tool's ID.
-// Tools whose vectors are not there in time are left out; where most are, it
-// is an error.
+// Near returns the cosine between a question and each tool, by the tool's ID.
+// Tools whose vectors do not arrive in time are left out; if these are more than a
+// tenth, Near fails.
 func (x *Index) Near(ctx context.Context, tools []catalogue.Tool, question string) (map[string]float64, error) {
-	question = bounded(strings.TrimSpace(question), maxQuestion)
+	question = text.Prefix(strings.TrimSpace(question), maxQuestion)
 	if question == "" || len(tools) == 0 {
 		return nil, nil
 	}
@@ -124,26 +125,26 @@ func (x *Index) Near(ctx context.Context, tools []catalogue.Tool, question strin
 		}
 	}
 	if len(near)*10 < len(tools)*9 {
-		return nil, errors.New("the vectors of the tools are not there yet")
+		return nil, errors.New("vectors of tools are not available yet")
 	}
 	return near, nil
 }
 
-// fail notes that the endpoint did not answer, and says so once.
+// fail records a failure of the endpoint, and logs it once.
 func (x *Index) fail(err error) error {
 	if errors.Is(err, context.Canceled) {
-		return err // whoever asked went away
+		return err // the caller gave up
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.failed.IsZero() || time.Since(x.failed) >= x.o.Rest {
-		x.o.Logger.Warn("the embeddings endpoint does not answer; words alone find tools", "url", x.endpoint, "error", err)
+		x.o.Logger.Warn("embeddings endpoint failed; search uses words only", "url", x.endpoint, "error", err)
 	}
 	x.failed = time.Now()
 	return err
 }
 
-// question is the vector of a question, remembered.
+// question returns the vector of a question, cached.
 func (x *Index) question(ctx context.Context, text string) ([]float32, error) {
 	x.mu.Lock()
 	v := x.questions[text]
@@ -165,8 +166,8 @@ func (x *Index) question(ctx context.Context, text string) ([]float32, error) {
 	return list[0], nil
 }
 
-// fill sees to it that the vectors of tools are there, and waits for them as
-// long as it may. What is not there by then comes for the next question.
+// fill requests missing vectors of tools, and waits for them until
+// ctx ends. Later vectors serve the next question.
 func (x *Index) fill(ctx context.Context, tools []catalogue.Tool) {
 	var missing []string
 	have := map[[sha256.Size]byte]bool{}
@@ -194,7 +195,7 @@ func (x *Index) fill(ctx context.Context, tools []catalogue.Tool) {
 	}
 }
 
-// Bounds of what is asked.
+// Bounds of requests.
 const (
 	batch       = 64
 	maxText     = 1500
@@ -215,20 +216,20 @@ func (x *Index) fetch(ctx context.Context, missing []string, done chan struct{})
 		n := min(batch, len(missing))
 		list, err := x.ask(ctx, missing[:n])
 		if err != nil {
-			_ = x.fail(err) // said there
+			_ = x.fail(err) // logs it
 			return
 		}
 		for i, v := range list {
 			x.vectors.put(digest(missing[i]), v)
 		}
 		if err := x.vectors.save(); err != nil {
-			x.o.Logger.Warn("the vectors of tools cannot be kept", "error", err)
+			x.o.Logger.Warn("store vectors of tools", "error", err)
 		}
 		missing = missing[n:]
 	}
 }
 
-// textOf is what of a tool is compared: its words, not its types.
+// textOf returns the text of a tool that is compared: names and descriptions, no schemas.
 func textOf(t catalogue.Tool) string {
 	var b strings.Builder
 	b.WriteString(strings.Join(catalogue.Words(t.Server), " ") + ": " + strings.Join(catalogue.Words(t.Name), " "))
@@ -238,14 +239,7 @@ func textOf(t catalogue.Tool) string {
 	if t.Description != "" {
 		b.WriteString(". " + t.Description)
 	}
-	return bounded(b.String(), maxText)
-}
-
-func bounded(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "")
+	return text.Prefix(b.String(), maxText)
 }
 
 func digest(text string) [sha256.Size]byte { return sha256.Sum256([]byte(text)) }

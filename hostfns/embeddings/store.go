@@ -10,20 +10,22 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/wexec/wexec/internal/atomicfile"
 )
 
-// store keeps vectors by the digest of their text, in one file for an endpoint
-// and model: a head, then digest and vector after vector. A file that is cut
-// short is good up to there, one of another form is written anew.
+// store holds vectors by the digest of their text, in one file for an endpoint
+// and model: a header, then pairs of digest and vector. A truncated file
+// is used as far as it goes, and a file of another format is replaced.
 type store struct {
-	path string // "": in memory alone
+	path string // "": in memory only
 
 	mu      sync.Mutex
 	read    bool
-	size    int // numbers of a vector; 0: none is known yet
+	size    int // dimension of the vectors; 0: unknown
 	vectors map[[sha256.Size]byte][]float32
 	fresh   [][sha256.Size]byte // not on disk yet
-	onDisk  bool                // the file has the head
+	onDisk  bool                // the file is valid and can be appended to
 }
 
 const (
@@ -40,7 +42,7 @@ func newStore(dir, endpoint, model string) *store {
 	return s
 }
 
-// get is a vector, or nil.
+// get returns a vector, or nil.
 func (s *store) get(d [sha256.Size]byte) []float32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +55,7 @@ func (s *store) put(d [sha256.Size]byte, v []float32) {
 	defer s.mu.Unlock()
 	s.load()
 	if s.size != len(v) {
-		// The endpoint gives vectors of another size now: the old ones are no use.
+		// The endpoint's dimension changed: the old vectors are useless.
 		clear(s.vectors)
 		s.fresh, s.size, s.onDisk = nil, len(v), false
 	}
@@ -63,7 +65,7 @@ func (s *store) put(d [sha256.Size]byte, v []float32) {
 	}
 }
 
-// load reads the file, once. The caller holds the lock.
+// load reads the file once. The caller holds the lock.
 func (s *store) load() {
 	if s.read || s.path == "" {
 		return
@@ -99,14 +101,14 @@ func (s *store) load() {
 		}
 	}
 	if len(rest) > 0 {
-		s.onDisk = false // what follows would not be in step
+		s.onDisk = false // appended records would be misaligned
 		for d := range s.vectors {
 			s.fresh = append(s.fresh, d)
 		}
 	}
 }
 
-// save writes what is new.
+// save writes new vectors.
 func (s *store) save() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,8 +135,8 @@ func (s *store) save() error {
 	return nil
 }
 
-// write appends where the file is in step, and else puts a whole new one in
-// its place.
+// write appends to a valid file, and otherwise replaces
+// it.
 func (s *store) write(b []byte) error {
 	if s.onDisk {
 		f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_APPEND, 0o600)
@@ -144,16 +146,5 @@ func (s *store) write(b []byte) error {
 		_, err = f.Write(b)
 		return errors.Join(err, f.Close())
 	}
-	f, err := os.CreateTemp(filepath.Dir(s.path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), s.path)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	return err
+	return atomicfile.Write(s.path, b, 0o600)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/wexec/wexec/hostfns"
 )
 
-// stream is a body that is closed once.
+// stream is the body of a response.
 type stream struct {
 	r     io.Reader
 	close func()
@@ -23,15 +23,15 @@ type stream struct {
 func (s *stream) Read(b []byte) (int, error) {
 	n, err := s.r.Read(b)
 	if err != nil && err != io.EOF && fault.CodeOf(err) == fault.Internal {
-		err = fault.New(fault.UpstreamUnavailable, "the rest of the response did not arrive")
+		err = fault.New(fault.UpstreamUnavailable, "the response was cut off")
 	}
 	return n, err
 }
 
 func (s *stream) Close() error { s.close(); return nil }
 
-// encoding is how a body is compressed, or "" where it is not, or not in a way
-// that is known here.
+// encoding returns the compression of a body, or "" if there is none or it is not
+// supported.
 func encoding(res *http.Response) string {
 	e := strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding")))
 	switch e {
@@ -43,19 +43,19 @@ func encoding(res *http.Response) string {
 	return ""
 }
 
-// decoded reports whether the program sees another body than the one that was
-// sent.
+// decoded reports whether the program gets a decompressed
+// body.
 func decoded(res *http.Response) bool { return encoding(res) != "" }
 
-// decompress reads on demand, so that a small body that grows without end
-// costs only what is read of it.
+// decompress decompresses on demand, so that a compression bomb
+// costs only what the program reads.
 func decompress(res *http.Response) (io.Reader, error) {
 	switch encoding(res) {
 	case "gzip":
 		return &lazy{open: func() (io.Reader, error) { return gzip.NewReader(res.Body) }}, nil
 	case "deflate":
 		return &lazy{open: func() (io.Reader, error) {
-			// Some servers send the bare format and some the wrapped one.
+			// Some servers send raw deflate and some the zlib format.
 			in := bufio.NewReader(res.Body)
 			if two, err := in.Peek(2); err == nil && two[0]&0x0f == 8 && (uint(two[0])<<8|uint(two[1]))%31 == 0 {
 				return zlib.NewReader(in)
@@ -66,7 +66,7 @@ func decompress(res *http.Response) (io.Reader, error) {
 	return res.Body, nil
 }
 
-// lazy opens a reader when it is first read.
+// lazy opens a reader on the first read.
 type lazy struct {
 	open func() (io.Reader, error)
 	r    io.Reader
@@ -80,16 +80,16 @@ func (l *lazy) Read(b []byte) (int, error) {
 		}
 	}
 	if l.err != nil {
-		return 0, fault.New(fault.ToolFailed, "the response is compressed in a way that cannot be read")
+		return 0, fault.New(fault.ToolFailed, "invalid compressed response")
 	}
 	n, err := l.r.Read(b)
 	if err != nil && err != io.EOF {
-		err = fault.New(fault.ToolFailed, "the response is compressed in a way that cannot be read")
+		err = fault.New(fault.ToolFailed, "invalid compressed response")
 	}
 	return n, err
 }
 
-// bounded ends a body that is too long with an error.
+// bounded fails if a body is too long.
 type bounded struct {
 	r           io.Reader
 	left, limit int64
@@ -101,8 +101,8 @@ func (l *bounded) Read(b []byte) (int, error) {
 		if n, err := l.r.Read(one[:]); n == 0 && err == io.EOF {
 			return 0, io.EOF
 		}
-		return 0, fault.New(fault.ToolTooLarge, "the response has more than %d bytes", l.limit).
-			WithHint("ask for less, or for a range")
+		return 0, fault.New(fault.ToolTooLarge, "response exceeds %d bytes", l.limit).
+			WithHint("request less data, or a range")
 	}
 	if int64(len(b)) > l.left {
 		b = b[:l.left]
@@ -112,10 +112,10 @@ func (l *bounded) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// shortest secret that can be told from ordinary text.
+// shortest is the length below which a secret cannot be distinguished from ordinary text.
 const shortest = 4
 
-// hide takes secrets out of a text.
+// hide removes secrets from a text.
 func hide(s string, secrets []hostfns.Secret) string {
 	for _, secret := range secrets {
 		if len(secret.Value) >= shortest {
@@ -125,18 +125,18 @@ func hide(s string, secrets []hostfns.Secret) string {
 	return s
 }
 
-// stripper takes secrets out of a stream, also where they stand across the
-// border of two reads.
+// stripper removes secrets from a stream, also if they cross the
+// boundary of two reads.
 type stripper struct {
 	r       io.Reader
 	secrets []hostfns.Secret
 	longest int
-	held    []byte // read, and not yet known to be free of secrets
-	ready   []byte // to be given out
+	held    []byte // may end with the start of a secret
+	ready   []byte // free of secrets
 	err     error
 }
 
-// newStripper is r itself where there is nothing to take out.
+// newStripper returns r itself if there are no secrets.
 func newStripper(r io.Reader, secrets []hostfns.Secret) io.Reader {
 	s := &stripper{r: r}
 	for _, secret := range secrets {

@@ -1,7 +1,7 @@
-// Package fetch makes the HTTP requests of programs. Each request and each
-// redirect is decided by name before it is resolved and by address before it
-// is connected to; secrets are put in for the hosts they are meant for and
-// taken out of what comes back.
+// Package fetch makes the HTTP requests of programs. The policy decides each request and
+// redirect by host name before it is resolved, and by address before it
+// is connected to. Secrets are added for their hosts and
+// removed from responses.
 package fetch
 
 import (
@@ -23,18 +23,19 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/text"
 )
 
-// Options of the provider. The zero value is right for programs.
+// Options configure a [Provider]. The zero value is usable.
 type Options struct {
-	// Timeout bounds the time to the head of a response, redirects included;
+	// Timeout bounds the time until the headers of a response, redirects included;
 	// zero is 30 seconds.
 	Timeout time.Duration
 	// Body bounds a response's body, decompressed; zero is 256 MiB.
 	Body int64
-	// Resolve finds the addresses of a name. Nil asks the machine's resolver.
+	// Resolve finds the addresses of a name. Nil is the system's resolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
-	// TLS is the configuration of secure connections. Nil is Go's own.
+	// TLS configures secure connections. Nil is Go's default.
 	TLS *tls.Config
 }
 
@@ -47,7 +48,7 @@ const (
 	callName     = "wexec:fetch"
 )
 
-// Provider answers the prelude's fetch.
+// Provider handles the prelude's fetch.
 type Provider struct {
 	opts Options
 
@@ -67,19 +68,19 @@ func New(o Options) *Provider {
 	return &Provider{opts: o, conns: map[context.Context]*http.Transport{}}
 }
 
-// Servers is empty: the network is no server of tools.
+// Servers returns nothing: the provider has no tools.
 func (p *Provider) Servers() []string { return nil }
 
-// OwnCalls names the prelude's call that is answered here.
+// OwnCalls returns the prelude's calls that the provider handles.
 func (p *Provider) OwnCalls() []string { return []string{callName} }
 
-// Tools is empty: the network is no tool.
+// Tools returns nothing.
 func (p *Provider) Tools(context.Context, string) ([]catalogue.Tool, error) { return nil, nil }
 
-// Watch never tells of a change.
+// Watch does nothing: there are no changes.
 func (p *Provider) Watch(func(string)) func() { return func() {} }
 
-// Close ends idle connections.
+// Close closes idle connections.
 func (p *Provider) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,7 +91,7 @@ func (p *Provider) Close() error {
 	return nil
 }
 
-// request is what a program asks for.
+// request is the request of a program.
 type request struct {
 	Method   string      `json:"method"`
 	URL      string      `json:"url"`
@@ -99,7 +100,7 @@ type request struct {
 	Redirect string      `json:"redirect"`
 }
 
-// head is the head of a response. The body's stream is put in by the table.
+// head is the head of a response. The table adds the stream of the body.
 type head struct {
 	Status     int         `json:"status"`
 	StatusText string      `json:"statusText"`
@@ -142,12 +143,12 @@ func (p *Provider) Call(ctx context.Context, call hostfns.Call) (hostfns.Answer,
 	data, err := json.Marshal(h)
 	if err != nil {
 		_ = body.Close()
-		return hostfns.Answer{}, fault.New(fault.ToolFailed, "the head of the response cannot be read")
+		return hostfns.Answer{}, fault.New(fault.ToolFailed, "encode response headers")
 	}
 	return hostfns.Answer{Kind: hostfns.JSON, Data: data, Body: body, Checked: true}, nil
 }
 
-// explain turns the error of a request into one that says no more than the
+// explain converts the error of a request to one that reveals no more than the
 // program may know.
 func (p *Provider) explain(err, cause error, t *target) error {
 	var f *hostfns.Failure
@@ -164,17 +165,17 @@ func (p *Provider) explain(err, cause error, t *target) error {
 	}
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
-		return fault.New(fault.UpstreamUnavailable, "the host %s cannot be found", t.host)
+		return fault.New(fault.UpstreamUnavailable, "host %s not found", t.host)
 	}
 	var cert *tls.CertificateVerificationError
 	if errors.As(err, &cert) {
-		return fault.New(fault.UpstreamUnavailable, "the certificate of %s is not trusted", t.host)
+		return fault.New(fault.UpstreamUnavailable, "certificate of %s is not trusted", t.host)
 	}
-	return fault.New(fault.UpstreamUnavailable, "the request to %s failed", t.host)
+	return fault.New(fault.UpstreamUnavailable, "request to %s failed", t.host)
 }
 
-// follow makes the request and goes after redirects, each of them decided
-// anew.
+// follow makes the request and follows redirects. The policy decides
+// each of them.
 func (p *Provider) follow(ctx context.Context, gate hostfns.Gate, t *target) (*http.Response, []hostfns.Secret, int, error) {
 	from := ""
 	for hop := 0; ; hop++ {
@@ -203,7 +204,7 @@ func (p *Provider) follow(ctx context.Context, gate hostfns.Gate, t *target) (*h
 		}
 		_ = res.Body.Close()
 		if t.redirect == "error" {
-			return nil, nil, 0, fault.New(fault.ToolFailed, "%s answered with a redirect, which the request does not want", t.host)
+			return nil, nil, 0, fault.New(fault.ToolFailed, "%s redirected, but the request sets redirect to error", t.host)
 		}
 		from = t.host
 		if err := t.redirectTo(where, res.StatusCode); err != nil {
@@ -222,13 +223,13 @@ func redirects(status int) bool {
 
 type dialKey struct{}
 
-// dialing says for which request a connection is made.
+// dialing is the request for which a connection is made.
 type dialing struct {
 	gate hostfns.Gate
 	t    target
 }
 
-// transport gives the connections of one run.
+// transport returns the transport of one run.
 func (p *Provider) transport(life context.Context) *http.Transport {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -256,13 +257,13 @@ func (p *Provider) transport(life context.Context) *http.Transport {
 	return t
 }
 
-// dial resolves a name once, decides each address that came of it, and
-// connects to one of those and to nothing else. One address that is denied
-// denies them all: a name that leads to both sides is a trick.
+// dial resolves a name once, has the policy decide each address, and
+// connects to one of those addresses only. If one address is denied,
+// all are: a name with allowed and denied addresses is an attack.
 func (p *Provider) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d, ok := ctx.Value(dialKey{}).(*dialing)
 	if !ok {
-		return nil, fault.New(fault.Internal, "a connection without a request")
+		return nil, fault.New(fault.Internal, "connection without a request")
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -291,7 +292,7 @@ func (p *Provider) dial(ctx context.Context, network, address string) (net.Conn,
 	dialer := net.Dialer{Timeout: 10 * time.Second, ControlContext: func(_ context.Context, _, concrete string, _ rawConn) error {
 		at, err := netip.ParseAddrPort(concrete)
 		if err != nil {
-			return fault.New(fault.DeniedNetwork, "an address that cannot be read")
+			return fault.New(fault.DeniedNetwork, "invalid address")
 		}
 		return ask(at.Addr())
 	}}
@@ -308,16 +309,13 @@ func (p *Provider) dial(ctx context.Context, network, address string) (net.Conn,
 	return nil, first
 }
 
-// statusText is the words of the status line.
+// statusText returns the text of the status line.
 func statusText(res *http.Response) string {
-	_, text, _ := strings.Cut(res.Status, " ")
-	if len(text) > 200 {
-		text = text[:200]
-	}
-	return strings.ToValidUTF8(text, "�")
+	_, status, _ := strings.Cut(res.Status, " ")
+	return text.Prefix(status, 200)
 }
 
-// responseHeaders lists headers in the order of their names, without secrets.
+// responseHeaders returns headers sorted by name, without secrets.
 func responseHeaders(res *http.Response, secrets []hostfns.Secret) [][2]string {
 	out := [][2]string{}
 	for _, name := range sortedNames(res.Header) {
@@ -326,13 +324,13 @@ func responseHeaders(res *http.Response, secrets []hostfns.Secret) [][2]string {
 			continue
 		}
 		for _, v := range res.Header[name] {
-			out = append(out, [2]string{lower, strings.ToValidUTF8(hide(v, secrets), "�")})
+			out = append(out, [2]string{lower, text.Valid(hide(v, secrets))})
 		}
 	}
 	return out
 }
 
-// body is the response's body, decompressed, bounded, without secrets.
+// body returns the response's body, decompressed, bounded, without secrets.
 func (p *Provider) body(res *http.Response, secrets []hostfns.Secret, end context.CancelCauseFunc) (io.ReadCloser, error) {
 	r, err := decompress(res)
 	if err != nil {
@@ -344,51 +342,44 @@ func (p *Provider) body(res *http.Response, secrets []hostfns.Secret, end contex
 	}, nil
 }
 
-// decodeBody reads the body of a request.
-func decodeBody(text string) ([]byte, error) {
-	if text == "" {
+// decodeBody decodes the body of a request.
+func decodeBody(encoded string) ([]byte, error) {
+	if encoded == "" {
 		return nil, nil
 	}
-	b, err := base64.StdEncoding.DecodeString(text)
+	b, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
-		return nil, fault.New(fault.ToolInvalidArgs, "the body of the request is not base64")
+		return nil, fault.New(fault.ToolInvalidArgs, "request body is not base64")
 	}
 	return b, nil
 }
 
-// parseURL reads the address of a request as strictly as it is acted on.
-func parseURL(text string, base *url.URL) (*url.URL, error) {
-	bad := func(why string) error { return fault.New(fault.ToolInvalidArgs, "the URL %s", why) }
-	if len(text) > maxURL {
+// parseURL parses the URL of a request strictly.
+func parseURL(raw string, base *url.URL) (*url.URL, error) {
+	bad := func(why string) error { return fault.New(fault.ToolInvalidArgs, "URL %s", why) }
+	if len(raw) > maxURL {
 		return nil, bad("is too long")
 	}
-	if strings.ContainsFunc(text, func(r rune) bool { return r <= 0x20 || r == 0x7f || r == '\\' }) {
-		return nil, bad("has a space, a control character or a backslash")
+	if strings.ContainsFunc(raw, func(r rune) bool { return r <= 0x20 || r == 0x7f || r == '\\' }) {
+		return nil, bad("contains a space, a control character or a backslash")
 	}
-	u, err := url.Parse(text)
+	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, bad("cannot be read")
+		return nil, bad("is invalid")
 	}
 	if base != nil {
 		u = base.ResolveReference(u)
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fault.New(fault.DeniedNetwork, "only http and https are fetched, not %q", clip(u.Scheme))
+		return nil, fault.New(fault.DeniedNetwork, "unsupported URL scheme %q: use http or https", text.Clip(u.Scheme, 60))
 	case u.Opaque != "" || u.Host == "" || u.Hostname() == "":
 		return nil, bad("has no host")
 	case u.User != nil:
-		return nil, bad("carries a name or password").(*fault.Error).WithHint("have the policy put a secret into a header")
+		return nil, bad("contains a user name or password").(*fault.Error).WithHint("add the credentials in the policy, as a secret for the host")
 	case strings.Contains(u.Hostname(), "%"):
-		return nil, bad("has a host with a zone")
+		return nil, bad("contains an IPv6 zone")
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil
-}
-
-func clip(s string) string {
-	if len(s) > 60 {
-		s = s[:60] + "…"
-	}
-	return s
 }

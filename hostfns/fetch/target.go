@@ -17,10 +17,10 @@ import (
 	"github.com/wexec/wexec/hostfns"
 )
 
-// rawConn is what a dialer's control hook is given.
+// rawConn is the connection that a dialer's control hook gets.
 type rawConn = syscall.RawConn
 
-// target is one request on its way, also through redirects.
+// target is a request, updated by redirects.
 type target struct {
 	url      *url.URL
 	host     string // lower case, without port or brackets
@@ -31,8 +31,8 @@ type target struct {
 	redirect string
 }
 
-// newTarget reads a request of a program. What it may not say is refused
-// rather than dropped.
+// newTarget validates the request of a program. What it must not set is an error
+// rather than ignored.
 func newTarget(req request) (*target, error) {
 	t := &target{method: strings.ToUpper(req.Method), redirect: req.Redirect, header: http.Header{}}
 	if t.method == "" {
@@ -40,17 +40,17 @@ func newTarget(req request) (*target, error) {
 	}
 	switch t.method {
 	case "CONNECT", "TRACE", "TRACK":
-		return nil, fault.New(fault.DeniedNetwork, "the method %s is not made", t.method)
+		return nil, fault.New(fault.DeniedNetwork, "method %s is not allowed", t.method)
 	}
 	if len(t.method) > 20 || !httpguts.ValidHeaderFieldName(t.method) {
-		return nil, fault.New(fault.ToolInvalidArgs, "the method is no word")
+		return nil, fault.New(fault.ToolInvalidArgs, "invalid method")
 	}
 	switch t.redirect {
 	case "":
 		t.redirect = "follow"
 	case "follow", "error", "manual":
 	default:
-		return nil, fault.New(fault.ToolInvalidArgs, "redirect is follow, error or manual")
+		return nil, fault.New(fault.ToolInvalidArgs, "redirect must be follow, error or manual")
 	}
 	u, err := parseURL(req.URL, nil)
 	if err != nil {
@@ -65,10 +65,10 @@ func newTarget(req request) (*target, error) {
 	for _, h := range req.Headers {
 		name, value := h[0], h[1]
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) || len(value) > 16<<10 {
-			return nil, fault.New(fault.ToolInvalidArgs, "a header has a name or value that cannot be sent")
+			return nil, fault.New(fault.ToolInvalidArgs, "invalid header name or value")
 		}
-		if ownHeader(name) {
-			return nil, fault.New(fault.ToolInvalidArgs, "the header %s is set by the host", strings.ToLower(name))
+		if hostHeader(name) {
+			return nil, fault.New(fault.ToolInvalidArgs, "header %s is set by the host", strings.ToLower(name))
 		}
 		t.header.Add(name, value)
 	}
@@ -76,14 +76,14 @@ func newTarget(req request) (*target, error) {
 		return nil, err
 	}
 	if len(t.body) > 0 && (t.method == "GET" || t.method == "HEAD") {
-		return nil, fault.New(fault.ToolInvalidArgs, "a %s request has no body", t.method)
+		return nil, fault.New(fault.ToolInvalidArgs, "a %s request must not have a body", t.method)
 	}
 	return t, nil
 }
 
-// ownHeader reports whether a header says what the host alone may say: how the
-// message is framed, where it goes, and how it is encoded.
-func ownHeader(name string) bool {
+// hostHeader reports whether only the host may set a header: framing,
+// routing and encoding of the message.
+func hostHeader(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
 	case "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "keep-alive", "expect",
@@ -93,7 +93,7 @@ func ownHeader(name string) bool {
 	return strings.HasPrefix(name, "proxy-") || strings.HasPrefix(name, "sec-") || strings.HasPrefix(name, ":")
 }
 
-// aim sets where the request goes.
+// aim sets the URL of the request.
 func (t *target) aim(u *url.URL) error {
 	if u.Port() == "" {
 		u.Host = strings.TrimSuffix(u.Host, ":") // as browsers and net/http read it
@@ -104,28 +104,28 @@ func (t *target) aim(u *url.URL) error {
 	if p := u.Port(); p != "" {
 		n, err := strconv.Atoi(p)
 		if err != nil || n < 1 || n > 65535 {
-			return fault.New(fault.ToolInvalidArgs, "the URL has a port that does not exist")
+			return fault.New(fault.ToolInvalidArgs, "URL has an invalid port")
 		}
 		t.port = n
 	}
 	return nil
 }
 
-// origin is what a redirect must keep for credentials to go with it.
+// origin is the scheme, host and port. Credentials are not sent to another origin.
 func (t *target) origin() string { return t.url.Scheme + "://" + t.host + ":" + strconv.Itoa(t.port) }
 
-// redirectTo aims at where a response sends the program.
+// redirectTo updates the target for a redirect.
 func (t *target) redirectTo(where string, status int) error {
 	u, err := parseURL(where, t.url)
 	if err != nil {
 		if fault.CodeOf(err) == fault.DeniedNetwork {
 			return err
 		}
-		return fault.New(fault.ToolFailed, "%s sent a redirect that cannot be followed", t.host)
+		return fault.New(fault.ToolFailed, "%s sent an invalid redirect", t.host)
 	}
 	was := t.origin()
 	if err := t.aim(u); err != nil {
-		return fault.New(fault.ToolFailed, "a redirect cannot be followed")
+		return fault.New(fault.ToolFailed, "invalid redirect")
 	}
 	if (status == 303 && t.method != "HEAD") || ((status == 301 || status == 302) && t.method == "POST") {
 		t.method, t.body = http.MethodGet, nil
@@ -143,7 +143,7 @@ func (t *target) redirectTo(where string, status int) error {
 	return nil
 }
 
-// credential reports whether a header may carry something that another host
+// credential reports whether a header may contain something that another host
 // must not see.
 func credential(name string) bool {
 	name = strings.ToLower(name)
@@ -154,8 +154,8 @@ func credential(name string) bool {
 	return strings.Contains(name, "token") || strings.Contains(name, "secret") || strings.Contains(name, "auth")
 }
 
-// secrets are those that are meant for the host. They go over a secure
-// connection, or to this machine.
+// secrets returns the secrets for the host. They are sent over TLS
+// or to this machine only.
 func (t *target) secrets(ctx context.Context, gate hostfns.Gate) ([]hostfns.Secret, error) {
 	list, err := gate.HostSecrets(ctx, t.host)
 	if err != nil {
@@ -163,7 +163,7 @@ func (t *target) secrets(ctx context.Context, gate hostfns.Gate) ([]hostfns.Secr
 	}
 	list = slices.DeleteFunc(slices.Clone(list), func(s hostfns.Secret) bool { return !strings.HasPrefix(s.As, "header:") })
 	if len(list) > 0 && t.url.Scheme != "https" && !t.local() {
-		return nil, fault.New(fault.DeniedNetwork, "a secret for %s goes over https only", t.host)
+		return nil, fault.New(fault.DeniedNetwork, "a secret for %s is sent over https only", t.host)
 	}
 	return list, nil
 }
@@ -173,11 +173,11 @@ func (t *target) local() bool {
 	return t.host == "localhost" || (err == nil && ip.IsLoopback())
 }
 
-// request is the target as net/http sends it.
+// request returns the target as a request of net/http.
 func (t *target) request(ctx context.Context, secrets []hostfns.Secret) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, t.method, t.url.String(), bytes.NewReader(t.body))
 	if err != nil {
-		return nil, fault.New(fault.ToolInvalidArgs, "the request cannot be sent")
+		return nil, fault.New(fault.ToolInvalidArgs, "invalid request")
 	}
 	if len(t.body) == 0 {
 		req.Body, req.ContentLength = http.NoBody, 0
@@ -195,7 +195,7 @@ func (t *target) request(ctx context.Context, secrets []hostfns.Secret) (*http.R
 		name = strings.TrimSpace(name)
 		value = strings.ReplaceAll(strings.TrimSpace(value), "{}", s.Value)
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			return nil, fault.New(fault.ToolFailed, "the secret %s cannot stand in a header", s.Name)
+			return nil, fault.New(fault.ToolFailed, "secret %s is not a valid header value", s.Name)
 		}
 		req.Header.Set(name, value)
 	}
