@@ -50,7 +50,7 @@ type Found struct {
 
 // Text is what the client's file says. It may be a stranger's, such as that of
 // a cloned project, and whoever reads it asked for the client and not for it.
-func (c Client) Text() ([]byte, error) { return readStranger(c.Path) }
+func (c Client) Text() ([]byte, error) { return readUntrusted(c.Path) }
 
 // FindServers looks for the files of every known client. Files without servers
 // and files that cannot be read are passed over.
@@ -62,7 +62,7 @@ func FindServers(env *Environment) []Found {
 		}
 		// A variable that is not set does not matter for counting.
 		x := expander{lookup: func(string) (string, bool) { return "x", true }}
-		if s, err := readServers(c.Path, x, readStranger); err == nil && len(s.Servers) > 0 {
+		if s, err := readServers(c.Path, x, readUntrusted); err == nil && len(s.Servers) > 0 {
 			out = append(out, Found{c.Name, c.Path, len(s.Servers)})
 		}
 	}

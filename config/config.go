@@ -56,9 +56,9 @@ type Audit struct {
 
 // Embeddings is an OpenAI-compatible endpoint that helps to find tools.
 type Embeddings struct {
-	URL   string `json:"url"`
-	Model string `json:"model"`
-	Key   string `json:"key"` // env:NAME or file:PATH; empty: none
+	URL   string `yaml:"url"`
+	Model string `yaml:"model"`
+	Key   string `yaml:"key"` // env:NAME or file:PATH; empty: none
 }
 
 // Value is one setting and where it came from.
@@ -131,7 +131,7 @@ func Load(env *Environment, flags Flags) (*Settings, error) {
 func (s *Settings) readFolder(env *Environment, dir string, origin policy.Origin, trusted bool) error {
 	path := filepath.Join(dir, "wexec.yaml")
 	policies, mcps := []string{}, []string{}
-	var read reading = readBounded
+	var read reader = readBounded
 	has := exists
 	if origin == policy.Project {
 		read, has = s.Project.read, func(path string) bool { return s.Project.texts[path] != nil }
@@ -178,11 +178,11 @@ func (s *Settings) readFolder(env *Environment, dir string, origin policy.Origin
 func (s *Settings) take(f *file, dir, path string, origin policy.Origin, trusted bool) (policies, mcps []string) {
 	at := func(p string) string { return absolute(dir, p) }
 	if origin == policy.Project && !trusted {
-		s.Limits = s.Limits.Tighten(f.Limits)
+		s.Limits = s.Limits.Tighten(f.Limits.Limits)
 	} else {
 		s.Limits = f.Limits.Or(s.Limits)
 	}
-	s.setAll(limitValues(f.Limits, path))
+	s.setAll(limitValues(f.Limits.Limits, path))
 	for _, p := range f.Policy {
 		policies = append(policies, at(p))
 	}
@@ -232,7 +232,7 @@ func (s *Settings) take(f *file, dir, path string, origin policy.Origin, trusted
 
 // addPolicy reads a policy file. Of an untrusted one only that holds which
 // forbids.
-func (s *Settings) addPolicy(env *Environment, path string, read reading, origin policy.Origin, trusted bool) error {
+func (s *Settings) addPolicy(env *Environment, path string, read reader, origin policy.Origin, trusted bool) error {
 	data, err := read(path)
 	if err != nil {
 		return err
@@ -254,7 +254,7 @@ func (s *Settings) addPolicy(env *Environment, path string, read reading, origin
 	return nil
 }
 
-func (s *Settings) addMCP(env *Environment, path string, read reading, workspace string) error {
+func (s *Settings) addMCP(env *Environment, path string, read reader, workspace string) error {
 	servers, err := readServers(path, env.expander(workspace), read)
 	if err != nil {
 		return err

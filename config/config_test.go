@@ -93,10 +93,10 @@ func TestDamagedServerFilesSayWhere(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n  \"mcpServers\": {\n    \"a\": }\n}":                  "mcp.json:3:",
 		`{"mcpServers": {"a": {"command": 5}}}`:                    `server "a"`,
-		`{"mcpServers": {"a": {}}}`:                                "neither a command nor a url",
-		`{"other": 1}`:                                             "no mcpServers",
+		`{"mcpServers": {"a": {}}}`:                                "must have command or url",
+		`{"other": 1}`:                                             "neither mcpServers nor servers",
 		`{"mcpServers": {"a": {"type": "smoke", "command": "x"}}}`: "smoke",
-		`/* never closed`:                                          "not closed",
+		`/* never closed`:                                          "unterminated comment",
 	} {
 		_, err := parseServers("mcp.json", []byte(text), expander{})
 		if !errors.Is(err, fault.UsageConfig) || !strings.Contains(err.Error(), want) {
@@ -117,13 +117,13 @@ func TestAClonedProjectStartsAndAllowsNothingUntilItIsTrusted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Servers) != 0 || len(s.Warnings) == 0 || s.Policy().Outlook("here.list") != policy.Deny {
+	if len(s.Servers) != 0 || len(s.Warnings) == 0 || s.Policy().BestEffect("here.list") != policy.Deny {
 		t.Fatalf("untrusted: %d servers, warnings %q", len(s.Servers), s.Warnings)
 	}
 	// What a person allows by flag is held back by what the project denies.
 	s, err = Load(env, Flags{Allow: policy.Flags{AllowTool: []string{"here.*"}}})
-	if err != nil || s.Policy().Outlook("here.list") != policy.Allow || s.Policy().Outlook("here.delete") != policy.Deny {
-		t.Fatalf("untrusted, with a flag: %v, %v", s.Policy().Outlook("here.list"), err)
+	if err != nil || s.Policy().BestEffect("here.list") != policy.Allow || s.Policy().BestEffect("here.delete") != policy.Deny {
+		t.Fatalf("untrusted, with a flag: %v, %v", s.Policy().BestEffect("here.list"), err)
 	}
 	if _, err := Trust(env); err != nil {
 		t.Fatal(err)

@@ -147,11 +147,6 @@ func absolute(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-func exists(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
 // shown is a path as messages name it: relative where it lies below the working
 // folder.
 func (e *Environment) shown(path string) string {

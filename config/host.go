@@ -199,7 +199,7 @@ func (e *Environment) secret(_ context.Context, from string) (string, error) {
 		}
 		data, err := os.ReadFile(filepath.Clean(rest))
 		if err != nil {
-			return "", fault.New(fault.UsageConfig, "read the secret's file: %w", unwrapPath(err))
+			return "", fault.New(fault.UsageConfig, "read the secret's file: %w", pathCause(err))
 		}
 		return strings.TrimRight(string(data), "\r\n"), nil
 	}

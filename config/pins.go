@@ -108,7 +108,7 @@ func readPinFile(path string, into any) error {
 	if path == "" {
 		return nil
 	}
-	data, err := readStranger(path)
+	data, err := readUntrusted(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -210,7 +210,7 @@ func (s *Settings) changePins(env *Environment, lock bool, change func(list pins
 		err = os.Chmod(path, 0o644) // it is meant to be shared
 	}
 	if err != nil {
-		return fault.New(fault.UsageConfig, "write %s: %w", path, unwrapPath(err))
+		return fault.New(fault.UsageConfig, "write %s: %w", path, pathCause(err))
 	}
 	return nil
 }

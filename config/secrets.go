@@ -19,8 +19,8 @@ var secretName = sync.OnceValue(func() *regexp.Regexp {
 // whatever they look like.
 var plainNames = []string{"HOME", "PATH", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "TMPDIR", "LANG", "TERM", "TZ", "HOSTNAME"}
 
-// given is one text of a server's configuration and what was filled into it.
-type given struct {
+// expandedText is one text of a server's configuration with what was filled in.
+type expandedText struct {
 	name string            // of the variable or header; empty for arguments and addresses
 	text string            // as the server gets it
 	used map[string]string // variables of this machine, by name
@@ -29,7 +29,7 @@ type given struct {
 // secretsIn lists the values that a server must not give away again: what
 // stands under the name of a secret, what comes from a variable with such a
 // name, and what looks like a key.
-func secretsIn(all []given) []string {
+func secretsIn(all []expandedText) []string {
 	var out []string
 	add := func(v string) {
 		if v != "" && !slices.Contains(out, v) {

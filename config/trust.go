@@ -59,7 +59,7 @@ func readProject(env *Environment, dir string) (Project, error) {
 		if _, ok := p.Files[name]; ok {
 			continue
 		}
-		data, err := readStranger(path)
+		data, err := readUntrusted(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -145,7 +145,7 @@ func Trust(env *Environment) (Project, error) {
 		return Project{}, err
 	}
 	if err := writePrivate(path, append(data, '\n')); err != nil {
-		return Project{}, fault.New(fault.UsageConfig, "write %s: %w", path, unwrapPath(err))
+		return Project{}, fault.New(fault.UsageConfig, "write %s: %w", path, pathCause(err))
 	}
 	p.Trusted = true
 	return p, nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"github.com/wexec/wexec/policy/lint"
 	"log/slog"
 	"math"
 	"slices"
@@ -101,8 +102,8 @@ func (t *Table) review(c *catalogue.Catalogue) {
 	if again {
 		return
 	}
-	levels := map[policy.Severity]slog.Level{policy.SeverityError: slog.LevelWarn, policy.SeverityWarning: slog.LevelInfo}
-	for _, f := range t.policy.Check(c) {
+	levels := map[lint.Severity]slog.Level{lint.SeverityError: slog.LevelWarn, lint.SeverityWarning: slog.LevelInfo}
+	for _, f := range lint.Check(t.policy, c) {
 		level, ok := levels[f.Severity]
 		if !ok {
 			level = slog.LevelDebug
@@ -140,7 +141,7 @@ func (t *Table) derive(whole *catalogue.Catalogue) *derived {
 		catalogue: whole, pins: pins,
 		offered: sync.OnceValue(func() *catalogue.Catalogue {
 			return whole.Keep(func(tool catalogue.Tool) bool {
-				return !changed(tool) && t.policy.Outlook(tool.ID()) != policy.Deny
+				return !changed(tool) && t.policy.BestEffect(tool.ID()) != policy.Deny
 			})
 		}),
 		digest: sync.OnceValue(func() string {
@@ -190,7 +191,7 @@ func (t *Table) Outlook(tool catalogue.Tool) policy.Effect {
 	if _, changed := t.Changed(tool); changed {
 		return policy.Deny
 	}
-	return t.policy.Outlook(tool.ID())
+	return t.policy.BestEffect(tool.ID())
 }
 
 // Changed returns the pin that a tool no longer matches.

@@ -92,7 +92,7 @@ func (c *call) names(ctx context.Context, in struct{ Server string }) (any, erro
 	}
 	out, pins := []string{}, t.pins()
 	for _, tool := range l.tools {
-		if _, changed := pins.broken(tool.id, tool.definition); !changed && t.policy.Outlook(tool.id) != policy.Deny {
+		if _, changed := pins.broken(tool.id, tool.definition); !changed && t.policy.BestEffect(tool.id) != policy.Deny {
 			out = append(out, l.cat.Name(tool.Tool))
 		}
 	}
@@ -112,7 +112,7 @@ func (c *call) search(ctx context.Context, in struct {
 	}
 	q := catalogue.Query{
 		Text: in.Query, Detail: in.Detail, Limit: min(max(in.Limit, 0), 200), Lang: r.facts.Language,
-		Keep: func(t catalogue.Tool) string { return r.table.policy.Outlook(t.ID()).String() },
+		Keep: func(t catalogue.Tool) string { return r.table.policy.BestEffect(t.ID()).String() },
 	}
 	if r.facts.Deterministic {
 		return view.Search(q), nil // a Ranker may change its mind
@@ -135,7 +135,7 @@ func (c *call) describe(ctx context.Context, in struct{ Name string }) (any, err
 		return nil, t.unknown(in.Name)
 	}
 	if tool, ok := view.Lookup(in.Name); ok {
-		e.Decision = t.policy.Outlook(tool.ID()).String()
+		e.Decision = t.policy.BestEffect(tool.ID()).String()
 	}
 	return e, nil
 }

@@ -53,7 +53,7 @@ func TestThePolicyIsHeldAgainstToolsWhenTheyArrive(t *testing.T) {
 	}
 	time.Sleep(50 * time.Millisecond)
 	all := log.String()
-	if !strings.Contains(all, "policy.yaml:4:") || !strings.Contains(all, "there is no argument lables") || strings.Count(all, "lables") != 1 {
+	if !strings.Contains(all, "policy.yaml:4:") || !strings.Contains(all, "unknown argument lables") || strings.Count(all, "lables") != 1 {
 		t.Error(all)
 	}
 }

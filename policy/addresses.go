@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// reserved are the networks that are not public beside those that netip names:
-// IANA's special-purpose registries, and the addresses at which clouds answer
-// with credentials.
+// reserved are the networks that are not public and that netip has no method
+// for: IANA's special-purpose registries.
 var reserved = prefixes(
 	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24",
 	"192.88.99.0/24", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
 	"::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "100::/64", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16", "fec0::/10",
 )
 
-// metadata are the addresses at which clouds tell machines who they are.
+// metadata are the addresses of the metadata services of clouds, which hand out
+// credentials.
 var metadata = prefixes(
 	"169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32", "169.254.0.23/32", "100.100.100.200/32",
 	"192.0.0.192/32", "168.63.129.16/32", "fd00:ec2::254/128", "fd00:ec2::23/128", "fd20:ce::254/128",
@@ -36,20 +36,19 @@ func isMetadata(a netip.Addr) bool {
 	return slices.ContainsFunc(metadata, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// public reports whether an address is one that anybody on the internet may be
-// sent to.
-func public(a netip.Addr) bool {
-	return !embedded(a, func(a netip.Addr) bool {
+// isPublic reports whether an address belongs to the public internet.
+func isPublic(a netip.Addr) bool {
+	return !anyEmbedded(a, func(a netip.Addr) bool {
 		return !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || isMetadata(a) ||
 			slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(a) })
 	})
 }
 
-// embedded asks about an address and about the IPv4 address that may stand
-// inside it: mapped, NAT64, 6to4 and Teredo.
-func embedded(a netip.Addr, ask func(netip.Addr) bool) bool {
+// anyEmbedded reports whether test is true for an address or for the IPv4 address
+// embedded in it: mapped, NAT64, 6to4 or Teredo.
+func anyEmbedded(a netip.Addr, test func(netip.Addr) bool) bool {
 	a = a.Unmap().WithZone("")
-	if ask(a) {
+	if test(a) {
 		return true
 	}
 	if !a.Is6() {
@@ -69,7 +68,7 @@ func embedded(a netip.Addr, ask func(netip.Addr) bool) bool {
 	if at < 0 {
 		return false
 	}
-	return ask(netip.AddrFrom4([4]byte{b[at] ^ flip, b[at+1] ^ flip, b[at+2] ^ flip, b[at+3] ^ flip}))
+	return test(netip.AddrFrom4([4]byte{b[at] ^ flip, b[at+1] ^ flip, b[at+2] ^ flip, b[at+3] ^ flip}))
 }
 
 var (

@@ -1,236 +1,305 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/wexec/wexec/policy/internal/expr"
 )
 
-// Decide says what becomes of a call. It is a pure function of the policy and
-// the request.
+// Decide decides a tool call.
 func (p *Policy) Decide(req Request) Decision {
 	if p == nil {
-		return Decision{Message: "there is no policy, and so no tool may be called"}
+		return Decision{Message: "there is no policy, so no tool may be called"}
 	}
-	f := factsPool.Get().(*facts)
-	defer f.release()
-	f.reset(req)
-	d, _ := p.decide(f, nil)
+	e := evaluations.Get().(*evaluation)
+	e.begin(req)
+	d, _ := p.decide(e, nil)
+	e.facts.Reset(expr.Call{})
+	evaluations.Put(e)
 	return d
+}
+
+// evaluation is the state of one decision.
+type evaluation struct {
+	id    string // server.tool
+	facts expr.Facts
+	found []int32 // indexes of the rules whose patterns match, layer by layer
+	ends  []int   // where each layer's part of found ends
+}
+
+var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
+
+func (e *evaluation) begin(req Request) {
+	e.id = req.Tool.ID()
+	e.facts.Reset(expr.Call{Tool: req.Tool, Args: req.Args, Run: expr.Run(req.Run), Actor: expr.Actor(req.Actor), Calls: req.Calls, Now: req.Now})
+}
+
+func (e *evaluation) find(layers []*layer) {
+	e.found, e.ends = e.found[:0], e.ends[:0]
+	for _, l := range layers {
+		e.found = l.index.find(l.rules, e.id, e.found)
+		e.ends = append(e.ends, len(e.found))
+	}
 }
 
 // outcome is what became of one rule in a decision.
 type outcome struct {
-	layer   *layer
 	rule    *rule
 	matched bool
 	err     error // of its condition
 }
 
-// verdict is what one layer says.
+// errFlagIgnored is the outcome of a rule made of a flag that a file overrules.
+var errFlagIgnored = errors.New("a policy file says which tools are allowed, and flags do not widen it")
+
+// verdict is the decision of one layer. A layer that has nothing to say about a
+// call is not decided.
 type verdict struct {
-	speaks  bool
+	decided bool
 	effect  Effect
 	rule    string
 	message string
 	timeout time.Duration
 }
 
-// decide is Decide; where watch is not nil it goes through every rule and tells
-// each outcome.
-func (p *Policy) decide(f *facts, watch func(outcome)) (Decision, *layer) {
+// askSooner takes the timeout of another verdict that asks if it is shorter.
+func (v *verdict) askSooner(other verdict) {
+	if v.effect == Ask && other.effect == Ask {
+		v.timeout = tighter(v.timeout, other.timeout)
+	}
+}
+
+// decide decides a call and returns the layer that decided. If watch is not nil
+// it evaluates every rule whose pattern matches and passes on each outcome.
+func (p *Policy) decide(e *evaluation, watch func(outcome)) (Decision, *layer) {
+	e.find(p.layers)
 	var d Decision
-	f.found = f.found[:0]
-	f.ends = f.ends[:0]
-	for _, l := range p.layers {
-		f.found = l.index.find(l.rules, f.id, f.found)
-		f.ends = append(f.ends, len(f.found))
+	denial, by := p.firstDenial(e, watch)
+	if denial.decided && watch == nil {
+		return Decision{Rule: denial.rule, Message: denial.message}, by
 	}
-	drawn := false
-	for _, l := range p.layers {
-		drawn = drawn || l.draws()
-	}
-
-	// A denial ends the matter, from whichever layer.
-	var denial *verdict
-	var by *layer
-	from := 0
-	for i, l := range p.layers {
-		for _, n := range f.found[from:f.ends[i]] {
-			r := &l.rules[n]
-			if r.effect != Deny {
-				break
-			}
-			ok, err := r.matches(f, l)
-			if watch != nil {
-				watch(outcome{l, r, ok || err != nil, err})
-			}
-			if (!ok && err == nil) || denial != nil {
-				continue
-			}
-			denial = &verdict{effect: Deny, rule: r.where, message: r.words(f, l, err)}
-			by = l
-			if watch == nil {
-				return Decision{Rule: r.where, Message: denial.message, Warnings: d.Warnings}, l
-			}
-		}
-		from = f.ends[i]
-	}
-
-	// Each layer says allow, ask, deny by default, or nothing. The strictest
-	// holds.
-	var final, tighter verdict
-	var tightens *layer
-	from = 0
-	for i, l := range p.layers {
-		v := l.verdict(f, f.found[from:f.ends[i]], drawn, &d, watch)
-		from = f.ends[i]
-		if l.tightens {
-			if v.speaks && !tighter.speaks {
-				tighter, tightens = v, l
-			}
-			continue
-		}
-		if v.speaks && (!final.speaks || v.effect < final.effect) {
-			final, by = v, l
-		} else if v.speaks && v.effect == Ask && final.effect == Ask && v.timeout > 0 && (final.timeout == 0 || v.timeout < final.timeout) {
-			final.timeout = v.timeout
-		}
-	}
+	final, decider := p.strictest(e, &d, watch)
 	switch {
-	case !final.speaks || !tighter.speaks:
-	case tighter.effect < final.effect:
-		final, by = tighter, tightens
-	case final.effect == Ask && tighter.timeout > 0 && (final.timeout == 0 || tighter.timeout < final.timeout):
-		final.timeout = tighter.timeout
-	}
-	switch {
-	case denial != nil:
+	case denial.decided:
 		return Decision{Rule: denial.rule, Message: denial.message, Warnings: d.Warnings}, by
-	case !final.speaks:
-		return Decision{Rule: p.file(), Message: fmt.Sprintf("no rule allows %s", f.id), Warnings: d.Warnings}, by
+	case !final.decided:
+		return Decision{Rule: p.file(), Message: fmt.Sprintf("no rule allows %s", e.id), Warnings: d.Warnings}, decider
 	case final.effect == Deny:
-		return Decision{Rule: final.rule, Message: final.message, Warnings: d.Warnings}, by
+		return Decision{Rule: final.rule, Message: final.message, Warnings: d.Warnings}, decider
 	}
 	d.Effect, d.Rule, d.Message = final.effect, final.rule, final.message
 	if d.Effect == Ask {
 		d.Cache, d.Timeout = 0, final.timeout
 	}
-	return d, by
+	return d, decider
 }
 
-// verdict goes through the ask and allow rules of a layer that fit the name. It
-// gathers limits and warnings in d.
-func (l *layer) verdict(f *facts, found []int32, drawn bool, d *Decision, watch func(outcome)) verdict {
+// firstDenial returns the verdict of the first deny rule that matches.
+func (p *Policy) firstDenial(e *evaluation, watch func(outcome)) (denial verdict, by *layer) {
+	from := 0
+	for i, l := range p.layers {
+		for _, n := range e.found[from:e.ends[i]] {
+			r := &l.rules[n]
+			if r.effect != Deny {
+				break
+			}
+			matched, err := r.matches(&e.facts)
+			matched = matched || err != nil
+			if watch != nil {
+				watch(outcome{r, matched, err})
+			}
+			if matched && !denial.decided {
+				denial = verdict{decided: true, effect: Deny, rule: r.where, message: r.messageFor(&e.facts, err)}
+				by = l
+				if watch == nil {
+					return denial, by
+				}
+			}
+		}
+		from = e.ends[i]
+	}
+	return denial, by
+}
+
+// strictest returns the strictest verdict of all layers. A tightening layer
+// changes only what another layer decided.
+func (p *Policy) strictest(e *evaluation, d *Decision, watch func(outcome)) (final verdict, by *layer) {
+	var tightening verdict
+	var tightener *layer
+	granted := p.grantsTools()
+	from := 0
+	for i, l := range p.layers {
+		v := l.decide(e, e.found[from:e.ends[i]], granted, d, watch)
+		from = e.ends[i]
+		switch {
+		case !v.decided:
+		case l.tightening && !tightening.decided:
+			tightening, tightener = v, l
+		case l.tightening:
+		case !final.decided || v.effect < final.effect:
+			final, by = v, l
+		default:
+			final.askSooner(v)
+		}
+	}
+	if final.decided && tightening.decided {
+		if tightening.effect < final.effect {
+			return tightening, tightener
+		}
+		final.askSooner(tightening)
+	}
+	return final, by
+}
+
+// decide evaluates the ask and allow rules of a layer that match the name. It
+// collects limits and warnings in d. granted means that a file says which tools
+// are allowed, so that flags do not.
+func (l *layer) decide(e *evaluation, found []int32, granted bool, d *Decision, watch func(outcome)) verdict {
 	var asks, allows *rule
-	var v verdict
+	var ask verdict
 	for _, n := range found {
 		r := &l.rules[n]
 		if r.effect == Deny {
 			continue
 		}
-		if l.origin == FromCLI && r.effect == Allow && drawn {
+		if l.origin == FromCLI && granted {
 			if watch != nil {
-				watch(outcome{l, r, false, errDrawn})
+				watch(outcome{r, false, errFlagIgnored})
 			}
 			continue
 		}
-		ok, err := r.matches(f, l)
-		if err != nil && r.effect == Ask {
-			ok = true
-		}
+		matched, err := r.matches(&e.facts)
+		matched = matched || err != nil && r.effect == Ask
 		if watch != nil {
-			watch(outcome{l, r, ok, err})
+			watch(outcome{r, matched, err})
 		}
 		if err != nil {
 			d.Warnings = append(d.Warnings, fmt.Sprintf("the condition of %s failed: %s", r.where, err))
 		}
-		if !ok {
+		if !matched {
 			continue
 		}
-		if !r.limitless {
+		if r.limited {
 			d.Limits = append(d.Limits, r.limits)
 		}
 		if r.effect == Ask {
 			if asks == nil {
 				asks = r
-				v = verdict{speaks: true, effect: Ask, rule: r.where, message: r.words(f, l, err)}
+				ask = verdict{decided: true, effect: Ask, rule: r.where, message: r.messageFor(&e.facts, err)}
 			}
-			if r.timeout > 0 && (v.timeout == 0 || time.Duration(r.timeout) < v.timeout) {
-				v.timeout = time.Duration(r.timeout)
-			}
+			ask.timeout = tighter(ask.timeout, r.timeout)
 			continue
 		}
 		if allows == nil {
 			allows = r
 		}
-		if r.cache > 0 && (d.Cache == 0 || time.Duration(r.cache) < d.Cache) {
-			d.Cache = time.Duration(r.cache)
-		}
-		if r.rests {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s rests on what server %s says of its own tool", r.where, f.req.Tool.Server))
+		d.Cache = tighter(d.Cache, r.cache)
+		if r.annotations {
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s depends on what the server says about its own tool %s", r.where, e.id))
 		}
 	}
 	switch {
 	case asks != nil:
-		return v
+		return ask
 	case allows != nil:
-		return verdict{speaks: true, effect: Allow, rule: allows.where, message: allows.message}
-	case !l.draws():
+		return verdict{decided: true, effect: Allow, rule: allows.where, message: allows.message}
+	case !l.grantsTools():
 		return verdict{}
 	case l.byDefault == Deny:
-		return verdict{speaks: true, effect: Deny, rule: l.defaultRule(), message: fmt.Sprintf("no rule allows %s", f.id)}
+		return verdict{decided: true, effect: Deny, rule: l.defaultRule(), message: fmt.Sprintf("no rule allows %s", e.id)}
 	}
-	return verdict{speaks: true, effect: l.byDefault, rule: l.defaultRule(),
-		message: fmt.Sprintf("%s is the default for what no rule names", l.byDefault)}
+	return verdict{decided: true, effect: l.byDefault, rule: l.defaultRule(), message: l.defaultMessage()}
 }
 
-func (l *layer) defaultRule() string {
-	if l.defaultAt != "" {
-		return l.defaultAt
-	}
-	return l.file
+func (l *layer) defaultMessage() string {
+	return fmt.Sprintf("%s is the default for tools that no rule matches", l.byDefault)
 }
 
+// file returns the file that a decision without a rule names.
 func (p *Policy) file() string {
 	for _, l := range p.layers {
-		if l.origin != FromCLI && !l.tightens {
+		if l.origin != FromCLI && !l.tightening {
 			return l.file
 		}
 	}
-	if p.layers[0].tightens {
+	if p.layers[0].tightening {
 		return ""
 	}
 	return p.layers[0].file
 }
 
-// matches evaluates the condition of a rule whose pattern fits.
-func (r *rule) matches(f *facts, l *layer) (bool, error) {
+// matches evaluates the condition of a rule whose pattern matches.
+func (r *rule) matches(f *expr.Facts) (bool, error) {
 	if r.when == nil {
 		return true, nil
 	}
-	return r.when.holds(f, l)
+	return r.when.Bool(f)
 }
 
-// words is the message of a rule that decided; err is what went wrong with its
-// condition, if anything did.
-func (r *rule) words(f *facts, l *layer, err error) string {
-	if r.says != nil {
-		if text, err := r.says.text(f, l); err == nil && text != "" {
+// messageFor returns the message of a rule that decided. failed is the error of
+// its condition.
+func (r *rule) messageFor(f *expr.Facts, failed error) string {
+	if r.messageExpr != nil {
+		if text, err := r.messageExpr.String(f); err == nil && text != "" {
 			return text
 		}
 	}
 	switch {
 	case r.message != "":
 		return r.message
-	case err != nil:
-		return fmt.Sprintf("the condition of a rule for %s could not be evaluated: %s", r.tool, err)
+	case failed != nil:
+		return fmt.Sprintf("the condition of a rule for %s failed: %s", r.tool, failed)
 	case r.effect == Ask:
-		return fmt.Sprintf("%s asks first", r.tool)
-	case r.effect == Deny:
-		return fmt.Sprintf("the policy denies %s", r.tool)
+		return fmt.Sprintf("%s needs approval", r.tool)
 	}
-	return ""
+	return fmt.Sprintf("the policy denies %s", r.tool)
 }
 
-var factsPool = sync.Pool{New: func() any { return new(facts) }}
+// BestEffect returns the most permissive effect that a call of a tool can have,
+// whatever its arguments: Deny if every call is denied, Ask if none passes
+// without a person. Search and listings show it. It decides nothing.
+func (p *Policy) BestEffect(tool string) Effect {
+	best, decided := Allow, false
+	for _, l := range p.all() {
+		if effect, ok := l.bestEffect(tool, p.grantsTools()); ok {
+			best = min(best, effect)
+			decided = decided || !l.tightening
+		}
+	}
+	if !decided {
+		return Deny
+	}
+	return best
+}
+
+func (l *layer) bestEffect(tool string, granted bool) (effect Effect, decided bool) {
+	mayAsk, mustAsk, mayAllow := false, false, false
+	for _, n := range l.index.find(l.rules, tool, nil) {
+		r := &l.rules[n]
+		switch {
+		case r.effect == Deny && r.when == nil:
+			return Deny, true
+		case r.effect == Ask:
+			mayAsk = true
+			mustAsk = mustAsk || r.when == nil
+		case r.effect == Allow && !(l.origin == FromCLI && granted):
+			mayAllow = true
+		}
+	}
+	switch {
+	case mustAsk:
+		return Ask, true
+	case l.tightening:
+		return Deny, false
+	case mayAllow:
+		return Allow, true
+	case l.grantsTools() && mayAsk:
+		return max(Ask, l.byDefault), true
+	case l.grantsTools():
+		return l.byDefault, true
+	}
+	return Ask, mayAsk
+}

@@ -47,7 +47,7 @@ tools:
 	fmt.Println(err)
 	// Output:
 	// policy.yaml:3:10: unknown key tme (did you mean time?)
-	// policy.yaml:3:28: "lots" is not a size (write it as 65536, 64KiB or 256MiB)
+	// policy.yaml:3:28: memory: "lots" is not a size (write it as 65536, 64KiB or 256MiB)
 	// policy.yaml:5:3: unknown key alow (did you mean allow?)
 }
 

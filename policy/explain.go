@@ -2,11 +2,8 @@ package policy
 
 import (
 	"fmt"
-	"strings"
 
-	"cel.dev/cel-go/cel"
-	celast "cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/operators"
+	"github.com/wexec/wexec/policy/internal/expr"
 )
 
 // Explanation is a decision with its reasons: what became of every rule.
@@ -26,8 +23,9 @@ type Considered struct {
 	Why     string `json:"why"`
 }
 
-// Explain decides a request as [Policy.Decide] does and says why: each rule of
-// each layer, in the order in which they count. It names parts of conditions
+// Explain decides a request as [Policy.Decide] does and gives the reasons: those
+// of every rule, first deny, then ask, then allow, each in the order of
+// [Policy.Rules], and then of the default if it decided. It quotes conditions
 // and never a value of the arguments.
 func (p *Policy) Explain(req Request) Explanation {
 	out := Explanation{Tool: req.Tool.ID(), Considered: []Considered{}}
@@ -35,10 +33,10 @@ func (p *Policy) Explain(req Request) Explanation {
 		out.Message = p.Decide(req).Message
 		return out
 	}
-	f := new(facts)
-	f.reset(req)
+	var e evaluation
+	e.begin(req)
 	outcomes := map[*rule]outcome{}
-	d, by := p.decide(f, func(o outcome) { outcomes[o.rule] = o })
+	d, by := p.decide(&e, func(o outcome) { outcomes[o.rule] = o })
 	out.Decision, out.Rule, out.Message = d.Effect, d.Rule, d.Message
 	for _, effect := range []Effect{Deny, Ask, Allow} {
 		for _, l := range p.layers {
@@ -48,76 +46,35 @@ func (p *Policy) Explain(req Request) Explanation {
 					continue
 				}
 				c := Considered{Rule: r.where, Effect: effect}
-				o, fits := outcomes[r]
-				switch {
-				case !fits:
-					c.Why = fmt.Sprintf("%s does not fit %s", r.tool, out.Tool)
-				case o.err == errDrawn:
-					c.Why = errDrawn.Error()
-				default:
-					c.Matched, c.Why = o.matched, r.why(f, o)
+				if o, ok := outcomes[r]; ok {
+					c.Matched, c.Why = o.matched, r.why(&e.facts, o)
+				} else {
+					c.Why = fmt.Sprintf("%s does not match %s", r.tool, out.Tool)
 				}
 				out.Considered = append(out.Considered, c)
 			}
 		}
 	}
 	if by != nil && d.Rule == by.defaultRule() {
-		out.Considered = append(out.Considered, Considered{Rule: d.Rule, Effect: by.byDefault, Matched: true,
-			Why: fmt.Sprintf("%s is the default for what no rule names", by.byDefault)})
+		out.Considered = append(out.Considered, Considered{Rule: d.Rule, Effect: by.byDefault, Matched: true, Why: by.defaultMessage()})
 	}
 	return out
 }
 
-// why says what made a rule match whose pattern fits, or kept it from matching.
-func (r *rule) why(f *facts, o outcome) string {
-	fits := fmt.Sprintf("%s fits", r.tool)
+// why says why a rule whose pattern matches was or was not a match.
+func (r *rule) why(f *expr.Facts, o outcome) string {
+	matches := fmt.Sprintf("%s matches", r.tool)
 	switch {
+	case o.err == errFlagIgnored:
+		return o.err.Error()
 	case r.when == nil:
-		return fits + ", and there is no condition"
+		return matches + ", and there is no condition"
 	case o.err != nil && o.matched:
-		return fmt.Sprintf("%s, and the condition failed, which counts against the caller: %s", fits, o.err)
+		return fmt.Sprintf("%s, and the condition failed, which counts as true: %s", matches, o.err)
 	case o.err != nil:
-		return fmt.Sprintf("%s, but the condition failed: %s", fits, o.err)
+		return fmt.Sprintf("%s, but the condition failed, which counts as false: %s", matches, o.err)
 	case o.matched:
-		return fmt.Sprintf("%s, and the condition is true: %s", fits, oneLine(r.when.source.text))
+		return fmt.Sprintf("%s, and the condition is true: %s", matches, r.when.Text())
 	}
-	return fmt.Sprintf("%s, but this is not true: %s", fits, r.when.culprit(f, o.layer))
+	return fmt.Sprintf("%s, but this is not true: %s", matches, r.when.FalsePart(f))
 }
-
-// culprit is the part of a condition that makes it false: the first of the
-// parts joined by && that is not true.
-func (c *condition) culprit(f *facts, l *layer) string {
-	info := c.tree.NativeRep().SourceInfo()
-	parts := conjuncts(c.tree.NativeRep().Expr())
-	if len(parts) < 2 {
-		return oneLine(c.source.text)
-	}
-	for _, part := range parts {
-		text, err := cel.ExprToString(part, info)
-		if err != nil {
-			break
-		}
-		one := c.in.compile(&reporter{}, expr{text: text}, cel.BoolType)
-		if one == nil {
-			break
-		}
-		if ok, err := one.holds(f, l); !ok && err == nil {
-			return oneLine(text)
-		}
-	}
-	return oneLine(c.source.text)
-}
-
-// conjuncts takes an expression apart at its outermost &&.
-func conjuncts(e celast.Expr) []celast.Expr {
-	if e.Kind() == celast.CallKind && e.AsCall().FunctionName() == operators.LogicalAnd {
-		var out []celast.Expr
-		for _, arg := range e.AsCall().Args() {
-			out = append(out, conjuncts(arg)...)
-		}
-		return out
-	}
-	return []celast.Expr{e}
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -13,42 +13,64 @@ import (
 // fileRules is the files block of one policy.
 type fileRules struct {
 	read, write, deny []filePattern
-	drawn             bool // the file has a list of what may be opened
+	grants            bool // the block has a list of what may be opened
 }
 
-// filePattern is one pattern over paths, in parts between slashes. ** stands
-// for any number of parts, * and ? stay within one.
+// resolve returns the rules with relative patterns beginning at base, and those
+// with ~ at home.
+func (f *fileRules) resolve(base, home string) (*fileRules, error) {
+	out := &fileRules{grants: f.grants}
+	for _, list := range []struct {
+		from []filePattern
+		to   *[]filePattern
+	}{{f.read, &out.read}, {f.write, &out.write}, {f.deny, &out.deny}} {
+		for _, p := range list.from {
+			if p.relative {
+				resolved, err := parseFilePattern(p.text, base, home)
+				if err != nil {
+					return nil, fault.New(fault.UsagePolicy, "%s: %w", p.where, err).WithHint("%s", fault.HintOf(err))
+				}
+				resolved.where = p.where
+				p = resolved
+			}
+			*list.to = append(*list.to, p)
+		}
+	}
+	return out, nil
+}
+
+// filePattern is a pattern for paths, split at slashes. ** matches any number of
+// parts; * and ? match within one.
 type filePattern struct {
-	text     string // as written
-	where    string // file:line
-	pos      position
-	root     string   // literal start: a folder, or the one file
-	base     []string // parts of the folder a relative pattern begins at, taken literally
+	text     string   // as written
+	where    string   // file:line
+	root     string   // literal prefix: a folder, or the one file
+	base     []string // parts of the folder at which a relative pattern begins
 	alts     [][]string
-	tree     bool // no wildcard: the path and everything below it
-	relative bool // begins at no folder yet, and so fits nothing
+	tree     bool // no wildcard: matches the path and everything below it
+	relative bool // not resolved yet, so it matches nothing
 }
 
-// DecideFile says whether a file may be opened. A pattern under deny covers
-// what is below it too, in any case of letters.
+// DecideFile decides whether a file may be opened. A deny pattern also applies
+// to everything below it, and ignores case.
 func (p *Policy) DecideFile(req FileRequest) Decision {
 	if p == nil && req.Import {
 		return Decision{Effect: Allow}
 	}
 	if p == nil {
-		return Decision{Message: "there is no policy, and so no file may be opened"}
+		return Decision{Message: "there is no policy, so no file may be opened"}
 	}
 	name := filepath.ToSlash(req.Path)
 	if !filepath.IsAbs(req.Path) || path.Clean(name) != name || strings.ContainsRune(name, 0) {
-		return Decision{Rule: p.file(), Message: "the path is not a clean absolute one"}
+		return Decision{Rule: p.file(), Message: "the path must be absolute and clean"}
 	}
-	parts := split(name)
-	drawn := false
+	parts := splitPath(name)
+	granted := false
 	for _, l := range p.layers {
 		if l.files == nil {
 			continue
 		}
-		drawn = drawn || l.files.drawn
+		granted = granted || l.files.grants
 		for i := range l.files.deny {
 			if d := &l.files.deny[i]; d.forbids(parts) {
 				return Decision{Rule: d.where, Message: fmt.Sprintf("the policy denies files under %s", d.text)}
@@ -64,7 +86,7 @@ func (p *Policy) DecideFile(req FileRequest) Decision {
 	}
 	rule := ""
 	for _, l := range p.layers {
-		if l.files == nil || (l.origin == FromCLI && drawn) || (l.origin != FromCLI && !l.files.drawn) {
+		if l.files == nil || (l.origin == FromCLI && granted) || (l.origin != FromCLI && !l.files.grants) {
 			continue
 		}
 		list := l.files.read
@@ -82,22 +104,23 @@ func (p *Policy) DecideFile(req FileRequest) Decision {
 			}
 		}
 		if !found {
-			return Decision{Rule: l.file, Message: fmt.Sprintf("no rule says that the file may be %s", verb)}
+			return Decision{Rule: l.file, Message: fmt.Sprintf("no rule allows this file to be %s", verb)}
 		}
 	}
 	if rule == "" {
-		return Decision{Rule: p.file(), Message: fmt.Sprintf("no rule says that any file may be %s", verb)}
+		return Decision{Rule: p.file(), Message: fmt.Sprintf("no rule allows any file to be %s", verb)}
 	}
 	return Decision{Effect: Allow, Rule: rule}
 }
 
-// parseFilePattern reads a pattern over paths. Relative ones begin at base,
-// those with ~ at home; without them they fit nothing until they are resolved.
+// parseFilePattern reads a pattern for paths. Relative patterns begin at base and
+// those with ~ at home. If that folder is "" they match nothing until they are
+// resolved.
 func parseFilePattern(text, base, home string) (filePattern, error) {
 	p := filePattern{text: text}
 	t := filepath.ToSlash(text)
 	if strings.ContainsRune(t, 0) {
-		return p, fault.New(fault.UsagePolicy, "a path has a zero byte")
+		return p, fault.New(fault.UsagePolicy, "a path contains a zero byte")
 	}
 	if rest, ok := strings.CutPrefix(t, "~/"); ok || t == "~" {
 		t, base = "./"+rest, home
@@ -108,7 +131,7 @@ func parseFilePattern(text, base, home string) (filePattern, error) {
 	case base == "":
 		p.relative = true
 	default:
-		p.base = split(path.Clean(filepath.ToSlash(base)))
+		p.base = splitPath(path.Clean(filepath.ToSlash(base)))
 	}
 	texts, err := expandBraces(t)
 	if err != nil {
@@ -116,7 +139,7 @@ func parseFilePattern(text, base, home string) (filePattern, error) {
 	}
 	p.tree = !strings.ContainsAny(t, "*?")
 	for i, t := range texts {
-		parts := split(path.Clean(t))
+		parts := splitPath(path.Clean(t))
 		for !absolute && !p.relative && len(parts) > 0 && parts[0] == ".." && len(p.base) > 0 && len(texts) == 1 {
 			parts, p.base = parts[1:], p.base[:len(p.base)-1]
 		}
@@ -125,20 +148,21 @@ func parseFilePattern(text, base, home string) (filePattern, error) {
 				return p, fault.New(fault.UsagePolicy, "%q leaves the root of the file system", clip(text)).WithHint("write an absolute path")
 			}
 			if strings.Contains(part, "**") && part != "**" {
-				return p, fault.New(fault.UsagePolicy, "%q has ** beside other letters", clip(text)).WithHint("write ** between slashes, or *")
+				return p, fault.New(fault.UsagePolicy, "%q has ** next to other characters", clip(text)).WithHint("write ** between slashes, or use *")
 			}
 		}
 		p.alts = append(p.alts, parts)
-		if lit := literal(p.base, parts); i == 0 {
+		if lit := literalPrefix(p.base, parts); i == 0 {
 			p.root = lit
 		} else {
-			p.root = common(p.root, lit)
+			p.root = commonFolder(p.root, lit)
 		}
 	}
 	return p, nil
 }
 
-func split(name string) []string {
+// splitPath splits a path at slashes.
+func splitPath(name string) []string {
 	var parts []string
 	for part := range strings.SplitSeq(name, "/") {
 		if part != "" && part != "." {
@@ -148,17 +172,18 @@ func split(name string) []string {
 	return parts
 }
 
-// literal is the part of a path before its first wildcard.
-func literal(base, parts []string) string {
+// literalPrefix returns the part of a path before its first wildcard.
+func literalPrefix(base, parts []string) string {
 	n := 0
 	for n < len(parts) && !strings.ContainsAny(parts[n], "*?") {
 		n++
 	}
-	return rooted(append(slices.Clone(base), parts[:n]...))
+	return joinPath(append(slices.Clone(base), parts[:n]...))
 }
 
-// rooted makes a path of its parts. On Windows the first is the volume.
-func rooted(parts []string) string {
+// joinPath returns the absolute path of its parts. On Windows the first is the
+// volume.
+func joinPath(parts []string) string {
 	name := strings.Join(parts, "/")
 	if len(parts) > 0 && filepath.IsAbs(filepath.FromSlash(name)) {
 		return name
@@ -166,8 +191,8 @@ func rooted(parts []string) string {
 	return "/" + name
 }
 
-// common is the folder that two paths share.
-func common(a, b string) string {
+// commonFolder returns the folder that two paths share.
+func commonFolder(a, b string) string {
 	if a == b {
 		return a
 	}
@@ -182,7 +207,7 @@ func common(a, b string) string {
 	return strings.Join(as[:n], "/")
 }
 
-// match reports whether a path fits.
+// match reports whether a path matches.
 func (p *filePattern) match(name []string) bool {
 	if p.relative || len(name) < len(p.base) || !slices.Equal(p.base, name[:len(p.base)]) {
 		return false
@@ -202,9 +227,9 @@ func (p *filePattern) match(name []string) bool {
 	return false
 }
 
-// forbids reports whether a path, or a folder it is in, fits, in any case of
-// letters. A relative pattern that begins nowhere yet denies wherever it could
-// mean: a denial too many is better than one too few.
+// forbids reports whether a path, or a folder that it is in, matches without
+// regard to case. A relative pattern that is not resolved yet matches at any
+// depth.
 func (p *filePattern) forbids(name []string) bool {
 	if !p.relative {
 		if len(name) < len(p.base) || !strings.EqualFold(strings.Join(p.base, "/"), strings.Join(name[:len(p.base)], "/")) {
@@ -227,7 +252,7 @@ func (p *filePattern) forbids(name []string) bool {
 	return false
 }
 
-// matchParts matches parts with wildcards, ** over any number of them.
+// matchParts matches the parts of a path; ** matches any number of them.
 func matchParts(pattern, name []string, fold bool) bool {
 	star, mark := -1, 0
 	p, n := 0, 0
@@ -256,5 +281,5 @@ func matchPart(pattern, name string, fold bool) bool {
 	if fold {
 		pattern, name = strings.ToLower(pattern), strings.ToLower(name)
 	}
-	return wild(pattern, name)
+	return matchWildcards(pattern, name)
 }

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"encoding/json"
-	"fmt"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -12,125 +11,102 @@ import (
 	"github.com/wexec/wexec/privacy"
 )
 
-// Flags is what a command line says about what a program may do. The zero
-// value says nothing.
+// Flags is what command-line flags say a program may do. The zero value says
+// nothing.
 type Flags struct {
-	AllowTool, DenyTool []string // patterns over server.tool
+	AllowTool, DenyTool []string // patterns for server.tool
 	AllowNet            []string // HOST or HOST:PORT
-	AllowRead           []string // absolute paths; a folder counts with everything below it
+	AllowRead           []string // absolute paths; a folder includes everything below it
 	AllowWrite          []string
-	NoPII               bool // personal data is left as it is
+	NoPII               bool // personal data is left unchanged
 }
 
-// FromFlags makes a policy of flags, for [Layer] under the origin FromCLI.
-// Flags that say nothing make the nil policy. All that is wrong is told at
-// once, as usage.flag.
+// FromFlags makes a policy of flags, to be combined by [Layer] with the origin
+// FromCLI. Flags that say nothing make the nil policy. All problems are reported
+// at once, as usage.flag.
 func FromFlags(f Flags) (*Policy, error) {
 	if len(f.AllowTool)+len(f.DenyTool)+len(f.AllowNet)+len(f.AllowRead)+len(f.AllowWrite) == 0 && !f.NoPII {
 		return nil, nil
 	}
-	var wrong []string
-	fail := func(flag string, err error) {
-		line := flag + ": " + err.Error()
-		if hint := fault.HintOf(err); hint != "" {
-			line += " (" + hint + ")"
-		}
-		wrong = append(wrong, line)
-	}
-	source, _ := json.Marshal(f)
+	source, _ := json.Marshal(f) // strings and a bool always have a JSON form
 	l := &layer{file: "command line", origin: FromCLI, source: string(source)}
-	tools := func(effect Effect, flag string, patterns []string) {
-		for _, text := range patterns {
-			g, err := parseToolGlob(text)
-			if err != nil {
-				fail(flag, err)
-				continue
-			}
-			if effect == Deny {
-				g = g.everySplit()
-			}
-			l.rules = append(l.rules, rule{effect: effect, tool: g, where: flag + " " + clip(text), limitless: true})
-		}
-	}
-	tools(Deny, "--deny-tool", f.DenyTool)
-	tools(Allow, "--allow-tool", f.AllowTool)
+	var problems flagProblems
+	l.rules = append(problems.toolRules(Deny, "--deny-tool", f.DenyTool), problems.toolRules(Allow, "--allow-tool", f.AllowTool)...)
 	l.index = newIndex(l.rules)
 	if len(f.AllowNet) > 0 {
-		l.network = &netRules{}
-	}
-	for _, text := range f.AllowNet {
-		r, err := parseAllowNet(text)
-		if err != nil {
-			fail("--allow-net", err)
-			continue
-		}
-		l.network.allow = append(l.network.allow, r)
+		l.network = &netRules{allow: parseFlag(&problems, "--allow-net", f.AllowNet, parseAllowNet)}
 	}
 	if len(f.AllowRead)+len(f.AllowWrite) > 0 {
-		l.files = &fileRules{}
-	}
-	paths := func(flag string, list []string) []filePattern {
-		var out []filePattern
-		for _, text := range list {
-			if !filepath.IsAbs(text) {
-				fail(flag, fault.New(fault.UsageFlag, "%q is not an absolute path", clip(text)))
-				continue
-			}
-			p, err := parseFilePattern(text, "", "")
-			if err != nil {
-				fail(flag, err)
-				continue
-			}
-			p.where = flag + " " + clip(text)
-			out = append(out, p)
+		l.files = &fileRules{
+			read:  parseFlag(&problems, "--allow-read", f.AllowRead, parseAllowPath),
+			write: parseFlag(&problems, "--allow-write", f.AllowWrite, parseAllowPath),
 		}
-		return out
-	}
-	if l.files != nil {
-		l.files.read = paths("--allow-read", f.AllowRead)
-		l.files.write = paths("--allow-write", f.AllowWrite)
 	}
 	if f.NoPII {
 		l.pii = &piiRules{config: privacy.Config{Mode: privacy.Off}}
 	}
-	if wrong != nil {
-		return nil, fault.New(fault.UsageFlag, "%s", strings.Join(wrong, "\n"))
+	if problems != nil {
+		return nil, fault.New(fault.UsageFlag, "%s", strings.Join(problems, "\n"))
 	}
 	return newPolicy([]*layer{l}), nil
 }
 
-// parseAllowNet reads HOST, HOST:PORT or an address with or without one.
-func parseAllowNet(text string) (NetRule, error) {
+// flagProblems are the problems of all flags, one a line.
+type flagProblems []string
+
+// parseFlag parses the values of a flag. where is what decisions name as the
+// rule.
+func parseFlag[T any](problems *flagProblems, flag string, values []string, parse func(text, where string) (T, error)) []T {
+	var out []T
+	for _, text := range values {
+		v, err := parse(text, flag+" "+clip(text))
+		if err != nil {
+			line := flag + ": " + err.Error()
+			if hint := fault.HintOf(err); hint != "" {
+				line += " (" + hint + ")"
+			}
+			*problems = append(*problems, line)
+			continue
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func (problems *flagProblems) toolRules(effect Effect, flag string, patterns []string) []rule {
+	return parseFlag(problems, flag, patterns, func(text, where string) (rule, error) {
+		g, err := parseToolGlob(text)
+		if effect == Deny {
+			g = g.AnyServer()
+		}
+		return rule{effect: effect, tool: g, where: where}, err
+	})
+}
+
+// parseAllowPath reads an absolute path.
+func parseAllowPath(text, where string) (filePattern, error) {
+	if !filepath.IsAbs(text) {
+		return filePattern{}, fault.New(fault.UsageFlag, "%q is not an absolute path", clip(text))
+	}
+	p, err := parseFilePattern(text, "", "")
+	p.where = where
+	return p, err
+}
+
+// parseAllowNet reads HOST, HOST:PORT or an address with or without a port.
+func parseAllowNet(text, where string) (NetRule, error) {
 	host, port := text, ""
 	if h, p, err := net.SplitHostPort(text); err == nil && !strings.Contains(text, "://") {
 		host, port = h, p
 	}
-	r, err := newNetRule(host, "--allow-net "+clip(text))
-	if err != nil {
+	r, err := newNetRule(host, where)
+	if err != nil || port == "" {
 		return r, err
 	}
-	if port != "" {
-		n, err := strconv.Atoi(port)
-		if err != nil || n < 1 || n > 65535 {
-			return r, fault.New(fault.UsageFlag, "%q is not a port", clip(port))
-		}
-		r.Ports = []int{n}
+	n, err := strconv.Atoi(port)
+	if err != nil || n < 1 || n > 65535 {
+		return r, fault.New(fault.UsageFlag, "invalid port %q", clip(port))
 	}
+	r.Ports = []int{n}
 	return r, nil
-}
-
-// parseToolGlob reads a pattern over tools, and refuses one that no tool can
-// fit.
-func parseToolGlob(text string) (Glob, error) {
-	g, err := ParseGlob(text)
-	if err != nil {
-		return g, err
-	}
-	for _, a := range g.alts {
-		if !strings.Contains(a.prefix+a.rest, ".") && !strings.ContainsAny(a.rest, "*?") {
-			return g, fault.New(fault.UsagePolicy, "%q fits no tool, since tools are called server.tool", clip(text)).
-				WithHint("write %s", fmt.Sprintf("%s.* for all tools of a server", a.prefix))
-		}
-	}
-	return g, nil
 }

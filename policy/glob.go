@@ -7,19 +7,18 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// Glob is a pattern over names of tools: * stands for any run of characters, ?
-// for one, {a,b} for either. Everything else stands for itself, case included.
-// mcp__server__tool is read as server.tool.
+// Glob is a pattern for names of tools: * matches any characters, ? one, {a,b}
+// either. All other characters match themselves, with case. mcp__server__tool is
+// read as server.tool. The zero glob matches nothing.
 type Glob struct {
 	text string
 	alts []alternative
 }
 
-// alternative is a pattern without braces. Its text before the first wildcard
-// is kept apart, since that is what rules are found by.
+// alternative is a pattern without braces.
 type alternative struct {
-	prefix string // literal start
-	rest   string // pattern after it; "" where the whole is literal
+	prefix string // before the first wildcard; rules are found by it
+	rest   string // from the first wildcard on
 }
 
 const (
@@ -27,26 +26,38 @@ const (
 	maxAlternatives = 256
 )
 
-// ParseGlob reads a pattern over names of tools.
+// ParseGlob reads a pattern.
 func ParseGlob(text string) (Glob, error) {
-	texts, err := expandBraces(text)
+	patterns, err := expandBraces(text)
 	if err != nil {
 		return Glob{}, err
 	}
 	g := Glob{text: text}
-	for _, t := range texts {
-		if rest, ok := strings.CutPrefix(t, "mcp__"); ok {
-			t = undress(rest)
+	for _, p := range patterns {
+		if rest, ok := strings.CutPrefix(p, "mcp__"); ok {
+			p = dotted(rest)
 		}
-		g.alts = append(g.alts, newAlternative(t))
+		g.alts = append(g.alts, newAlternative(p))
 	}
 	return g, nil
 }
 
-// String is the pattern as it was written.
+// parseToolGlob reads a pattern and refuses one that no tool can match.
+func parseToolGlob(text string) (Glob, error) {
+	g, err := ParseGlob(text)
+	for _, a := range g.alts {
+		if !strings.Contains(a.prefix+a.rest, ".") && !strings.ContainsAny(a.rest, "*?") {
+			return g, fault.New(fault.UsagePolicy, "%q matches no tool: tools are named server.tool", clip(text)).
+				WithHint("write %s.* for all tools of a server", a.prefix)
+		}
+	}
+	return g, err
+}
+
+// String returns the pattern as it was written.
 func (g Glob) String() string { return g.text }
 
-// Match reports whether a name fits the pattern. The zero glob fits nothing.
+// Match reports whether a name matches the pattern.
 func (g Glob) Match(name string) bool {
 	for i := range g.alts {
 		if g.alts[i].match(name) {
@@ -56,28 +67,45 @@ func (g Glob) Match(name string) bool {
 	return false
 }
 
-// undress turns "server__tool" into "server.tool" and "server" into
-// "server.*". A server's own name ends at the first "__".
-func undress(rest string) string {
-	server, tool, ok := strings.Cut(rest, "__")
-	if !ok {
-		if strings.ContainsAny(rest, "*?") {
-			return rest
-		}
-		return rest + ".*"
+// Alternatives returns the patterns without braces that the pattern stands for.
+func (g Glob) Alternatives() []Glob {
+	var out []Glob
+	for _, a := range g.alts {
+		out = append(out, Glob{a.prefix + a.rest, []alternative{a}})
 	}
-	return server + "." + tool
+	return out
 }
 
-// everySplit is the glob that also reads mcp__a__b__c as a__b.c: where a rule
-// keeps something back, each server that the name may mean is meant.
-func (g Glob) everySplit() Glob {
-	texts, err := expandBraces(g.text)
+// Covers reports whether every name that other matches is matched by g too. It
+// is never wrong when it returns true. It returns false for a ? in g.
+func (g Glob) Covers(other Glob) bool {
+	for _, a := range other.alts {
+		if !slices.ContainsFunc(g.alts, func(o alternative) bool {
+			return !strings.Contains(o.rest, "?") && o.match(a.prefix+a.rest)
+		}) {
+			return false
+		}
+	}
+	return len(other.alts) > 0
+}
+
+// MatchesServer reports whether the pattern may match tools of a server.
+func (g Glob) MatchesServer(server string) bool {
+	return slices.ContainsFunc(g.alts, func(a alternative) bool {
+		name, _, hasDot := strings.Cut(a.prefix, ".")
+		return name == server || !hasDot && strings.HasPrefix(server, a.prefix) && a.rest != ""
+	})
+}
+
+// AnyServer returns the glob that also reads mcp__a__b__c as a__b.c. Deny and
+// ask rules use it: they apply to every server that the name may mean.
+func (g Glob) AnyServer() Glob {
+	patterns, err := expandBraces(g.text)
 	if err != nil {
 		return g
 	}
-	for _, t := range texts {
-		rest, ok := strings.CutPrefix(t, "mcp__")
+	for _, p := range patterns {
+		rest, ok := strings.CutPrefix(p, "mcp__")
 		if !ok {
 			continue
 		}
@@ -91,23 +119,36 @@ func (g Glob) everySplit() Glob {
 	return g
 }
 
-func newAlternative(t string) alternative {
-	i := strings.IndexAny(t, "*?")
-	if i < 0 {
-		return alternative{prefix: t}
+// dotted converts "server__tool" to "server.tool" and "server" to "server.*".
+// The server's name ends at the first "__".
+func dotted(name string) string {
+	server, tool, ok := strings.Cut(name, "__")
+	switch {
+	case ok:
+		return server + "." + tool
+	case strings.ContainsAny(name, "*?"):
+		return name
 	}
-	return alternative{prefix: t[:i], rest: t[i:]}
+	return name + ".*"
+}
+
+func newAlternative(pattern string) alternative {
+	i := strings.IndexAny(pattern, "*?")
+	if i < 0 {
+		return alternative{prefix: pattern}
+	}
+	return alternative{prefix: pattern[:i], rest: pattern[i:]}
 }
 
 func (a *alternative) match(name string) bool {
 	if a.rest == "" {
 		return name == a.prefix
 	}
-	return strings.HasPrefix(name, a.prefix) && wild(a.rest, name[len(a.prefix):])
+	return strings.HasPrefix(name, a.prefix) && matchWildcards(a.rest, name[len(a.prefix):])
 }
 
-// wild matches * and ? in time linear in the name for each star.
-func wild(pattern, name string) bool {
+// matchWildcards matches * and ?. The time is linear in the name for each star.
+func matchWildcards(pattern, name string) bool {
 	star, mark := -1, 0
 	p, n := 0, 0
 	for n < len(name) {
@@ -125,13 +166,10 @@ func wild(pattern, name string) bool {
 			return false
 		}
 	}
-	for p < len(pattern) && pattern[p] == '*' {
-		p++
-	}
-	return p == len(pattern)
+	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// expandBraces lists the patterns that {a,b} stands for, nested ones included.
+// expandBraces lists the patterns that {a,b} stands for, with nested braces.
 func expandBraces(text string) ([]string, error) {
 	switch {
 	case text == "":
@@ -139,17 +177,14 @@ func expandBraces(text string) ([]string, error) {
 	case len(text) > maxGlob:
 		return nil, fault.New(fault.UsagePolicy, "the pattern is longer than %d characters", maxGlob)
 	case strings.ContainsAny(text, "[]"):
-		return nil, fault.New(fault.UsagePolicy, "%q has [ ], which patterns do not know", clip(text)).WithHint("write {a,b} for either")
+		return nil, fault.New(fault.UsagePolicy, "%q uses [ ], which patterns do not support", clip(text)).WithHint("write {a,b} for either")
 	}
-	open := strings.IndexByte(text, '{')
-	if open < 0 {
-		if strings.IndexByte(text, '}') >= 0 {
-			return nil, fault.New(fault.UsagePolicy, "%q closes a brace that is not open", clip(text))
-		}
+	open, closed := strings.IndexByte(text, '{'), strings.IndexByte(text, '}')
+	switch {
+	case closed >= 0 && (open < 0 || closed < open):
+		return nil, fault.New(fault.UsagePolicy, "%q has an unmatched }", clip(text))
+	case open < 0:
 		return []string{text}, nil
-	}
-	if shut := strings.IndexByte(text, '}'); shut >= 0 && shut < open {
-		return nil, fault.New(fault.UsagePolicy, "%q closes a brace that is not open", clip(text))
 	}
 	depth, from := 0, open+1
 	var parts []string
@@ -166,9 +201,8 @@ func expandBraces(text string) ([]string, error) {
 			if depth--; depth > 0 {
 				continue
 			}
-			parts = append(parts, text[from:i])
 			var all []string
-			for _, part := range parts {
+			for _, part := range append(parts, text[from:i]) {
 				more, err := expandBraces(text[:open] + part + text[i+1:])
 				if err != nil {
 					return nil, err
@@ -180,5 +214,5 @@ func expandBraces(text string) ([]string, error) {
 			return all, nil
 		}
 	}
-	return nil, fault.New(fault.UsagePolicy, "%q opens a brace that is not closed", clip(text))
+	return nil, fault.New(fault.UsagePolicy, "%q has an unmatched {", clip(text))
 }

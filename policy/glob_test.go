@@ -79,7 +79,7 @@ func TestAStarStandsForAnyRun(t *testing.T) {
 			if err != nil || !g.Match(name) {
 				t.Fatalf("%s does not fit %s: %v", pattern, name, err)
 			}
-			if exact, err := ParseGlob(name); err != nil || !covers(g, exact) {
+			if exact, err := ParseGlob(name); err != nil || !g.Covers(exact) {
 				t.Fatalf("%s does not cover %s: %v", pattern, name, err)
 			}
 		}
@@ -102,7 +102,7 @@ func TestCoversIsSound(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "."}), 0, 6).Draw(t, "name"), "")
-		if covers(outer, inner) && inner.Match(name) && !outer.Match(name) {
+		if outer.Covers(inner) && inner.Match(name) && !outer.Match(name) {
 			t.Fatalf("%s is said to cover %s, and does not fit %s", outer, inner, name)
 		}
 	})

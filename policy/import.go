@@ -1,9 +1,9 @@
 package policy
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,64 +11,73 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/jsonc"
+	"github.com/wexec/wexec/internal/text"
 )
 
-// Proposal is a policy made of another client's permissions, for a person to
+// Proposal is a policy made from another client's permissions, for a person to
 // review.
 type Proposal struct {
-	Policy []byte   // a policy file, with each entry's origin as a comment
-	Notes  []string // what could not be taken over, and why
+	Policy []byte   // a policy file; comments say where each rule comes from
+	Notes  []string // what could not be imported, and why
 }
 
-// Import reads the permission lists of other clients and proposes a policy:
-// Claude's permissions {allow, ask, deny}, allowedTools and disallowedTools,
-// Cursor's and Cline's autoApprove and alwaysAllow of each server, Cursor's
-// permissions of its command line. What such a client allows without asking is
-// proposed as ask where its name sounds as if it changes something: a person
-// has to take that step knowingly. The name is that of the file, for comments.
+// maxImport bounds the file that Import reads.
+const maxImport = 256 << 10
+
+// Import reads the permission lists of another client and proposes a policy:
+// Claude's permissions {allow, ask, deny}, allowedTools and disallowedTools, and
+// autoApprove, alwaysAllow and disabledTools of the servers of Cursor and Cline.
+// A tool that the client allows is proposed as ask if its name says that it
+// changes something, so that a person decides. Comments in the policy name the
+// file by name.
 func Import(name string, data []byte) (Proposal, error) {
 	var doc map[string]any
-	if len(data) > maxFile {
-		return Proposal{}, fault.New(fault.UsageFile, "%s is larger than %d KiB", name, maxFile>>10)
+	if len(data) > maxImport {
+		return Proposal{}, fault.New(fault.UsageFile, "%s is larger than %d KiB", name, maxImport>>10)
 	}
-	if err := json.Unmarshal(uncomment(data), &doc); err != nil {
-		return Proposal{}, fault.New(fault.UsageFile, "%s is no JSON object: %w", name, err)
+	stripped, err := jsonc.Strip(data)
+	if err == nil {
+		err = json.Unmarshal(stripped, &doc)
+	}
+	if err != nil {
+		return Proposal{}, fault.New(fault.UsageFile, "%s is not a JSON object: %w", name, err)
 	}
 	im := importer{seen: map[string]bool{}}
 	if perms, ok := doc["permissions"].(map[string]any); ok {
 		for _, effect := range []Effect{Deny, Ask, Allow} {
-			for _, entry := range texts(perms[effect.String()]) {
-				im.entry(effect, entry, "permissions."+effect.String())
+			for _, entry := range stringsIn(perms[effect.String()]) {
+				im.permission(effect, entry, "permissions."+effect.String())
 			}
 		}
 	}
-	for _, entry := range texts(doc["disallowedTools"]) {
-		im.entry(Deny, entry, "disallowedTools")
+	for _, entry := range stringsIn(doc["disallowedTools"]) {
+		im.permission(Deny, entry, "disallowedTools")
 	}
-	for _, entry := range texts(doc["allowedTools"]) {
-		im.entry(Allow, entry, "allowedTools")
+	for _, entry := range stringsIn(doc["allowedTools"]) {
+		im.permission(Allow, entry, "allowedTools")
 	}
 	for _, key := range []string{"mcpServers", "servers"} {
 		servers, _ := doc[key].(map[string]any)
-		for _, server := range sortedKeys(servers) {
+		for _, server := range slices.Sorted(maps.Keys(servers)) {
 			conf, _ := servers[server].(map[string]any)
 			for _, list := range []string{"autoApprove", "alwaysAllow"} {
-				for _, tool := range texts(conf[list]) {
+				for _, tool := range stringsIn(conf[list]) {
 					im.tool(Allow, server+"."+tool, key+"."+server+"."+list)
 				}
 			}
-			for _, tool := range texts(conf["disabledTools"]) {
+			for _, tool := range stringsIn(conf["disabledTools"]) {
 				im.tool(Deny, server+"."+tool, key+"."+server+".disabledTools")
 			}
 		}
 	}
 	if len(im.rules) == 0 && len(im.notes) == 0 {
-		return Proposal{}, fault.New(fault.UsageFile, "%s has no permissions", name).
-			WithHint("looked for permissions, allowedTools, disallowedTools, and autoApprove, alwaysAllow or disabledTools of servers")
+		return Proposal{}, fault.New(fault.UsageFile, "%s contains no permissions", name).
+			WithHint("it needs permissions, allowedTools or disallowedTools, or autoApprove, alwaysAllow or disabledTools of a server")
 	}
 	p := Proposal{Policy: im.write(name), Notes: im.notes}
 	if _, err := Parse("proposal", p.Policy); err != nil {
-		return Proposal{}, fault.New(fault.Internal, "the proposal is no policy: %w", err)
+		return Proposal{}, fault.New(fault.Internal, "the proposed policy is invalid: %w", err)
 	}
 	return p, nil
 }
@@ -86,9 +95,9 @@ type imported struct {
 	note    string
 }
 
-// entry reads one entry of a permission list: mcp__server__tool,
-// Mcp(server:tool), or a tool of the client itself.
-func (im *importer) entry(effect Effect, entry, origin string) {
+// permission reads one item of a permission list: mcp__server__tool,
+// Mcp(server:tool), or a built-in tool of the client.
+func (im *importer) permission(effect Effect, entry, origin string) {
 	if inner, ok := strings.CutPrefix(entry, "Mcp("); ok {
 		server, tool, ok := strings.Cut(strings.TrimSuffix(inner, ")"), ":")
 		if ok {
@@ -98,17 +107,17 @@ func (im *importer) entry(effect Effect, entry, origin string) {
 	}
 	rest, ok := strings.CutPrefix(entry, "mcp__")
 	if !ok {
-		im.notes = append(im.notes, fmt.Sprintf("%s: %s is a tool of the client itself, and no MCP tool", origin, clip(entry)))
+		im.notes = append(im.notes, fmt.Sprintf("%s: %s is a built-in tool of the client, not an MCP tool", origin, clip(entry)))
 		return
 	}
 	if at := strings.IndexByte(rest, '('); at >= 0 {
-		im.notes = append(im.notes, fmt.Sprintf("%s: %s is limited by arguments; write that as a condition (when)", origin, clip(entry)))
+		im.notes = append(im.notes, fmt.Sprintf("%s: %s is restricted by arguments: write that as a condition (when)", origin, clip(entry)))
 		if effect == Allow {
 			effect = Ask
 		}
 		rest = rest[:at]
 	}
-	im.tool(effect, undress(rest), origin)
+	im.tool(effect, dotted(rest), origin)
 }
 
 func (im *importer) tool(effect Effect, pattern, origin string) {
@@ -121,9 +130,9 @@ func (im *importer) tool(effect Effect, pattern, origin string) {
 		_, tool, _ := strings.Cut(pattern, ".")
 		switch {
 		case strings.ContainsAny(pattern, "*?"):
-			r.effect, r.note = Ask, "allowed there; asks here, since a pattern also fits tools that come later"
+			r.effect, r.note = Ask, "allowed there; ask here, because a pattern also matches future tools"
 		case catalogue.NameWrites(tool):
-			r.effect, r.note = Ask, "allowed there; asks here, since its name sounds as if it changes something"
+			r.effect, r.note = Ask, "allowed there; ask here, because its name says that it changes something"
 		}
 	}
 	key := r.effect.String() + " " + pattern
@@ -136,10 +145,10 @@ func (im *importer) tool(effect Effect, pattern, origin string) {
 
 func (im *importer) write(name string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Proposed from %s. Read each rule before you use it.\n", remark(name))
+	fmt.Fprintf(&b, "# Proposed from %s. Read each rule before you use it.\n", comment(name))
 	b.WriteString("version: 1\ndefault: deny\n")
 	for _, note := range im.notes {
-		fmt.Fprintf(&b, "# left out: %s\n", remark(note))
+		fmt.Fprintf(&b, "# not imported: %s\n", comment(note))
 	}
 	if len(im.rules) > 0 {
 		b.WriteString("tools:\n")
@@ -158,90 +167,35 @@ func (im *importer) write(name string) []byte {
 			if r.note != "" {
 				why += ": " + r.note
 			}
-			fmt.Fprintf(&b, "    - %s  # %s\n", quoteYAML(r.pattern), remark(why))
+			fmt.Fprintf(&b, "    - %s  # %s\n", quoteYAML(r.pattern), comment(why))
 		}
 	}
 	return []byte(b.String())
 }
 
-// remark makes a text fit for a comment.
-func remark(s string) string {
+// comment makes a text fit for a comment.
+func comment(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) && r != utf8.RuneError {
 			return r
 		}
 		return -1
-	}, oneLine(s))
+	}, text.OneLine(s))
 }
 
-// quoteYAML writes a text in double quotes, which JSON and YAML read alike.
+// quoteYAML returns a string in double quotes, in a form that is JSON and YAML.
 func quoteYAML(s string) string {
-	text, err := json.Marshal(s)
-	if err != nil {
-		return `""`
-	}
-	return string(text)
+	quoted, _ := json.Marshal(s) // a string always has a JSON form
+	return string(quoted)
 }
 
-func texts(v any) []string {
+// stringsIn returns the strings of a list.
+func stringsIn(v any) []string {
 	list, _ := v.([]any)
 	var out []string
 	for _, e := range list {
 		if s, ok := e.(string); ok {
 			out = append(out, s)
-		}
-	}
-	return out
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// uncomment takes // and /* */ comments and commas before a closing bracket
-// out of JSON, as editors allow them.
-func uncomment(data []byte) []byte {
-	out := make([]byte, 0, len(data))
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case c == '"':
-			end := i + 1
-			for end < len(data) && data[end] != '"' {
-				if data[end] == '\\' {
-					end++
-				}
-				end++
-			}
-			end = min(end+1, len(data))
-			out = append(out, data[i:end]...)
-			i = end - 1
-		case c == '/' && i+1 < len(data) && data[i+1] == '/':
-			for i < len(data) && data[i] != '\n' {
-				i++
-			}
-			i--
-		case c == '/' && i+1 < len(data) && data[i+1] == '*':
-			end := bytes.Index(data[i+2:], []byte("*/"))
-			if end < 0 {
-				return out
-			}
-			i += end + 3
-		case c == ']' || c == '}':
-			end := len(out)
-			for end > 0 && (out[end-1] == ' ' || out[end-1] == '\t' || out[end-1] == '\r' || out[end-1] == '\n') {
-				end--
-			}
-			if end > 0 && out[end-1] == ',' {
-				out = out[:end-1]
-			}
-			out = append(out, c)
-		default:
-			out = append(out, c)
 		}
 	}
 	return out

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
-	"github.com/wexec/wexec/internal/units"
+	"github.com/wexec/wexec/policy/internal/expr"
 )
 
 // Origin says where a policy comes from, and so what it may widen.
@@ -24,53 +25,53 @@ const (
 
 var origins = []Origin{System, User, Project, Named, FromCLI}
 
-// Layered is one policy of several, with where it comes from.
+// Layered is one of several policies, with its origin.
 type Layered struct {
 	Policy *Policy
 	Origin Origin
 }
 
-// Layer puts policies together. Deny and ask rules add up, limits take the
-// smallest, and no file widens another: where several files draw the outer line
-// of what may be allowed, a call passes only inside all of them. A file draws
-// that line where it has allow rules or a default; each other block (files,
-// network, env, languages, reveal_to) is drawn where it stands. Flags widen
-// what no file has drawn, and nothing else.
+// Layer combines policies. Deny and ask rules add up, the smallest of each limit
+// applies, and no file widens another: if several files say what is allowed, a
+// call passes only if all of them allow it. A file says so for tools if it has
+// allow rules or a default, and for each other block (files, network, env,
+// languages, reveal_to) if it has the block. Flags allow only what no file
+// speaks about.
 //
-// The order of the arguments plays no part but for messages: the highest origin
-// that denies is named. Nil policies are left out; without any policy the
-// result is nil, which denies everything.
-func Layer(layers ...Layered) *Policy {
-	var all []*layer
+// The order of the arguments affects only messages: they name the highest
+// origin that denies. Nil policies are ignored. Without any policy the result is
+// nil, which denies everything.
+func Layer(policies ...Layered) *Policy {
+	var layers []*layer
 	for _, origin := range origins {
-		for _, l := range layers {
-			if l.Policy == nil || (l.Origin != origin && (origin != Named || slices.Contains(origins, l.Origin))) {
+		for _, p := range policies {
+			if p.Origin != origin && (origin != Named || slices.Contains(origins, p.Origin)) {
 				continue
 			}
-			for _, one := range l.Policy.layers {
-				c := *one
+			for _, l := range p.Policy.all() {
+				c := *l
 				c.origin = origin
-				all = append(all, &c)
+				layers = append(layers, &c)
 			}
 		}
 	}
-	if len(all) == 0 {
+	if len(layers) == 0 {
 		return nil
 	}
-	// Calls are counted by what a rule is called. Where two files have one name,
-	// the origin tells their rules apart.
-	for i, l := range all {
-		if !slices.ContainsFunc(all[:i], func(o *layer) bool { return o.file == l.file }) {
+	// Calls are counted by the name of a rule. If two files have the same name,
+	// the origin distinguishes their rules.
+	for i, l := range layers {
+		if !slices.ContainsFunc(layers[:i], func(o *layer) bool { return o.file == l.file }) {
 			continue
 		}
 		l.rules = slices.Clone(l.rules)
 		for j := range l.rules {
-			if !l.rules[j].limitless {
+			if l.rules[j].limited {
 				l.rules[j].limits.Rule = fmt.Sprintf("%s %d %s", l.origin, i, l.rules[j].limits.Rule)
 			}
 		}
 	}
-	return newPolicy(all)
+	return newPolicy(layers)
 }
 
 func newPolicy(layers []*layer) *Policy {
@@ -78,71 +79,147 @@ func newPolicy(layers []*layer) *Policy {
 	for _, l := range layers {
 		fmt.Fprintf(h, "%s %d %s\n", l.origin, len(l.source), l.base)
 		io.WriteString(h, l.source)
-		if l.tightens {
+		if l.tightening {
 			io.WriteString(h, "\ntightens\n")
 		}
 	}
 	return &Policy{layers: layers, digest: hex.EncodeToString(h.Sum(nil))}
 }
 
-// layer is one policy, compiled. It does not change.
+// Tightening returns the part of a policy that can only forbid: its deny and ask
+// rules, what it denies of network and files, its limits and its languages. That
+// part of a project's policy applies before a person trusts the project. Its ask
+// rules apply to calls that another policy allows, and allow none themselves.
+func (p *Policy) Tightening() *Policy {
+	if p == nil {
+		return nil
+	}
+	var layers []*layer
+	for _, l := range p.layers {
+		t := &layer{
+			file: l.file, origin: l.origin, source: l.source, base: l.base, tightening: true,
+			limits: l.limits, languages: l.languages, hasLanguages: l.hasLanguages,
+		}
+		for _, r := range l.rules {
+			if r.effect != Allow {
+				t.rules = append(t.rules, r)
+			}
+		}
+		t.index = newIndex(t.rules)
+		if l.network != nil {
+			t.network = &netRules{deny: l.network.deny}
+		}
+		if l.files != nil {
+			t.files = &fileRules{deny: l.files.deny}
+		}
+		layers = append(layers, t)
+	}
+	return newPolicy(layers)
+}
+
+// Source is the text of one file of a policy.
+type Source struct {
+	Name string
+	Text string
+	// Tightening means that only what the file forbids applies: see
+	// [Policy.Tightening].
+	Tightening bool
+}
+
+// Sources returns the files of a policy, the highest origin first. Policies made
+// of flags have none.
+func (p *Policy) Sources() []Source {
+	var out []Source
+	for _, l := range p.all() {
+		if l.origin != FromCLI {
+			out = append(out, Source{l.file, l.source, l.tightening})
+		}
+	}
+	return out
+}
+
+// layer is one compiled policy. It is immutable.
 type layer struct {
 	file   string
+	name   string // that the file gives the policy
 	origin Origin
-	source string // what the digest goes over
-	base   string // folder that relative paths begin at
+	source string // covered by the digest
+	base   string // folder at which relative paths begin
 
-	name, description string
-
-	tightens     bool // what it says only forbids: see Tightening
+	tightening   bool // see Policy.Tightening
 	byDefault    Effect
-	defaultAt    string // file:line where the file says so
+	defaultAt    string // file:line of the default, if there is one
 	rules        []rule // deny first, then ask, then allow, each in file order
 	index        index
-	conditions   *conditions // nil where the policy has none
 	limits       Limits
 	languages    []string
 	hasLanguages bool
 	files        *fileRules
 	network      *netRules
-	env          []envName
+	env          []string
 	hasEnv       bool
 	secrets      []Secret
 	pii          *piiRules
 	approvals    Approvals
 	audit        Audit
 	tests        []Test
-
-	secretsAt [][]position // where each target of each secret stands
-	testsAt   []position
 }
 
-// draws reports whether a layer says which calls may be allowed at all.
-func (l *layer) draws() bool {
-	return l.origin != FromCLI && (l.defaultAt != "" || (len(l.rules) > 0 && l.rules[len(l.rules)-1].effect == Allow))
+// grantsTools reports whether a layer says which tools are allowed: nothing that
+// it does not allow passes.
+func (l *layer) grantsTools() bool {
+	return l.origin != FromCLI && (l.defaultAt != "" || len(l.rules) > 0 && l.rules[len(l.rules)-1].effect == Allow)
 }
 
-// rule is one rule for tools, compiled.
+func (p *Policy) grantsTools() bool { return slices.ContainsFunc(p.layers, (*layer).grantsTools) }
+
+// defaultRule returns what a decision by the layer's default names as its rule.
+func (l *layer) defaultRule() string {
+	if l.defaultAt != "" {
+		return l.defaultAt
+	}
+	return l.file
+}
+
+// rule is one compiled rule for tools.
 type rule struct {
-	effect    Effect
-	tool      Glob
-	where     string // file:line
-	pos       position
-	when      *condition // nil: always
-	message   string
-	says      *condition // messageExpression
-	limits    RuleLimit
-	cache     units.Duration
-	timeout   units.Duration
-	rests     bool // an allow whose condition asks what the server says of itself
-	limitless bool // limits has nothing set
+	effect      Effect
+	tool        Glob
+	where       string     // file:line
+	when        *expr.Expr // nil: always
+	message     string
+	messageExpr *expr.Expr // nil: message
+	limits      RuleLimit
+	limited     bool // limits has something set
+	cache       time.Duration
+	timeout     time.Duration
+	annotations bool // an allow whose condition depends on what the server says about its tool
 }
 
-// index finds the rules that fit a name without looking at the others: by the
-// literal start of their patterns.
+// Rule describes one rule for tools.
+type Rule struct {
+	Where  string // file:line
+	Effect Effect
+	Tool   Glob
+}
+
+// Rules returns the rules of every layer, the highest origin first: deny, ask,
+// allow, each in file order.
+func (p *Policy) Rules() []Rule {
+	var out []Rule
+	for _, l := range p.all() {
+		for _, r := range l.rules {
+			out = append(out, Rule{r.where, r.effect, r.tool})
+		}
+	}
+	return out
+}
+
+// index finds the rules whose patterns match a name by the literal prefixes of
+// the patterns.
 type index struct {
 	byPrefix map[string][]int32
-	lengths  []int // of the starts, ascending
+	lengths  []int // of the prefixes, ascending
 }
 
 func newIndex(rules []rule) index {
@@ -162,7 +239,7 @@ func newIndex(rules []rule) index {
 	return ix
 }
 
-// find appends the rules whose patterns fit a name, in their order.
+// find appends the rules whose patterns match a name, in their order.
 func (ix *index) find(rules []rule, name string, found []int32) []int32 {
 	from := len(found)
 	for _, n := range ix.lengths {

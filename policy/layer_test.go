@@ -183,10 +183,10 @@ func TestFlagsTellAllThatIsWrongAtOnce(t *testing.T) {
 	if fault.CodeOf(err) != fault.UsageFlag {
 		t.Fatal(err)
 	}
-	want := `--allow-tool: "github" fits no tool, since tools are called server.tool (write github.* for all tools of a server)
---allow-tool: "a.{b" opens a brace that is not closed
---allow-net: "https://x" is no host: it is a URL (write api.example.com, *.example.com, 10.0.0.0/8 or an address)
---allow-net: "99999" is not a port
+	want := `--allow-tool: "github" matches no tool: tools are named server.tool (write github.* for all tools of a server)
+--allow-tool: "a.{b" has an unmatched {
+--allow-net: invalid host "https://x": this is a URL (write api.example.com, *.example.com, 10.0.0.0/8 or an address)
+--allow-net: invalid port "99999"
 --allow-read: "rel" is not an absolute path`
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Error(diff)

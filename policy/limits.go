@@ -13,6 +13,7 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/internal/units"
+	"github.com/wexec/wexec/internal/yamldoc"
 )
 
 // Limits bound a run. Zero means the default, never unlimited. In JSON, sizes
@@ -250,6 +251,29 @@ func (f LimitField) parseJSON(data json.RawMessage) (int64, error) {
 		return int64(d), err
 	}
 	return f.Parse(string(data))
+}
+
+// YAMLKeys lists the keys of a limits block: see yamldoc.Keyed.
+func (Limits) YAMLKeys() []yamldoc.Key {
+	var out []yamldoc.Key
+	for _, f := range limitFields {
+		key := yamldoc.Key{Name: f.Key, Doc: f.Doc, Min: 1, Value: units.Count(0)}
+		switch f.Kind {
+		case LimitSize:
+			key.Value = units.Size(0)
+		case LimitDuration:
+			key.Value = units.Duration(0)
+		}
+		out = append(out, key)
+	}
+	return out
+}
+
+// SetYAML stores a key of a limits block: see yamldoc.Keyed.
+func (l *Limits) SetYAML(key string, value int64) {
+	if f, err := limitField(key); err == nil {
+		f.Set(l, value)
+	}
 }
 
 // limitField finds a field by its key.

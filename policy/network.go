@@ -12,22 +12,31 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
+// NetRule is one host of the network block.
+type NetRule struct {
+	Rule    string         // file:line
+	Host    string         // pattern for names, an address, or a class such as private
+	Methods []string       // nil: every method
+	Ports   []int          // nil: 80 and 443
+	Prefix  []netip.Prefix // if Host is an address or a network
+}
+
 // netRules is the network block of one policy.
 type netRules struct {
 	allow, deny []NetRule
-	drawn       bool // the file has a list of what is allowed
+	grants      bool // the block has a list of what is allowed
 }
 
-// addressClasses are the words that stand for addresses, with what they cover.
+// addressClasses are the names of classes of addresses.
 var addressClasses = []string{"private", "loopback", "link-local", "metadata"}
 
-// DecideNetwork says whether a request may be made. Allow with a zero IP means:
-// resolve the name and ask again for each address. Addresses of machines and
-// networks that are not public pass only where a rule names them by address or
-// as localhost, and never where private is denied.
+// DecideNetwork decides whether a request may be made. Allow with a zero IP means
+// to resolve the name and decide again for each address. An address that is not
+// public is allowed only by a rule that names it by address or as localhost, and
+// never if private is denied.
 func (p *Policy) DecideNetwork(req NetRequest) Decision {
 	if p == nil {
-		return Decision{Message: "there is no policy, and so no host may be reached"}
+		return Decision{Message: "there is no policy, so no host may be reached"}
 	}
 	host, addr, err := cleanHost(req.Host)
 	if err != nil {
@@ -36,21 +45,21 @@ func (p *Policy) DecideNetwork(req NetRequest) Decision {
 	if req.IP.IsValid() {
 		addr = req.IP.Unmap().WithZone("")
 	}
-	drawn := false
+	granted := false
 	for _, l := range p.layers {
 		if l.network == nil {
 			continue
 		}
-		drawn = drawn || l.network.drawn
+		granted = granted || l.network.grants
 		for _, r := range l.network.deny {
-			if r.covers(host, addr) && r.fits(req, false) {
+			if r.covers(host, addr) && r.appliesTo(req, false) {
 				return Decision{Rule: r.Rule, Message: fmt.Sprintf("the policy denies %s", r.Host)}
 			}
 		}
 	}
 	var final *NetRule
 	for _, l := range p.layers {
-		if l.network == nil || (l.origin == FromCLI && drawn) || (l.origin != FromCLI && !l.network.drawn) {
+		if l.network == nil || (l.origin == FromCLI && granted) || (l.origin != FromCLI && !l.network.grants) {
 			continue
 		}
 		r, why := l.network.allows(host, addr, req)
@@ -67,7 +76,7 @@ func (p *Policy) DecideNetwork(req NetRequest) Decision {
 	return Decision{Effect: Allow, Rule: final.Rule}
 }
 
-// allows finds the rule that lets a request pass, or says why none does.
+// allows returns the rule that allows a request, or why none does.
 func (n *netRules) allows(host string, addr netip.Addr, req NetRequest) (*NetRule, string) {
 	why := fmt.Sprintf("no rule allows the host %s", clip(host))
 	for i := range n.allow {
@@ -75,12 +84,12 @@ func (n *netRules) allows(host string, addr netip.Addr, req NetRequest) (*NetRul
 		if !r.covers(host, addr) {
 			continue
 		}
-		if !r.fits(req, true) {
+		if !r.appliesTo(req, true) {
 			why = fmt.Sprintf("no rule allows %s on port %d of %s", clip(req.Method), req.Port, clip(host))
 			continue
 		}
-		if addr.IsValid() && !public(addr) && !r.names(host, addr) {
-			why = fmt.Sprintf("%s leads to an address that is not public", clip(host))
+		if addr.IsValid() && !isPublic(addr) && !r.namesPrivate(host, addr) {
+			why = fmt.Sprintf("%s resolves to an address that is not public", clip(host))
 			continue
 		}
 		return r, ""
@@ -88,7 +97,7 @@ func (n *netRules) allows(host string, addr netip.Addr, req NetRequest) (*NetRul
 	return nil, why
 }
 
-// covers reports whether a rule speaks of a host or its address.
+// covers reports whether a rule applies to a host or its address.
 func (r *NetRule) covers(host string, addr netip.Addr) bool {
 	if slices.Contains(addressClasses, r.Host) {
 		return inClass(r.Host, host, addr)
@@ -96,20 +105,20 @@ func (r *NetRule) covers(host string, addr netip.Addr) bool {
 	if len(r.Prefix) > 0 {
 		return addr.IsValid() && slices.ContainsFunc(r.Prefix, func(p netip.Prefix) bool { return p.Contains(addr) })
 	}
-	return wild(r.Host, host)
+	return matchWildcards(r.Host, host)
 }
 
-// names reports whether a rule means an address that is not public: it says so
-// by number, or by a name of this machine.
-func (r *NetRule) names(host string, addr netip.Addr) bool {
+// namesPrivate reports whether a rule names an address that is not public: by
+// number, or by a name of this machine.
+func (r *NetRule) namesPrivate(host string, addr netip.Addr) bool {
 	if len(r.Prefix) > 0 {
 		return true
 	}
 	return isLocalName(r.Host) && r.Host == host && addr.IsLoopback()
 }
 
-// fits reports whether a rule speaks of the method and the port.
-func (r *NetRule) fits(req NetRequest, allow bool) bool {
+// appliesTo reports whether a rule applies to the method and the port.
+func (r *NetRule) appliesTo(req NetRequest, allow bool) bool {
 	if len(r.Methods) > 0 && !slices.Contains(r.Methods, strings.ToUpper(req.Method)) {
 		return false
 	}
@@ -119,16 +128,16 @@ func (r *NetRule) fits(req NetRequest, allow bool) bool {
 	return !allow || req.Port == 443 || req.Port == 80
 }
 
-// newNetRule reads the host of a rule.
+// newNetRule parses the host of a rule. where is its file:line.
 func newNetRule(host, where string) (NetRule, error) {
 	r := NetRule{Rule: where, Host: strings.ToLower(strings.TrimSuffix(strings.TrimSpace(host), "."))}
-	bad := func(why string) (NetRule, error) {
-		return r, fault.New(fault.UsagePolicy, "%q is no host: %s", clip(host), why).
+	invalid := func(why string) (NetRule, error) {
+		return r, fault.New(fault.UsagePolicy, "invalid host %q: %s", clip(host), why).
 			WithHint("write api.example.com, *.example.com, 10.0.0.0/8 or an address")
 	}
 	switch {
 	case r.Host == "" || len(r.Host) > 253:
-		return bad("it is empty or too long")
+		return invalid("empty or too long")
 	case slices.Contains(addressClasses, r.Host):
 		return r, nil
 	}
@@ -142,33 +151,33 @@ func newNetRule(host, where string) (NetRule, error) {
 	}
 	switch {
 	case strings.Contains(r.Host, "://"):
-		return bad("it is a URL")
+		return invalid("this is a URL")
 	case strings.ContainsAny(r.Host, "/:@?#[]{} \t"):
-		return bad("a host has letters, digits, dots and dashes; ports stand apart")
+		return invalid("only letters, digits, dots and dashes are allowed; set ports separately")
 	}
 	if !strings.Contains(r.Host, "*") {
 		ascii, err := idna.Lookup.ToASCII(r.Host)
 		if err != nil {
-			return bad("it is no valid name")
+			return invalid("not a valid name")
 		}
 		r.Host = ascii
 	}
 	return r, nil
 }
 
-// cleanHost brings a host as a URL writes it into the form that rules have. An
-// address in any notation that resolvers read comes back as an address.
+// cleanHost converts the host of a URL to the form of rules. An address in any
+// notation that resolvers accept is returned as an address.
 func cleanHost(host string) (string, netip.Addr, error) {
 	h := strings.ToLower(strings.TrimSuffix(host, "."))
 	if h == "" || len(h) > 253 || strings.ContainsAny(h, "/@?#\\ \t\r\n\x00%") {
-		return "", netip.Addr{}, fault.New(fault.DeniedNetwork, "%q is no host", clip(host))
+		return "", netip.Addr{}, fault.New(fault.DeniedNetwork, "invalid host %q", clip(host))
 	}
 	if addr, ok := looseAddr(h); ok {
 		return addr.String(), addr, nil
 	}
 	ascii, err := idna.Lookup.ToASCII(h)
 	if err != nil {
-		return "", netip.Addr{}, fault.New(fault.DeniedNetwork, "%q is no host", clip(host))
+		return "", netip.Addr{}, fault.New(fault.DeniedNetwork, "invalid host %q", clip(host))
 	}
 	if addr, ok := looseAddr(ascii); ok {
 		return addr.String(), addr, nil
@@ -176,8 +185,8 @@ func cleanHost(host string) (string, netip.Addr, error) {
 	return ascii, netip.Addr{}, nil
 }
 
-// looseAddr reads an address as resolvers do: IPv6 with or without brackets,
-// and IPv4 in one to four parts, each decimal, octal or hexadecimal.
+// looseAddr parses an address as resolvers do: IPv6 with or without brackets, and
+// IPv4 in one to four parts, each decimal, octal or hexadecimal.
 func looseAddr(h string) (netip.Addr, bool) {
 	h = strings.TrimSuffix(strings.TrimPrefix(h, "["), "]")
 	if addr, err := netip.ParseAddr(h); err == nil {
@@ -189,7 +198,7 @@ func looseAddr(h string) (netip.Addr, bool) {
 	}
 	var v uint64
 	for i, part := range parts {
-		n, err := parsePart(part)
+		n, err := parseIPv4Part(part)
 		if err != nil {
 			return netip.Addr{}, false
 		}
@@ -208,7 +217,7 @@ func looseAddr(h string) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}), true
 }
 
-func parsePart(part string) (uint64, error) {
+func parseIPv4Part(part string) (uint64, error) {
 	switch {
 	case part == "" || len(part) > 16 || part[0] < '0' || part[0] > '9':
 		return 0, strconv.ErrSyntax
@@ -234,16 +243,16 @@ func isLocalName(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// inClass reports whether a host or its address is of a class.
+// inClass reports whether a host or its address is in a class.
 func inClass(class, host string, addr netip.Addr) bool {
 	named := isLocalName(host)
 	switch class {
 	case "loopback":
-		return named || (addr.IsValid() && embedded(addr, netip.Addr.IsLoopback))
+		return named || (addr.IsValid() && anyEmbedded(addr, netip.Addr.IsLoopback))
 	case "link-local":
-		return addr.IsValid() && embedded(addr, func(a netip.Addr) bool { return a.IsLinkLocalUnicast() || a.IsLinkLocalMulticast() })
+		return addr.IsValid() && anyEmbedded(addr, func(a netip.Addr) bool { return a.IsLinkLocalUnicast() || a.IsLinkLocalMulticast() })
 	case "metadata":
-		return isMetadataName(host) || (addr.IsValid() && embedded(addr, isMetadata))
+		return isMetadataName(host) || (addr.IsValid() && anyEmbedded(addr, isMetadata))
 	}
-	return named || isMetadataName(host) || (addr.IsValid() && !public(addr))
+	return named || isMetadataName(host) || (addr.IsValid() && !isPublic(addr))
 }

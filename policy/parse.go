@@ -1,121 +1,123 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"cel.dev/cel-go/cel"
-	celast "cel.dev/cel-go/common/ast"
-
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/yamldoc"
 	"github.com/wexec/wexec/privacy"
+
+	"github.com/wexec/wexec/policy/internal/document"
+	"github.com/wexec/wexec/policy/internal/expr"
 )
 
-// Parse reads a policy file. The name is what rules and faults are called by;
-// where it is an absolute path, relative paths in the file begin at its folder
-// (see [Policy.Resolve]). All that is wrong with the file is told at once: the
-// error has the code usage.policy and wraps [Faults].
+// Parse reads a policy file. Rules and problems are named by name; if it is an
+// absolute path, relative paths in the file begin at its folder (see
+// [Policy.Resolve]). All problems of the file are reported at once: the error
+// has the code usage.policy and wraps [Problems].
 func Parse(name string, data []byte) (*Policy, error) {
-	r := &reporter{file: name}
-	var doc document
-	decode(r, data, &doc)
-	base := ""
+	c := compiler{Reporter: &yamldoc.Reporter{File: name}}
 	if filepath.IsAbs(name) {
-		base = filepath.Dir(name)
+		c.base = filepath.Dir(name)
 	}
-	l := r.layer(&doc, base)
-	if err := r.err(); err != nil {
+	l := c.layer(document.Read[Limits](c.Reporter, data))
+	if err := c.Err(fault.UsagePolicy); err != nil {
 		return nil, err
 	}
 	l.source = string(data)
 	return newPolicy([]*layer{l}), nil
 }
 
-// Resolve gives the policy with relative paths beginning at base, and those
-// with ~ at home. Paths that begin at a folder already stay. Both have to be
+// Schema returns the JSON Schema (2020-12) of a policy file, for editors.
+func Schema() []byte { return document.Schema[Limits]() }
+
+// Test is one test case of a policy.
+type Test struct {
+	Rule   string // file:line
+	Tool   string
+	Args   map[string]any
+	Expect Effect
+}
+
+// ParseTests reads a file of test cases: a list, or a mapping with the key
+// tests. Problems are reported as by [Parse].
+func ParseTests(name string, data []byte) ([]Test, error) {
+	c := compiler{Reporter: &yamldoc.Reporter{File: name}}
+	tests := c.tests(document.ReadTests(c.Reporter, data))
+	if err := c.Err(fault.UsagePolicy); err != nil {
+		return nil, err
+	}
+	return tests, nil
+}
+
+// Resolve returns the policy with relative paths beginning at base and those
+// with ~ at home. Paths that are resolved already stay. Both folders must be
 // absolute or empty.
 func (p *Policy) Resolve(base, home string) (*Policy, error) {
 	if p == nil {
 		return nil, nil
 	}
 	layers := make([]*layer, len(p.layers))
-	r := &reporter{}
 	for i, l := range p.layers {
-		c := *l
-		r.file = l.file
+		resolved := *l
 		if l.files != nil {
-			files := *l.files
-			again := func(list []filePattern) []filePattern {
-				out := slices.Clone(list)
-				for i := range out {
-					if out[i].relative {
-						out[i] = r.filePattern(at[string]{out[i].text, out[i].pos}, base, home)
-					}
-				}
-				return out
+			files, err := l.files.resolve(base, home)
+			if err != nil {
+				return nil, err
 			}
-			files.read, files.write, files.deny = again(files.read), again(files.write), again(files.deny)
-			c.files = &files
-			c.base += base + "\n" + home
+			resolved.files = files
+			resolved.base += base + "\n" + home
 		}
-		layers[i] = &c
-	}
-	if err := r.err(); err != nil {
-		return nil, err
+		layers[i] = &resolved
 	}
 	return newPolicy(layers), nil
 }
 
-// layer compiles a document.
-func (r *reporter) layer(doc *document, base string) *layer {
-	l := &layer{file: r.file, name: doc.Name.V, description: doc.Description.V, base: base}
-	if doc.Default.set() {
-		l.defaultAt = r.where(doc.Default.Pos)
-		_ = l.byDefault.UnmarshalText([]byte(doc.Default.V)) // the words were checked
+// compiler compiles the document of one file and reports its problems.
+type compiler struct {
+	*yamldoc.Reporter
+	base string    // folder at which relative paths begin, or ""
+	env  *expr.Env // nil if the file has no expressions
+}
+
+func (c *compiler) layer(doc *document.File[Limits]) *layer {
+	l := &layer{file: c.File, name: doc.Name.V, base: c.base, languages: yamldoc.Values(doc.Languages), hasLanguages: doc.Languages != nil}
+	if doc.Default.IsSet() {
+		l.defaultAt = c.Where(doc.Default.Pos)
+		_ = l.byDefault.UnmarshalText([]byte(doc.Default.V)) // already checked
 	}
-	r.rules(l, doc)
-	l.limits = doc.Limits.limits()
-	l.hasLanguages = doc.Languages != nil
-	l.languages = values(doc.Languages)
+	if doc.Limits != nil {
+		l.limits = *doc.Limits
+	}
+	l.rules = c.rules(doc)
+	l.index = newIndex(l.rules)
 	if b := doc.Files; b != nil {
-		l.files = &fileRules{drawn: b.Read != nil || b.Write != nil}
-		for _, p := range b.Read {
-			l.files.read = append(l.files.read, r.filePattern(p, base, ""))
-		}
-		for _, p := range b.Write {
-			l.files.write = append(l.files.write, r.filePattern(p, base, ""))
-		}
-		for _, p := range b.Deny {
-			written := p.V
-			// **/name denies wherever it stands, and not below base alone.
-			if strings.HasPrefix(filepath.ToSlash(p.V), "**/") {
-				p.V = "/" + filepath.ToSlash(p.V)
-			}
-			deny := r.filePattern(p, base, "")
-			deny.text = written
-			l.files.deny = append(l.files.deny, deny)
-		}
+		l.files = &fileRules{grants: b.Read != nil || b.Write != nil, read: c.filePatterns(b.Read), write: c.filePatterns(b.Write), deny: c.denyPatterns(b.Deny)}
 	}
 	if b := doc.Network; b != nil {
-		l.network = &netRules{drawn: b.Allow != nil, allow: r.hosts(b.Allow, true), deny: r.hosts(b.Deny, false)}
+		l.network = &netRules{grants: b.Allow != nil, allow: c.hosts(b.Allow, true), deny: c.hosts(b.Deny, false)}
 	}
 	if b := doc.Env; b != nil {
 		l.hasEnv = b.Allow != nil
-		for _, e := range b.Allow {
-			if e.V == "" || strings.ContainsAny(e.V, "= \x00{}[]") {
-				r.add(e.Pos, "write a name such as TZ, or LC_*", "%q is no name of an environment variable", clip(e.V))
+		for _, name := range b.Allow {
+			if name.V == "" || strings.ContainsAny(name.V, "= \x00{}[]") {
+				c.Add(name.Pos, "write a name such as TZ or LC_*", "invalid name of an environment variable %q", clip(name.V))
 			}
-			l.env = append(l.env, envName{e.V, r.where(e.Pos), e.Pos})
 		}
+		l.env = yamldoc.Values(b.Allow)
 	}
-	r.secrets(l, doc.Secrets)
+	l.secrets = c.secrets(doc.Secrets)
 	if doc.PII != nil {
-		l.pii = r.pii(doc.PII)
+		l.pii = c.pii(doc.PII)
 	}
 	if b := doc.Approvals; b != nil {
-		l.approvals = Approvals{Via: values(b.Via), Timeout: time.Duration(b.Timeout.V), Remember: b.Remember.V}
+		l.approvals = Approvals{Via: yamldoc.Values(b.Via), Timeout: time.Duration(b.Timeout.V), Remember: b.Remember.V}
 		if b.Via != nil && l.approvals.Via == nil {
 			l.approvals.Via = []string{}
 		}
@@ -123,178 +125,150 @@ func (r *reporter) layer(doc *document, base string) *layer {
 	if b := doc.Audit; b != nil {
 		l.audit = Audit{Detail(b.Code.V), Detail(b.Inputs.V), Detail(b.Outputs.V)}
 	}
-	l.tests = r.tests(doc.Tests)
-	for _, b := range doc.Tests {
-		l.testsAt = append(l.testsAt, b.Tool.Pos)
-	}
+	l.tests = c.tests(doc.Tests)
 	return l
 }
 
-func (r *reporter) where(pos position) string { return fmt.Sprintf("%s:%d", r.file, pos.line) }
-
-func values[T any](list []at[T]) []T {
-	var out []T
-	for _, v := range list {
-		out = append(out, v.V)
+// toolGlob reads a pattern for tools.
+func (c *compiler) toolGlob(pos yamldoc.Position, text string) Glob {
+	g, err := parseToolGlob(text)
+	if err != nil {
+		c.AddError(pos, err)
 	}
-	return out
-}
-
-func positions[T any](list []at[T]) []position {
-	var out []position
-	for _, v := range list {
-		out = append(out, v.Pos)
-	}
-	return out
+	return g
 }
 
 // maxRules bounds the rules of one file.
 const maxRules = 2500
 
 // rules compiles vars and the tools block.
-func (r *reporter) rules(l *layer, doc *document) {
-	tools := doc.Tools
-	if tools == nil {
-		tools = &toolsBlock{}
+func (c *compiler) rules(doc *document.File[Limits]) []rule {
+	blocks := [...][]document.Rule{Deny: doc.Tools.Deny, Ask: doc.Tools.Ask, Allow: doc.Tools.Allow}
+	all := slices.Concat(blocks[:]...)
+	if len(all) > maxRules {
+		c.Add(yamldoc.Position{}, "", "the file has more than %d rules", maxRules)
+		return nil
 	}
-	blocks := []struct {
-		effect Effect
-		list   []ruleBlock
-	}{{Deny, tools.Deny}, {Ask, tools.Ask}, {Allow, tools.Allow}}
-	need := len(doc.Vars) > 0
-	for _, b := range blocks {
-		for _, rb := range b.list {
-			need = need || rb.When.set() || rb.MessageExpression.set()
+	if len(doc.Vars) > 0 || slices.ContainsFunc(all, func(b document.Rule) bool { return b.When.IsSet() || b.MessageExpression.IsSet() }) {
+		var err error
+		if c.env, err = expr.NewEnv(); err != nil {
+			c.Add(yamldoc.Position{}, "", "set up conditions: %s", err)
+			return nil
 		}
-	}
-	if need {
-		c, err := newConditions(zones{"UTC": time.UTC}, anyArgs, nil)
-		if err != nil {
-			r.add(position{}, "", "conditions cannot be set up: %s", err)
-			return
-		}
-		c.compileVars(r, doc.Vars)
-		l.conditions = c
-	}
-	if len(tools.Deny)+len(tools.Ask)+len(tools.Allow) > maxRules {
-		r.add(position{}, "", "there are more than %d rules", maxRules)
-		return
+		c.env.Variables(c.Reporter, doc.Vars)
 	}
 	onLine := map[int]int{}
-	for _, b := range blocks {
-		for i := range b.list {
-			onLine[b.list[i].Pos.line]++
-		}
+	for _, b := range all {
+		onLine[b.Pos.Line]++
 	}
-	for _, b := range blocks {
-		for i := range b.list {
-			one := r.rule(l, b.effect, &b.list[i])
-			// Calls are counted by what a rule is called: of several on one line
-			// each has its column.
-			if onLine[one.pos.line] > 1 {
-				one.limits.Rule = fmt.Sprintf("%s:%d", one.where, one.pos.column)
+	var out []rule
+	for effect, list := range blocks {
+		for i := range list {
+			r := c.rule(Effect(effect), &list[i])
+			// Calls are counted by the name of a rule. The column distinguishes
+			// several rules on one line.
+			if onLine[list[i].Pos.Line] > 1 {
+				r.limits.Rule = fmt.Sprintf("%s:%d", r.where, list[i].Pos.Column)
 			}
-			l.rules = append(l.rules, one)
+			out = append(out, r)
 		}
 	}
-	l.index = newIndex(l.rules)
+	return out
 }
 
-func (r *reporter) rule(l *layer, effect Effect, b *ruleBlock) rule {
+func (c *compiler) rule(effect Effect, b *document.Rule) rule {
 	out := rule{
-		effect: effect, tool: b.Tool.V, where: r.where(b.Pos), pos: b.Pos, message: b.Message.V,
-		cache: b.Cache.V, timeout: b.Timeout.V, limitless: true,
+		effect: effect, where: c.Where(b.Pos), message: b.Message.V,
+		cache: time.Duration(b.Cache.V), timeout: time.Duration(b.Timeout.V),
 	}
-	if b.Tool.set() && b.Tool.V.text != "" {
-		if _, err := parseToolGlob(b.Tool.V.text); err != nil {
-			r.fail(b.Tool.Pos, err)
-		}
+	if b.Tool.IsSet() {
+		out.tool = c.toolGlob(b.Tool.Pos, b.Tool.V)
 	}
 	if effect != Allow {
-		out.tool = out.tool.everySplit()
+		out.tool = out.tool.AnyServer()
 	}
-	if b.When.set() {
-		out.when = l.conditions.compile(r, b.When.V, cel.BoolType)
-		out.rests = effect == Allow && out.when != nil && l.conditions.restsOnNotes(out.when)
+	if b.When.IsSet() {
+		out.when = c.env.Condition(c.Reporter, b.When.V)
+		out.annotations = effect == Allow && out.when != nil && out.when.UsesAnnotations()
 	}
-	if b.MessageExpression.set() {
-		out.says = l.conditions.compile(r, b.MessageExpression.V, cel.StringType)
-		if b.Message.set() {
-			r.add(b.MessageExpression.Pos, "keep one", "a rule has message or messageExpression, not both")
+	if b.MessageExpression.IsSet() {
+		out.messageExpr = c.env.Message(c.Reporter, b.MessageExpression.V)
+		if b.Message.IsSet() {
+			c.Add(b.MessageExpression.Pos, "remove one of them", "a rule cannot have both message and messageExpression")
 		}
 	}
 	if b.Limits != nil {
 		out.limits = RuleLimit{
-			Rule: out.where, Calls: int(b.Limits.Calls.V), Rate: Rate(b.Limits.Rate.V),
-			Result: int64(b.Limits.Result.V), Timeout: time.Duration(b.Limits.Timeout.V),
+			Calls: int(b.Limits.Calls.V), Rate: Rate(b.Limits.Rate.V), Result: int64(b.Limits.Result.V), Timeout: time.Duration(b.Limits.Timeout.V),
 		}
-		out.limitless = out.limits == RuleLimit{Rule: out.where}
+		out.limited = out.limits != RuleLimit{}
+		out.limits.Rule = out.where
 	}
-	if effect == Deny && (b.Limits != nil || b.Cache.set()) {
-		r.add(b.Pos, "move it to a rule under ask or allow", "a denied call has no limits and no cache")
+	switch {
+	case effect == Deny && (b.Limits != nil || b.Cache.IsSet()):
+		c.Add(b.Pos, "move the rule to ask or allow", "a deny rule cannot have limits or cache")
+	case effect == Ask && b.Cache.IsSet():
+		c.Add(b.Cache.Pos, "remove it", "an ask rule cannot have cache: an approved answer is not reused")
 	}
-	if effect == Ask && b.Cache.set() {
-		r.add(b.Cache.Pos, "take it out", "an answer that a person approved is not used again")
-	}
-	if effect != Ask && b.Timeout.set() {
-		r.add(b.Timeout.Pos, "the time a call may take is limits: {timeout: …}", "timeout is how long an approval is waited for, and stands under ask")
+	if effect != Ask && b.Timeout.IsSet() {
+		c.Add(b.Timeout.Pos, "to limit the time of a call, set limits: {timeout: …}", "timeout applies to approvals: only an ask rule can have it")
 	}
 	return out
 }
 
-// restsOnNotes reports whether a condition asks what a server says of its own
-// tool, itself or through variables.
-func (c *conditions) restsOnNotes(cond *condition) bool {
-	found := false
-	celast.PreOrderVisit(cond.tree.NativeRep().Expr(), celast.NewExprVisitor(func(e celast.Expr) {
-		if e.Kind() == celast.SelectKind && e.AsSelect().FieldName() == "annotations" {
-			found = true
+func (c *compiler) filePatterns(list []yamldoc.Value[string]) []filePattern {
+	var out []filePattern
+	for _, v := range list {
+		p, err := parseFilePattern(v.V, c.base, "")
+		if err != nil {
+			c.AddError(v.Pos, err)
 		}
-	}))
-	for _, name := range varsIn(cond.tree) {
-		for i := range c.vars {
-			if c.vars[i].name == name && c.vars[i].cond != nil && !found {
-				found = c.restsOnNotes(c.vars[i].cond)
-			}
-		}
+		p.where = c.Where(v.Pos)
+		out = append(out, p)
 	}
-	return found
-}
-
-func (r *reporter) filePattern(p at[string], base, home string) filePattern {
-	out, err := parseFilePattern(p.V, base, home)
-	if err != nil {
-		r.fail(p.Pos, err)
-	}
-	out.where, out.pos = r.where(p.Pos), p.Pos
 	return out
 }
 
-func (r *reporter) hosts(list []hostBlock, allow bool) []NetRule {
+// denyPatterns reads deny patterns. One that begins with **/ denies everywhere,
+// not only below the base folder.
+func (c *compiler) denyPatterns(list []yamldoc.Value[string]) []filePattern {
+	everywhere := slices.Clone(list)
+	for i, v := range list {
+		if name := filepath.ToSlash(v.V); strings.HasPrefix(name, "**/") {
+			everywhere[i].V = "/" + name
+		}
+	}
+	out := c.filePatterns(everywhere)
+	for i := range out {
+		out[i].text = list[i].V
+	}
+	return out
+}
+
+func (c *compiler) hosts(list []document.Host, allow bool) []NetRule {
 	var out []NetRule
 	for _, b := range list {
-		if !b.Host.set() {
+		if !b.Host.IsSet() {
 			continue
 		}
-		rule, err := newNetRule(b.Host.V, r.where(b.Pos))
+		rule, err := newNetRule(b.Host.V, c.Where(b.Pos))
 		if err != nil {
-			r.fail(b.Host.Pos, err)
+			c.AddError(b.Host.Pos, err)
 			continue
 		}
-		rule.pos = b.Pos
 		if allow && slices.Contains(addressClasses, rule.Host) {
-			r.add(b.Host.Pos, "name the address or the network: 127.0.0.1, 10.0.0.0/8", "%s cannot be allowed as a whole", rule.Host)
+			c.Add(b.Host.Pos, "allow an address or a network: 127.0.0.1, 10.0.0.0/8", "%s cannot be allowed: it is a class for deny", rule.Host)
 		}
 		for _, m := range b.Methods {
-			name := strings.ToUpper(m.V)
-			if !isName(strings.ReplaceAll(name, "-", "_")) {
-				r.add(m.Pos, "write GET, POST and the like", "%q is no HTTP method", clip(m.V))
+			method := strings.ToUpper(m.V)
+			if strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" || method == "" {
+				c.Add(m.Pos, "write GET, POST or the like", "invalid HTTP method %q", clip(m.V))
 			}
-			rule.Methods = append(rule.Methods, name)
+			rule.Methods = append(rule.Methods, method)
 		}
 		for _, p := range b.Ports {
 			if p.V > 65535 {
-				r.add(p.Pos, "", "%d is no port", p.V)
+				c.Add(p.Pos, "", "invalid port %d", p.V)
 			}
 			rule.Ports = append(rule.Ports, int(p.V))
 		}
@@ -303,159 +277,159 @@ func (r *reporter) hosts(list []hostBlock, allow bool) []NetRule {
 	return out
 }
 
-func (r *reporter) secrets(l *layer, list []secretBlock) {
-	seen := map[string]position{}
+func (c *compiler) secrets(list []document.Secret) []Secret {
+	var out []Secret
+	seen := map[string]int{}
 	for _, b := range list {
-		s := Secret{Name: b.Name.V, From: b.From.V, To: values(b.To), As: b.As.V, Rule: r.where(b.Pos)}
-		if before, twice := seen[s.Name]; twice && s.Name != "" {
-			r.add(b.Name.Pos, "", "the secret %s stands twice, first on line %d", clip(s.Name), before.line)
+		s := Secret{Name: b.Name.V, From: b.From.V, To: yamldoc.Values(b.To), As: b.As.V, Rule: c.Where(b.Pos)}
+		if line, twice := seen[s.Name]; twice && s.Name != "" {
+			c.Add(b.Name.Pos, "", "duplicate secret %s, first defined on line %d", clip(s.Name), line)
 		}
-		seen[s.Name] = b.Name.Pos
-		if b.From.set() && !hasPrefixAndMore(s.From, "env:", "file:") {
-			r.add(b.From.Pos, "write env:NAME or file:PATH", "%q says not where the secret is found", clip(s.From))
+		seen[s.Name] = b.Name.Pos.Line
+		if b.From.IsSet() && !hasPrefixAndMore(s.From, "env:", "file:") {
+			c.Add(b.From.Pos, "", "from: must be env:NAME or file:PATH") // not repeated: it may be the secret itself
 		}
-		if b.As.set() && !hasPrefixAndMore(s.As, "env:", "header:", "arg:") {
-			r.add(b.As.Pos, "write env:NAME, header:NAME: TEXT with {} or arg:NAME", "%q says not how the secret is given", clip(s.As))
+		if b.As.IsSet() && !hasPrefixAndMore(s.As, "env:", "header:", "arg:") {
+			c.Add(b.As.Pos, "", "as: must be env:NAME, arg:NAME or header:NAME: TEXT with {} for the value, not %q", clip(s.As))
 		}
 		if strings.HasPrefix(s.As, "header:") && !strings.Contains(strings.TrimPrefix(s.As, "header:"), ":") {
-			r.add(b.As.Pos, `write "header:Authorization: Bearer {}"`, "a header has a name and a text")
+			c.Add(b.As.Pos, `write "header:Authorization: Bearer {}"`, "as: a header must have a name and a text")
 		}
 		if b.To != nil && len(b.To) == 0 {
-			r.add(b.Pos, "", "the secret %s goes nowhere", clip(s.Name))
+			c.Add(b.Pos, "", "secret %s has no recipient", clip(s.Name))
 		}
 		for _, to := range b.To {
-			r.secretTarget(s, to)
+			c.recipient(s, to)
 		}
-		l.secrets = append(l.secrets, s)
-		l.secretsAt = append(l.secretsAt, positions(b.To))
+		out = append(out, s)
 	}
+	return out
 }
 
-// secretTarget checks who a secret goes to, and that it can be given there.
-func (r *reporter) secretTarget(s Secret, to at[string]) {
-	kind, _, _ := strings.Cut(s.As, ":")
-	switch {
-	case strings.HasPrefix(to.V, "server:"):
-		if to.V == "server:" {
-			r.add(to.Pos, "write server:NAME", "the server has no name")
-		} else if kind == "arg" {
-			r.add(to.Pos, "name the tools: server.*", "an argument goes to tools and not to a server")
+// recipient checks one recipient of a secret, and that the secret can be passed
+// to it in its form.
+func (c *compiler) recipient(s Secret, to yamldoc.Value[string]) {
+	form, _, _ := strings.Cut(s.As, ":")
+	if server, ok := strings.CutPrefix(to.V, "server:"); ok {
+		switch {
+		case server == "":
+			c.Add(to.Pos, "write server:NAME", "the server has no name")
+		case form == "arg":
+			c.Add(to.Pos, "name the tools: server.*", "an argument can be passed to tools, not to a server")
 		}
-	case strings.HasPrefix(to.V, "host:"):
-		if _, err := newNetRule(strings.TrimPrefix(to.V, "host:"), ""); err != nil {
-			r.fail(to.Pos, err)
-		} else if kind != "header" && kind != "" {
-			r.add(to.Pos, `give it as "header:NAME: {}"`, "a host gets secrets in headers alone")
+		return
+	}
+	if host, ok := strings.CutPrefix(to.V, "host:"); ok {
+		if _, err := newNetRule(host, ""); err != nil {
+			c.AddError(to.Pos, err)
+		} else if form != "header" && form != "" {
+			c.Add(to.Pos, `write as: "header:NAME: {}"`, "a host can receive a secret only in a header")
 		}
-	default:
-		if _, err := parseToolGlob(to.V); err != nil {
-			r.fail(to.Pos, err)
-		} else if kind != "arg" && kind != "" {
-			r.add(to.Pos, "give it as arg:NAME, or to server:NAME", "tools get secrets in arguments alone")
-		}
+		return
+	}
+	if _, err := parseToolGlob(to.V); err != nil {
+		c.AddError(to.Pos, err)
+	} else if form != "arg" && form != "" {
+		c.Add(to.Pos, "write as: arg:NAME, or to: server:NAME", "a tool can receive a secret only in an argument")
 	}
 }
 
 func hasPrefixAndMore(s string, prefixes ...string) bool {
-	for _, p := range prefixes {
-		if rest, ok := strings.CutPrefix(s, p); ok && strings.TrimSpace(rest) != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prefixes, func(p string) bool {
+		rest, ok := strings.CutPrefix(s, p)
+		return ok && strings.TrimSpace(rest) != ""
+	})
 }
 
-func (r *reporter) tests(list []testBlock) []Test {
+func (c *compiler) tests(list []document.Test) []Test {
 	var out []Test
 	for _, b := range list {
-		t := Test{Rule: r.where(b.Pos), Tool: b.Tool.V, Args: b.Args}
-		if b.Tool.set() && !strings.Contains(t.Tool, ".") && !strings.HasPrefix(t.Tool, "mcp__") {
-			r.add(b.Tool.Pos, "write server.tool", "%q names no tool", clip(t.Tool))
-		}
+		t := Test{Rule: c.Where(b.Pos), Tool: b.Tool.V, Args: b.Args}
 		if rest, ok := strings.CutPrefix(t.Tool, "mcp__"); ok {
-			t.Tool = undress(rest)
+			t.Tool = dotted(rest)
+		} else if b.Tool.IsSet() && !strings.Contains(t.Tool, ".") {
+			c.Add(b.Tool.Pos, "write server.tool", "invalid name of a tool %q", clip(t.Tool))
 		}
-		_ = t.Expect.UnmarshalText([]byte(b.Expect.V)) // the words were checked
+		_ = t.Expect.UnmarshalText([]byte(b.Expect.V)) // already checked
 		out = append(out, t)
 	}
 	return out
 }
 
-// pii makes the configuration of a pii block. What privacy finds wrong with it
-// is told at the place of the key it names.
-func (r *reporter) pii(b *piiBlock) *piiRules {
-	out := &piiRules{kinds: b.Detect != nil, reveals: b.RevealTo != nil, revealTo: values(b.RevealTo), revealAt: positions(b.RevealTo)}
-	c := &out.config
-	c.Mode, c.Level = privacy.Mode(b.Mode.V), b.Level.V
-	places := map[string]position{"mode": b.Mode.Pos, "level": b.Level.Pos}
-	note := func(path string, pos position) { places[path] = pos }
-	for i, k := range b.Detect {
-		c.Detect = append(c.Detect, privacy.Kind(k.V))
-		note(fmt.Sprintf("detect[%d]", i), k.Pos)
+// pii compiles the pii block. Problems that package privacy finds are reported
+// at the key that they name.
+func (c *compiler) pii(b *document.PersonalData) *piiRules {
+	out := &piiRules{kinds: b.Detect != nil, reveals: b.RevealTo != nil}
+	places := keyPlaces{"mode": b.Mode.Pos, "level": b.Level.Pos}
+	conf := &out.config
+	conf.Mode, conf.Level = privacy.Mode(b.Mode.V), b.Level.V
+	for _, kind := range places.list("detect", b.Detect) {
+		conf.Detect = append(conf.Detect, privacy.Kind(kind))
 	}
-	c.Regions = listed(b.Regions, "regions", note)
-	c.Ignore = listed(b.Ignore, "ignore", note)
+	conf.Regions = places.list("regions", b.Regions)
+	conf.Ignore = places.list("ignore", b.Ignore)
 	if b.Fields != nil {
-		c.Fields.Never = listed(b.Fields.Never, "fields.never", note)
-		c.Fields.Always = listed(b.Fields.Always, "fields.always", note)
+		conf.Fields.Never = places.list("fields.never", b.Fields.Never)
+		conf.Fields.Always = places.list("fields.always", b.Fields.Always)
 	}
-	for _, e := range b.Patterns {
-		if c.Patterns == nil {
-			c.Patterns = map[string]string{}
-		}
-		c.Patterns[e.Key] = e.V
-		note("patterns."+e.Key, e.Pos)
-	}
-	for _, e := range b.Lists {
-		if c.Lists == nil {
-			c.Lists = map[string][]string{}
-		}
-		c.Lists[e.Key] = listed(e.V, "lists."+e.Key, note)
-		note("lists."+e.Key, e.Pos)
-	}
-	for _, e := range b.Modes {
-		if c.Modes == nil {
-			c.Modes = map[string]privacy.Mode{}
-		}
-		c.Modes[e.Key] = privacy.Mode(e.V)
-		note("modes."+e.Key, e.Pos)
-	}
+	conf.Patterns = piiMap(places, "patterns", b.Patterns, func(s, _ string) string { return s })
+	conf.Lists = piiMap(places, "lists", b.Lists, func(words []yamldoc.Value[string], path string) []string { return places.list(path, words) })
+	conf.Modes = piiMap(places, "modes", b.Modes, func(s, _ string) privacy.Mode { return privacy.Mode(s) })
 	for _, e := range b.Tools {
-		g, err := parseToolGlob(e.Key)
-		if err != nil {
-			r.fail(e.KeyPos, err)
-		}
-		out.tools = append(out.tools, ToolMode{g, privacy.Mode(e.V)})
-		out.toolsAt = append(out.toolsAt, e.KeyPos)
+		out.tools = append(out.tools, ToolMode{c.toolGlob(e.KeyPos, e.Key), privacy.Mode(e.V)})
 	}
-	for _, g := range b.RevealTo {
-		if g.V.text == "" {
-			continue
-		}
-		if _, err := parseToolGlob(g.V.text); err != nil {
-			r.fail(g.Pos, err)
-		}
+	for _, tool := range b.RevealTo {
+		out.revealTo = append(out.revealTo, c.toolGlob(tool.Pos, tool.V))
 	}
-	for _, p := range c.Check() {
-		pos, ok := places[p.Path]
-		for path := p.Path; !ok && path != ""; pos, ok = places[path] {
-			path = path[:max(strings.LastIndexAny(path, ".["), 0)]
-		}
+	for _, p := range conf.Check() {
 		hint := p.Hint
-		if strings.HasPrefix(p.Path, "detect[") {
-			word := strings.Trim(p.Message[strings.LastIndexByte(p.Message, ' ')+1:], `"`)
-			if near := meant(word, strings.Split(strings.TrimPrefix(hint, "kinds: "), ", ")); near != "" {
-				hint = near
-			}
+		if i, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(p.Path, "detect["), "]")); err == nil {
+			hint = cmp.Or(yamldoc.Suggest(string(conf.Detect[i]), kindNames()), hint)
 		}
-		r.add(pos, hint, "%s", p.Message)
+		c.Add(places.find(p.Path), hint, "%s", p.Message)
 	}
 	return out
 }
 
-func listed(list []at[string], path string, note func(string, position)) []string {
-	for i, v := range list {
-		note(fmt.Sprintf("%s[%d]", path, i), v.Pos)
+func kindNames() []string {
+	var out []string
+	for _, k := range privacy.Kinds() {
+		out = append(out, string(k.Kind))
 	}
-	return values(list)
+	return out
+}
+
+// keyPlaces are the positions of keys in the pii block, by their path.
+type keyPlaces map[string]yamldoc.Position
+
+// list returns the values of a list and notes their positions.
+func (k keyPlaces) list(path string, list []yamldoc.Value[string]) []string {
+	for i, v := range list {
+		k[fmt.Sprintf("%s[%d]", path, i)] = v.Pos
+	}
+	return yamldoc.Values(list)
+}
+
+// find returns the position of a path, or of the nearest path above it.
+func (k keyPlaces) find(path string) yamldoc.Position {
+	pos, ok := k[path]
+	for !ok && path != "" {
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+		pos, ok = k[path]
+	}
+	return pos
+}
+
+// piiMap converts a mapping and notes the positions of its keys.
+func piiMap[From, To any](places keyPlaces, path string, from yamldoc.Map[From], convert func(v From, path string) To) map[string]To {
+	if from == nil {
+		return nil
+	}
+	out := map[string]To{}
+	for _, e := range from {
+		at := path + "." + e.Key
+		places[at] = e.Pos
+		out[e.Key] = convert(e.V, at)
+	}
+	return out
 }

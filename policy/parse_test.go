@@ -60,7 +60,7 @@ func TestExampleDecidesAsItsCommentsSay(t *testing.T) {
 		{"mail inside at night", night, Deny, "policy.yaml:5", "no rule allows mail.send"},
 		{"mail outside", call("mail.send", outside), Ask, "policy.yaml:18", "mail to bob@else.org leaves the company"},
 		{"mail with files", call("mail.send", map[string]any{"to": "ann@acme.com", "attachments": []any{"x"}}), Ask, "policy.yaml:18", "mail to ann@acme.com leaves the company"},
-		{"mail to nobody", call("mail.send", map[string]any{}), Ask, "policy.yaml:18", "mail.send asks first"},
+		{"mail to nobody", call("mail.send", map[string]any{}), Ask, "policy.yaml:18", "mail.send needs approval"},
 		{"a ticket that is closed", call("crm.update_ticket", map[string]any{"status": "closed", "ticket_id": "T-1"}), Deny, "policy.yaml:5", "no rule allows crm.update_ticket"},
 		{"an open ticket", call("crm.update_ticket", map[string]any{"status": "open", "ticket_id": "T-1"}), Allow, "policy.yaml:27", ""},
 		{"a tool nobody named", call("shop.buy", nil), Deny, "policy.yaml:5", "no rule allows shop.buy"},
@@ -132,7 +132,7 @@ policy.yaml:5:3: unknown key allw (did you mean allow?)
 policy.yaml:8:7: unknown key wen (did you mean when?)
 policy.yaml:9:10: unknown key tme (did you mean time?)
 policy.yaml:10:7: unknown key feilds (did you mean fields?)
-policy.yaml:11:19: allow has no host
+policy.yaml:11:19: allow: missing key host
 policy.yaml:11:20: unknown key hst (did you mean host?)`},
 		"words": {`
 version: 2
@@ -142,15 +142,15 @@ audit: {code: ful}
 approvals: {via: [trminal], remember: once}
 pii: {mode: tokenise, detect: [emial], level: strickt}
 `, `
-policy.yaml:2:10: version cannot be "2" (did you mean 1?)
-policy.yaml:3:10: default cannot be "denny" (did you mean deny?)
-policy.yaml:4:13: languages cannot be "pythn" (did you mean python?)
-policy.yaml:5:15: code cannot be "ful" (did you mean full?)
-policy.yaml:6:19: via cannot be "trminal" (did you mean terminal?)
-policy.yaml:6:39: remember cannot be "once" (one of never, run, session)
-policy.yaml:7:13: mode cannot be "tokenise" (did you mean tokenize?)
+policy.yaml:2:10: version: must be 1, not "2"
+policy.yaml:3:10: default: must be deny, ask or allow, not "denny" (did you mean deny?)
+policy.yaml:4:13: languages: must be javascript, typescript or python, not "pythn" (did you mean python?)
+policy.yaml:5:15: code: must be hash, full or none, not "ful" (did you mean full?)
+policy.yaml:6:19: via: must be terminal, mcp or socket, not "trminal" (did you mean terminal?)
+policy.yaml:6:39: remember: must be never, run or session, not "once"
+policy.yaml:7:13: mode: must be off, detect, tokenize, redact, block or partial, not "tokenise" (did you mean tokenize?)
 policy.yaml:7:32: there is no kind "emial" (did you mean email?)
-policy.yaml:7:47: level cannot be "strickt" (did you mean strict?)`},
+policy.yaml:7:47: level: must be strict, balanced or relaxed, not "strickt" (did you mean strict?)`},
 		"quantities": {`
 version: 1
 limits: {time: 30, fuel: -1, memory: 5x, parallel: 0, tool_calls: 1.5}
@@ -158,14 +158,14 @@ tools:
   allow:
     - {tool: a.b, limits: {rate: 5 per min, result: lots}, cache: soon}
 `, `
-policy.yaml:3:16: "30" is not a duration (write it as 500ms, 30s, 15m or 1h30m)
-policy.yaml:3:26: "-1" is not a whole number of 0 or more (write it as 200 or 5_000_000_000)
-policy.yaml:3:38: "5x" is not a size (write it as 65536, 64KiB or 256MiB)
-policy.yaml:3:52: parallel cannot be 0 (leave it out for the default)
-policy.yaml:3:67: "1.5" is not a whole number of 0 or more (write it as 200 or 5_000_000_000)
-policy.yaml:6:34: "5 per min" is not a rate (write it as 5/min, 100/h or 10/30s)
-policy.yaml:6:53: "lots" is not a size (write it as 65536, 64KiB or 256MiB)
-policy.yaml:6:67: "soon" is not a duration (write it as 500ms, 30s, 15m or 1h30m)`},
+policy.yaml:3:16: time: "30" is not a duration (write it as 500ms, 30s, 15m or 1h30m)
+policy.yaml:3:26: fuel: "-1" is not a whole number of 0 or more (write it as 200 or 5_000_000_000)
+policy.yaml:3:38: memory: "5x" is not a size (write it as 65536, 64KiB or 256MiB)
+policy.yaml:3:52: parallel: must be at least 1 (remove the key for the default)
+policy.yaml:3:67: tool_calls: "1.5" is not a whole number of 0 or more (write it as 200 or 5_000_000_000)
+policy.yaml:6:34: rate: "5 per min" is not a rate (write it as 5/min, 100/h or 10/30s)
+policy.yaml:6:53: result: "lots" is not a size (write it as 65536, 64KiB or 256MiB)
+policy.yaml:6:67: cache: "soon" is not a duration (write it as 500ms, 30s, 15m or 1h30m)`},
 		"conditions": {`
 version: 1
 vars:
@@ -190,16 +190,16 @@ tools:
     - tool: a.g
       when: vars.insde
 `, `
-policy.yaml:4:26: there is no endsWth (did you mean endsWith?)
-policy.yaml:6:9: the variable pool needs itself
-policy.yaml:10:17: there is no field triger (did you mean trigger?)
-policy.yaml:10:36: there is no varz (did you mean vars?)
-policy.yaml:14:28: there is no field destructive (did you mean destructiveHint?)
-policy.yaml:15:26: the expression gives int and has to give bool
-policy.yaml:18:27: there is no time zone "Eurpe/Berlin" (write "Europe/Berlin", "UTC" or "+02:00")
-policy.yaml:19:27: the expression gives bool and has to give string
-policy.yaml:21:22: the expression ends too early
-policy.yaml:23:18: there is no field insde (did you mean inside?)`},
+policy.yaml:4:26: unknown name endsWth (did you mean endsWith?)
+policy.yaml:6:9: variable pool uses itself
+policy.yaml:10:17: unknown field triger (did you mean trigger?)
+policy.yaml:10:36: unknown name varz (did you mean vars?)
+policy.yaml:14:28: unknown field destructive (did you mean destructiveHint?)
+policy.yaml:15:26: the expression must return bool, not int
+policy.yaml:18:27: unknown time zone "Eurpe/Berlin" (write "Europe/Berlin", "UTC" or "+02:00")
+policy.yaml:19:27: the expression must return string, not bool
+policy.yaml:21:22: unexpected end of expression
+policy.yaml:23:18: unknown field insde (did you mean inside?)`},
 		"shapes": {`
 version: 1
 tools:
@@ -220,49 +220,49 @@ tests:
   - {tool: x, args: [1], expect: maybe}
 vars: {"a-b": "1"}
 `, `
-policy.yaml:4:10: allow is a text and has to be a list (write [github.*])
-policy.yaml:6:7: deny is a list and has to be a mapping (its keys: tool, when, message, messageExpression, limits, cache, timeout)
-policy.yaml:7:13: "github" fits no tool, since tools are called server.tool (write github.* for all tools of a server)
-policy.yaml:8:13: "a.[bc]" has [ ], which patterns do not know (write {a,b} for either)
-policy.yaml:9:13: "a.{b" opens a brace that is not closed
-policy.yaml:10:7: a denied call has no limits and no cache (move it to a rule under ask or allow)
-policy.yaml:11:19: "https://x.com" is no host: it is a URL (write api.example.com, *.example.com, 10.0.0.0/8 or an address)
-policy.yaml:11:36: private cannot be allowed as a whole (name the address or the network: 127.0.0.1, 10.0.0.0/8)
-policy.yaml:11:75: 70000 is no port
-policy.yaml:12:16: "a/b**c" has ** beside other letters (write ** between slashes, or *)
-policy.yaml:13:15: "A=B" is no name of an environment variable (write a name such as TZ, or LC_*)
-policy.yaml:15:21: "GITHUB" says not where the secret is found (write env:NAME or file:PATH)
-policy.yaml:15:34: "crm" fits no tool, since tools are called server.tool (write crm.* for all tools of a server)
-policy.yaml:15:44: a header has a name and a text (write "header:Authorization: Bearer {}")
-policy.yaml:16:12: the secret A stands twice, first on line 15
-policy.yaml:16:35: tools get secrets in arguments alone (give it as arg:NAME, or to server:NAME)
-policy.yaml:18:12: "x" names no tool (write server.tool)
-policy.yaml:18:21: args is no mapping
-policy.yaml:18:34: expect cannot be "maybe" (one of deny, ask, allow)
-policy.yaml:19:8: "a-b" cannot name a variable (use letters, digits and _)`},
+policy.yaml:4:10: allow: must be a list, not a string (write [github.*])
+policy.yaml:6:7: deny: must be a mapping, not a list (its keys are tool, when, message, messageExpression, limits, cache, timeout)
+policy.yaml:7:13: "github" matches no tool: tools are named server.tool (write github.* for all tools of a server)
+policy.yaml:8:13: "a.[bc]" uses [ ], which patterns do not support (write {a,b} for either)
+policy.yaml:9:13: "a.{b" has an unmatched {
+policy.yaml:10:7: a deny rule cannot have limits or cache (move the rule to ask or allow)
+policy.yaml:11:19: invalid host "https://x.com": this is a URL (write api.example.com, *.example.com, 10.0.0.0/8 or an address)
+policy.yaml:11:36: private cannot be allowed: it is a class for deny (allow an address or a network: 127.0.0.1, 10.0.0.0/8)
+policy.yaml:11:75: invalid port 70000
+policy.yaml:12:16: "a/b**c" has ** next to other characters (write ** between slashes, or use *)
+policy.yaml:13:15: invalid name of an environment variable "A=B" (write a name such as TZ or LC_*)
+policy.yaml:15:21: from: must be env:NAME or file:PATH
+policy.yaml:15:34: "crm" matches no tool: tools are named server.tool (write crm.* for all tools of a server)
+policy.yaml:15:44: as: a header must have a name and a text (write "header:Authorization: Bearer {}")
+policy.yaml:16:12: duplicate secret A, first defined on line 15
+policy.yaml:16:35: a tool can receive a secret only in an argument (write as: arg:NAME, or to: server:NAME)
+policy.yaml:18:12: invalid name of a tool "x" (write server.tool)
+policy.yaml:18:21: args: must be a mapping, not a list
+policy.yaml:18:34: expect: must be deny, ask or allow, not "maybe"
+policy.yaml:19:8: invalid variable name "a-b" (use letters, digits and _)`},
 		"yaml that policies do without": {`
 version: 1
 name: &a x
 description: *a
 default: !x deny
 `, `
-policy.yaml:3:7: anchors and aliases are not read (a text that begins with * or & has to be quoted)
-policy.yaml:4:14: anchors and aliases are not read (a text that begins with * or & has to be quoted)
-policy.yaml:5:10: tags are not read (a text that begins with ! has to be quoted)`},
-		"twice":         {"version: 1\nname: a\nname: b\n", "policy.yaml:3:1: name stands twice, first on line 2"},
-		"empty":         {"# nothing\n", "policy.yaml:1:1: the file is empty (begin with version: 1)"},
-		"two documents": {"version: 1\n---\nversion: 1\n", "policy.yaml:3:1: the file has more than one document (keep one)"},
+policy.yaml:3:7: anchors and aliases are not supported (quote a string that begins with * or &)
+policy.yaml:4:14: anchors and aliases are not supported (quote a string that begins with * or &)
+policy.yaml:5:10: tags are not supported (quote a string that begins with !)`},
+		"twice":         {"version: 1\nname: a\nname: b\n", "policy.yaml:3:1: duplicate key name, first set on line 2"},
+		"empty":         {"# nothing\n", "policy.yaml:1:1: the file is empty (set the key version)"},
+		"two documents": {"version: 1\n---\nversion: 1\n", "policy.yaml:3:1: the file has more than one YAML document (keep one document)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := Parse("policy.yaml", []byte(c.text))
 			if err == nil || p != nil {
 				t.Fatal("the file was taken")
 			}
-			var list Faults
+			var list Problems
 			if !errors.Is(err, fault.UsagePolicy) || !errors.As(err, &list) {
 				t.Fatalf("%T %v", err, err)
 			}
-			if diff := cmp.Diff(strings.Split(strings.TrimSpace(c.want), "\n"), strings.Split(err.Error(), "\n")); diff != "" {
+			if diff := cmp.Diff(strings.Split(strings.TrimSpace(c.want), "\n"), strings.Split(list.Error(), "\n")); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -1,44 +1,79 @@
-// Package policy says what a program may do. A policy is a pure function: a
-// [Request] goes in, a [Decision] comes out; it reads no clock, no file and no
-// environment.
+// Package policy decides what a program may do. A policy is a pure function of
+// a [Request]: it reads no clock, no file and no environment.
 //
 //	p, err := policy.Parse("policy.yaml", data)
 //	d := p.Decide(policy.Request{Tool: tool, Args: args, Now: time.Now()})
 //	if d.Effect != policy.Allow { … }
 //
-// Deny beats ask beats allow beats the default, which is deny: order and
-// specificity of rules never matter. A nil policy denies everything, and so
-// does the zero [Decision]. A condition that faults counts against the caller.
+// Deny beats ask beats allow beats the default, which is deny; the order and
+// the specificity of rules do not matter. A nil policy and the zero [Decision]
+// deny. If a condition fails to evaluate, a deny or ask rule matches and an
+// allow rule does not.
 //
-// Several files are put together by [Layer]; what the flags of a command line
-// allow becomes a policy by [FromFlags].
+// [Layer] combines several files, and [FromFlags] makes a policy of
+// command-line flags. To find mistakes in a policy and to run its tests, use
+// package lint.
 package policy
 
 import (
-	"strings"
+	"net/netip"
+	"time"
 
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/text"
+	"github.com/wexec/wexec/internal/yamldoc"
 )
 
-// Effect is what a decision comes to. The zero effect is Deny.
+// Policy is an immutable set of rules, safe for concurrent use. The nil policy
+// denies everything.
+type Policy struct {
+	layers []*layer
+	digest string
+}
+
+// Digest returns the SHA-256 of the effective policy, in hex. The nil policy has
+// the empty digest.
+func (p *Policy) Digest() string {
+	if p == nil {
+		return ""
+	}
+	return p.digest
+}
+
+// all returns the layers; the nil policy has none.
+func (p *Policy) all() []*layer {
+	if p == nil {
+		return nil
+	}
+	return p.layers
+}
+
+// Problem is one thing that is wrong in a policy file.
+type Problem = yamldoc.Problem
+
+// Problems is everything that is wrong in a policy file. It is the cause of the
+// error that [Parse] returns.
+type Problems = yamldoc.Problems
+
+// Effect is the result of a decision. The zero effect is Deny.
 type Effect uint8
 
-// The effects, from the strictest to the loosest.
+// The effects, from the strictest to the most permissive.
 const (
 	Deny Effect = iota
 	Ask
 	Allow
 )
 
-// String is the effect as a policy file writes it.
+var effectNames = [...]string{Deny: "deny", Ask: "ask", Allow: "allow"}
+
+// String returns the effect as a policy file writes it.
 func (e Effect) String() string {
-	switch e {
-	case Allow:
-		return "allow"
-	case Ask:
-		return "ask"
+	if int(e) < len(effectNames) {
+		return effectNames[e]
 	}
-	return "deny"
+	return effectNames[Deny]
 }
 
 // MarshalText writes the effect as a policy file does.
@@ -46,24 +81,108 @@ func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
 // UnmarshalText reads an effect as a policy file writes it.
 func (e *Effect) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case "deny":
-		*e = Deny
-	case "ask":
-		*e = Ask
-	case "allow":
-		*e = Allow
-	default:
-		return fault.New(fault.UsagePolicy, "%q is not one of %s", text, strings.Join(effectWords, ", "))
+	for i, name := range effectNames {
+		if name == string(text) {
+			*e = Effect(i)
+			return nil
+		}
 	}
-	return nil
+	return fault.New(fault.UsagePolicy, "effect must be deny, ask or allow, not %q", text)
 }
 
-var effectWords = []string{"deny", "ask", "allow"}
-
-// Policy is a set of rules that does not change. It is safe for concurrent
-// use. The nil policy denies everything.
-type Policy struct {
-	layers []*layer
-	digest string
+// Request is a tool call that a program wants to make.
+type Request struct {
+	Tool  catalogue.Tool
+	Args  map[string]any // as encoding/json decodes them, personal data revealed
+	Run   RunFacts
+	Actor Actor
+	Calls map[string]int // calls so far in the run, by server.tool
+	Now   time.Time
 }
+
+// RunFacts is what conditions see as "run".
+type RunFacts struct {
+	ID, Language, Intent, Trigger string
+	Deterministic                 bool
+}
+
+// Actor is what conditions see as "actor".
+type Actor struct{ ID, Type string }
+
+// Decision is the answer to a request. The zero decision denies.
+type Decision struct {
+	Effect   Effect
+	Rule     string        // file:line of the deciding rule; the file if its default decided
+	Message  string        // of the rule, or the reason
+	Limits   RuleLimits    // of every rule that allows the call; all of them apply
+	Cache    time.Duration // how long the answer may be reused; zero is not at all
+	Timeout  time.Duration // how long to wait for an approval; zero is what the approvals block says
+	Warnings []string      // problems that do not affect the decision
+}
+
+// RuleLimits are the limits of all rules that allow a call. All of them apply.
+type RuleLimits []RuleLimit
+
+// RuleLimit is the limits of one rule. A zero field is no limit.
+type RuleLimit struct {
+	Rule    string        // key under which calls are counted: file:line, with column or origin if ambiguous
+	Calls   int           // calls in the run or session
+	Rate    Rate          // calls in the table
+	Result  int64         // bytes of an answer
+	Timeout time.Duration // of the call
+}
+
+// Rate is a number of calls per time span. The zero rate is no limit.
+type Rate struct {
+	N   int
+	Per time.Duration
+}
+
+// Result returns the smallest limit on the bytes of an answer, or zero if there
+// is none.
+func (l RuleLimits) Result() int64 {
+	var least int64
+	for _, r := range l {
+		least = tighter(least, r.Result)
+	}
+	return least
+}
+
+// Timeout returns the shortest limit on the time of a call, or zero if there is
+// none.
+func (l RuleLimits) Timeout() time.Duration {
+	var least time.Duration
+	for _, r := range l {
+		least = tighter(least, r.Timeout)
+	}
+	return least
+}
+
+// tighter returns the smaller of two limits; zero is no limit.
+func tighter[T ~int64](a, b T) T {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// NetRequest is one network request or redirect. It is decided twice: before
+// the name is resolved, with a zero IP, and for each address to connect to.
+type NetRequest struct {
+	Host   string // as in the URL, without port
+	Method string
+	Port   int
+	IP     netip.Addr // zero: not resolved yet
+}
+
+// FileRequest is one file to open.
+type FileRequest struct {
+	Path  string // absolute path on the host, cleaned, symbolic links resolved
+	Write bool
+	// Import means that the program imports a file of its own folder. That needs
+	// no grant; only a deny pattern prevents it.
+	Import bool
+}
+
+// clip shortens a text for a message.
+func clip(s string) string { return text.Clip(s, 60) }

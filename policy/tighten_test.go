@@ -40,8 +40,8 @@ func TestATighteningOnlyForbids(t *testing.T) {
 			if got := alone.Decide(req); got.Effect != Deny {
 				t.Fatalf("%s: an untrusted policy alone comes to %v", req.Tool.ID(), got.Effect)
 			}
-			if both.Outlook(req.Tool.ID()) < is {
-				t.Fatalf("%s: the outlook is %v, and the decision %v", req.Tool.ID(), both.Outlook(req.Tool.ID()), is)
+			if both.BestEffect(req.Tool.ID()) < is {
+				t.Fatalf("%s: the outlook is %v, and the decision %v", req.Tool.ID(), both.BestEffect(req.Tool.ID()), is)
 			}
 			if is != was {
 				changed++

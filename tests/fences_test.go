@@ -12,6 +12,7 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/internal/tools/testenv"
 	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/policy/lint"
 )
 
 // fence is a block of code in a document.
@@ -82,7 +83,7 @@ func TestPoliciesInDocumentsHold(t *testing.T) {
 				t.Error(err)
 				continue
 			}
-			for _, r := range p.Test(policy.TestOptions{}).Results {
+			for _, r := range lint.RunTests(p, lint.TestOptions{}).Results {
 				if !r.Passed {
 					t.Errorf("%s: %s is %s, not %s", r.Case, r.Tool, r.Got, r.Expect)
 				}

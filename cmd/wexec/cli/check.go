@@ -143,7 +143,7 @@ func checkReferences(refs []reference, cat *catalogue.Catalogue, p *policy.Polic
 				found.Hint = "did you mean " + near[0] + "?"
 			}
 		default:
-			switch p.Outlook(tool.ID()) {
+			switch p.BestEffect(tool.ID()) {
 			case policy.Allow:
 				continue
 			case policy.Ask:

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/wexec/wexec/policy/lint"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,8 +96,8 @@ func (a *app) policyCheck(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	findings := append([]policy.Finding{}, p.Check(cat)...)
-	failed := slices.ContainsFunc(findings, func(f policy.Finding) bool { return f.Severity == policy.SeverityError })
+	findings := append([]lint.Finding{}, lint.Check(p, cat)...)
+	failed := slices.ContainsFunc(findings, func(f lint.Finding) bool { return f.Severity == lint.SeverityError })
 	if ctx.Bool("json") {
 		if err := a.printJSON(map[string]any{"findings": findings, "tools": countDecisions(p, cat)}); err != nil {
 			return err
@@ -105,7 +106,7 @@ func (a *app) policyCheck(ctx *cli.Context) error {
 		for _, f := range findings {
 			a.printf("%s\n", f)
 		}
-		checked := terminal.Count(len(p.Test(policy.TestOptions{}).Coverage), "rule")
+		checked := terminal.Count(len(p.Rules()), "rule")
 		if cat != nil {
 			checked += fmt.Sprintf(" and %s (%s)", terminal.Count(len(cat.Tools()), "tool"), countDecisions(p, cat))
 		} else {
@@ -141,7 +142,7 @@ func countDecisions(p *policy.Policy, cat *catalogue.Catalogue) *decisionCounts 
 	}
 	c := &decisionCounts{}
 	for _, t := range cat.Tools() {
-		switch p.Outlook(t.ID()) {
+		switch p.BestEffect(t.ID()) {
 		case policy.Allow:
 			c.Allow++
 		case policy.Ask:
@@ -186,7 +187,7 @@ func (a *app) policyTest(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	rep := p.Test(policy.TestOptions{Catalogue: cat}, cases...)
+	rep := lint.RunTests(p, lint.TestOptions{Catalogue: cat}, cases...)
 	if ctx.Bool("json") {
 		if err := a.printJSON(rep); err != nil {
 			return err

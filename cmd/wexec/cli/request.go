@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"github.com/wexec/wexec/internal/jsonc"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/catalogue"
-	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
@@ -197,7 +197,7 @@ func (a *app) readArgs(ctx *cli.Context, stdinRead *bool) (json.RawMessage, erro
 		var v any
 		err := json.Unmarshal(doc, &v)
 		if hint == "" {
-			name += ":" + config.Position(doc, err)
+			name += ":" + jsonc.Position(doc, err)
 		}
 		return nil, fault.New(fault.UsageFlag, "%s: invalid JSON: %v", name, err).WithHint("%s", hint)
 	}

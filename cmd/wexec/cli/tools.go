@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/wexec/wexec/policy/lint"
 	"maps"
 	"os"
 	"path/filepath"
@@ -70,8 +71,8 @@ func (a *app) openTools(ctx *cli.Context) (tools, error) {
 }
 
 // ruleErrors returns the errors of a policy's rules, such as unknown tools.
-func ruleErrors(p *policy.Policy, cat *catalogue.Catalogue) []policy.Finding {
-	return slices.DeleteFunc(p.Check(cat), func(f policy.Finding) bool { return f.Severity != policy.SeverityError })
+func ruleErrors(p *policy.Policy, cat *catalogue.Catalogue) []lint.Finding {
+	return slices.DeleteFunc(lint.Check(p, cat), func(f lint.Finding) bool { return f.Severity != lint.SeverityError })
 }
 
 // decision is what the policy decides about a tool whatever its arguments:
@@ -81,7 +82,7 @@ func (t tools) decision(tool catalogue.Tool) string {
 	if _, changed := t.host.Table.Changed(tool); changed {
 		return "changed"
 	}
-	switch t.host.Table.Policy().Outlook(tool.ID()) {
+	switch t.host.Table.Policy().BestEffect(tool.ID()) {
 	case policy.Allow:
 		return "allow"
 	case policy.Ask:

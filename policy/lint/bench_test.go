@@ -1,4 +1,4 @@
-package policy
+package lint
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/policy"
 )
 
 // manyTools is a catalogue of 2,000 tools of 20 servers, each with a schema of
@@ -39,24 +40,24 @@ func checkedRules() string {
 }
 
 func BenchmarkCheck(b *testing.B) {
-	p, err := Parse("policy.yaml", []byte(checkedRules()))
+	p, err := policy.Parse("policy.yaml", []byte(checkedRules()))
 	if err != nil {
 		b.Fatal(err)
 	}
 	c := manyTools()
 	for b.Loop() {
-		p.Check(c)
+		Check(p, c)
 	}
 }
 
 func TestCheckOfManyToolsFindsASlip(t *testing.T) {
 	text := strings.Replace(checkedRules(), "args.limit > 7}", "args.limmit > 7}", 1)
 	text = strings.Replace(text, `when: "args.limit > 7"`, `when: "args.limmit > 7"`, 1)
-	p, err := Parse("policy.yaml", []byte(text))
+	p, err := policy.Parse("policy.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := p.Check(manyTools())
+	found := Check(p, manyTools())
 	n := 0
 	for _, f := range found {
 		if f.Topic == TopicUnknownArg {

@@ -1,0 +1,59 @@
+package config
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// maxFile bounds a configuration file.
+const maxFile = 4 << 20
+
+// reader reads a file. Which one depends on who wrote the file.
+type reader func(path string) ([]byte, error)
+
+// readBounded reads a file that the user named, with a bounded size: it may be a
+// device, which has no end.
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(filepath.Clean(path))
+	if err != nil {
+		return nil, fault.New(fault.UsageFile, "read %s: %w", path, pathCause(err))
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fault.New(fault.UsageFile, "read %s: %w", path, pathCause(err))
+	}
+	if len(data) > maxFile {
+		return nil, fault.New(fault.UsageConfig, "%s is larger than %d MiB", path, maxFile>>20)
+	}
+	return data, nil
+}
+
+// readUntrusted reads a file that nobody named, such as one of a cloned project.
+// It refuses anything but a regular file: opening a pipe or a terminal can block
+// forever.
+func readUntrusted(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fault.New(fault.UsageConfig, "%s is not a regular file", path)
+	}
+	return readBounded(path)
+}
+
+// exists reports whether there is a regular file at a path.
+func exists(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// pathCause returns the error of a PathError without the operation and the path.
+func pathCause(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
