@@ -19,8 +19,8 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// exits are the ways in which text leaves a program. The mail is put together
-// in the program, so that nothing on the way in has seen it.
+// exits are the ways in which text leaves a program. Programs assemble the address,
+// so it was not seen on the way in.
 var exits = []struct{ name, javascript, python string }{
 	{"the value", `return { who: MAIL }`, `return {"who": MAIL}`},
 	{"a name in the value", `return { [MAIL]: 1 }`, `return {MAIL: 1}`},
@@ -41,8 +41,8 @@ for c in MAIL: sys.stdout.write(c)`},
 
 const hiddenMail = "grace.hopper@acme-corp.io"
 
-// TestNothingLeavesWithoutALook holds each exit of a program, in both
-// languages: Result, streams, events, log and audit.
+// TestNothingLeavesWithoutALook checks each exit of a program in both languages:
+// Result, streams, events, log and audit.
 func TestNothingLeavesWithoutALook(t *testing.T) {
 	p, err := policy.Parse("policy.yaml", []byte("version: 1\ntools:\n  allow: ['*']\npii: {mode: tokenize}\naudit: {outputs: full}\n"))
 	if err != nil {
@@ -104,7 +104,7 @@ func TestNothingLeavesWithoutALook(t *testing.T) {
 	}
 }
 
-// look searches a text for the mail, however it is written.
+// look searches a text for the address in any encoding.
 func look(t *testing.T, where string, text []byte) {
 	t.Helper()
 	for name, form := range map[string]string{
@@ -115,7 +115,7 @@ func look(t *testing.T, where string, text []byte) {
 		}
 	}
 	for shift := range 3 {
-		// Base64 of a text that has the mail at some place.
+		// Base64 of a text with the address at any offset.
 		b := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + hiddenMail))
 		if part := b[(shift+2)/3*4 : len(b)-4]; bytes.Contains(text, []byte(part)) {
 			t.Errorf("%s has it in base64: %s", where, text)
@@ -123,7 +123,7 @@ func look(t *testing.T, where string, text []byte) {
 	}
 }
 
-// lockedBuffer is a buffer for writers of several goroutines.
+// lockedBuffer is a buffer for concurrent writers.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

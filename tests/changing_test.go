@@ -16,7 +16,7 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// growing is a server that gets another tool while it is connected.
+// growing is a server that adds tools while it is connected.
 type growing struct {
 	mu      sync.Mutex
 	tools   []catalogue.Tool
@@ -49,8 +49,8 @@ func (g *growing) grow(name string) {
 	}
 }
 
-// TestAnOpenSessionSeesToolsThatComeLater holds the tree, imports, search and
-// calls of a session against a server that says that its tools changed.
+// TestAnOpenSessionSeesToolsThatComeLater checks the tree, imports, search and calls
+// of a session after a server announced a change of its tools.
 func TestAnOpenSessionSeesToolsThatComeLater(t *testing.T) {
 	p, err := policy.Parse("policy.yaml", []byte("version: 1\ntools:\n  allow: ['*']\npii: {mode: off}\n"))
 	if err != nil {
@@ -100,8 +100,7 @@ func TestAnOpenSessionSeesToolsThatComeLater(t *testing.T) {
 	}
 }
 
-// TestARunThatGoesOnSeesTheTreeAnew has a tool come while one program reads the
-// tree twice.
+// TestARunThatGoesOnSeesTheTreeAnew adds a tool while a program reads the tree twice.
 func TestARunThatGoesOnSeesTheTreeAnew(t *testing.T) {
 	p, err := policy.Parse("policy.yaml", []byte("version: 1\ntools:\n  allow: ['*']\npii: {mode: off}\n"))
 	if err != nil {

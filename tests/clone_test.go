@@ -12,14 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTheREADMEWorksOnAFreshClone follows it: clone, make, and the commands of
-// its blocks, by a person who has nothing but Go. What `make test` does is this.
+// TestTheREADMEWorksOnAFreshClone clones the repository and runs make and the
+// commands of the README in an environment with nothing but Go.
 func TestTheREADMEWorksOnAFreshClone(t *testing.T) {
 	if testing.Short() {
-		t.Skip("clones and builds")
+		t.Skip("short: clones and builds")
 	}
 	if runtime.GOOS == "windows" {
-		t.Skip("make and a shell are needed")
+		t.Skip("needs make and a shell")
 	}
 	clone, home := filepath.Join(t.TempDir(), "wexec"), t.TempDir()
 	top, err := filepath.Abs("..")
@@ -27,10 +27,10 @@ func TestTheREADMEWorksOnAFreshClone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command("git", "clone", "--quiet", top, clone).CombinedOutput(); err != nil {
-		t.Skipf("this is no checkout: %s", out)
+		t.Skipf("needs a git checkout: %s", out)
 	}
 	env := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "NO_COLOR=1"}
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOSUMDB"} { // Go modules are the one thing that is fetched
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOSUMDB"} { // only Go modules are downloaded
 		out, err := exec.Command("go", "env", name).Output()
 		if err != nil {
 			t.Fatal(err)
@@ -55,25 +55,25 @@ func TestTheREADMEWorksOnAFreshClone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !ok {
-		t.Fatalf("make ends without an answer: %s", out)
+		t.Fatalf("make prints no result: %s", out)
 	}
 	sameJSON(t, "make", []byte("{"+answer), want)
 	for _, word := range []string{"tokens", "saved", "fuel"} {
 		if !strings.Contains(said, word) {
-			t.Errorf("make does not say what it cost and saved: %s", said)
+			t.Errorf("make prints no statistics: %s", said)
 		}
 	}
 	if out, _ := sh("make -n test"); !strings.Contains(out, "test -short ./...") {
-		t.Errorf("make test does %s", out)
+		t.Errorf("make test runs %s", out)
 	}
 	if out, _ := sh("git status --porcelain"); out != "" {
-		t.Errorf("make leaves behind %s", out)
+		t.Errorf("make creates %s", out)
 	}
 
 	_, block, ok := strings.Cut(read(t, "README.md"), "## Try it\n\n```sh\n")
 	block, _, _ = strings.Cut(block, "```")
 	if !ok {
-		t.Fatal("the README has no block to try")
+		t.Fatal("the README has no block under Try it")
 	}
 	answers := []string{}
 	for line := range strings.Lines(block) {
@@ -82,7 +82,7 @@ func TestTheREADMEWorksOnAFreshClone(t *testing.T) {
 		answers = append(answers, strings.Join(strings.Fields(out), ""))
 	}
 	if len(answers) != 5 {
-		t.Fatalf("the README tries %d commands", len(answers))
+		t.Fatalf("the README has %d commands", len(answers))
 	}
 	if diff := cmp.Diff([]string{"[2,4,6]", "2.3333333333333335"}, answers[:2]); diff != "" {
 		t.Error(diff)

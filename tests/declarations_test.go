@@ -18,8 +18,8 @@ import (
 	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
-// anySchema is some JSON that may stand where a schema is expected: of both
-// drafts, with references, cycles, hostile names and plain nonsense.
+// anySchema generates JSON for places where a schema is expected: both drafts, with
+// references, cycles, hostile names and invalid values.
 func anySchema(depth int) *rapid.Generator[any] {
 	names := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"id", "class", "größe", "名前", "a-b", "with space", "*/", `"""`, "`", "\\", "\u2028", "", "from", "None", "constructor", "__proto__", "x'y", "$ref", "1st", "a\nb", "\x00", "\x1b[2J", "\ufeff", "\u202e", "\\u0000", "\ud7ff", "\u0085"}))
 	return rapid.Custom(func(t *rapid.T) any {
@@ -70,8 +70,8 @@ func anySchema(depth int) *rapid.Generator[any] {
 	})
 }
 
-// TestAnySchemaGivesDeclarationsThatParse holds it with the compiler of
-// TypeScript and the parser of Python.
+// TestAnySchemaGivesDeclarationsThatParse uses the compiler of TypeScript and the
+// parser of Python.
 func TestAnySchemaGivesDeclarationsThatParse(t *testing.T) {
 	var stubs []string
 	rapid.Check(t, func(t *rapid.T) {
@@ -113,8 +113,8 @@ return [f for f in map(fault, args) if f][:3]`)
 	}
 }
 
-// TestEveryCharacterGivesIdentifiersOfBothLanguages asks QuickJS and CPython
-// themselves, whose tables of Unicode are their own.
+// TestEveryCharacterGivesIdentifiersOfBothLanguages asks QuickJS and CPython, which
+// have different Unicode tables.
 func TestEveryCharacterGivesIdentifiersOfBothLanguages(t *testing.T) {
 	given := map[string]bool{}
 	for r := range rune(unicode.MaxRune + 1) {
@@ -123,13 +123,13 @@ func TestEveryCharacterGivesIdentifiersOfBothLanguages(t *testing.T) {
 			given[catalogue.Identifier("a"+string(r))] = true
 		}
 	}
-	delete(given, "as") // words of the languages
+	delete(given, "as") // keywords
 	delete(given, "in")
 	all := slices.Sorted(maps.Keys(given))
 	none(t, engine.Python, all, `import unicodedata
 return [n for n in args if not n.isidentifier() or unicodedata.normalize("NFKC", n) != n][:20]`)
 	none(t, engine.JavaScript, all, "return args.filter((n) => !/^[\\p{ID_Start}_][\\p{ID_Continue}]*$/u.test(n)).slice(0, 20)")
-	// The parsers, which need not hold with the tables.
+	// The parsers can differ from the tables.
 	for some := range slices.Chunk(all, 10_000) {
 		none(t, engine.Python, []string{strings.Join(some, " = ") + " = 0"}, "import ast\nast.parse(args[0])\nreturn []")
 		text := "var " + strings.Join(some, ", ") + ";"
@@ -140,7 +140,7 @@ return [n for n in args if not n.isidentifier() or unicodedata.normalize("NFKC",
 	}
 }
 
-// none runs a program that finds nothing wrong with its arguments.
+// none runs a program that must find no invalid argument.
 func none(t *testing.T, language string, args []string, code string) {
 	t.Helper()
 	e, err := engine.New(t.Context(), engine.Config{Cache: testenv.Cache()})

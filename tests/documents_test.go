@@ -32,11 +32,11 @@ func TestEveryCodeIsDocumentedAndNoOther(t *testing.T) {
 		delete(documented, c)
 	}
 	for c := range documented {
-		t.Errorf("%s is documented and does not exist", c)
+		t.Errorf("%s is documented but does not exist", c)
 	}
 }
 
-// documents lists every Markdown file of the tree.
+// documents returns every Markdown file of the repository.
 func documents(t *testing.T) []string {
 	t.Helper()
 	var out []string
@@ -64,20 +64,20 @@ func TestLinksInDocumentsLeadSomewhere(t *testing.T) {
 			}
 			target := filepath.Join("..", filepath.Dir(filepath.FromSlash(doc)), filepath.FromSlash(m[1]))
 			if _, err := os.Stat(target); err != nil {
-				t.Errorf("%s links to %s, which is not there", doc, m[1])
+				t.Errorf("%s links to %s, which does not exist", doc, m[1])
 			}
 		}
 	}
 }
 
-// TestPathsInDocumentsExist looks at every path in backticks that names a
-// folder of ours.
+// TestPathsInDocumentsExist checks paths in backticks that start with a folder of
+// the repository.
 func TestPathsInDocumentsExist(t *testing.T) {
 	path := regexp.MustCompile("`((?:audit|catalogue|cmd|config|docs|engine|examples|fault|guests|hostfns|internal|policy|privacy|tests|wasm-modules)/[A-Za-z0-9_./-]*)`")
 	for _, doc := range documents(t) {
 		for _, m := range path.FindAllStringSubmatch(read(t, doc), -1) {
 			if _, err := os.Stat(filepath.Join("..", filepath.FromSlash(m[1]))); err != nil {
-				t.Errorf("%s names %s, which is not there", doc, m[1])
+				t.Errorf("%s names %s, which does not exist", doc, m[1])
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func TestMakeTargetsInDocumentsExist(t *testing.T) {
 	for _, doc := range documents(t) {
 		for _, m := range target.FindAllStringSubmatch(read(t, doc), -1) {
 			if !strings.Contains(makefile, "\n"+m[1]+":") {
-				t.Errorf("%s names make %s, which is no target", doc, m[1])
+				t.Errorf("%s names the unknown target make %s", doc, m[1])
 			}
 		}
 	}

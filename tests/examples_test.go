@@ -20,13 +20,13 @@ import (
 	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
-// example is a folder of examples, copied so that its programs may write.
+// example is a copy of an example, which its programs can write to.
 type example struct {
 	name string
 	dir  string
 }
 
-// examples are the folders that have an expected.json.
+// examples returns the examples that have an expected.json.
 func examples(t *testing.T) []example {
 	t.Helper()
 	found, err := filepath.Glob("../examples/*/expected.json")
@@ -61,7 +61,7 @@ func (e example) has(name string) bool {
 	return err == nil
 }
 
-// programs are the files of an example that can be run.
+// programs returns the programs of an example.
 func (e example) programs(t *testing.T) []string {
 	t.Helper()
 	entries, err := os.ReadDir(e.dir)
@@ -77,7 +77,7 @@ func (e example) programs(t *testing.T) []string {
 	return out
 }
 
-// host wires an example as its README does.
+// host opens a host with the servers and the policy of an example.
 func (e example) host(t *testing.T) *config.Host {
 	env := machine(t)
 	env.Dir = e.dir
@@ -90,7 +90,7 @@ func (e example) host(t *testing.T) *config.Host {
 	return testenv.Open(t, env, flags)
 }
 
-// request is a program of an example.
+// request returns the request for a program of an example.
 func (e example) request(t *testing.T, program string) engine.Request {
 	language, _ := guests.LanguageOfFile(program)
 	req := engine.Request{Language: language, Code: string(e.read(t, program)), File: program, Root: e.dir, Dir: e.dir, Trigger: "cli"}
@@ -100,7 +100,7 @@ func (e example) request(t *testing.T, program string) engine.Request {
 	return req
 }
 
-// site serves the folder of the fetch example where its policy expects it.
+// site serves the folder of the fetch example at the address in its policy.
 func site(t *testing.T, e example) {
 	t.Helper()
 	if e.name != "fetch" {
@@ -115,21 +115,21 @@ func site(t *testing.T, e example) {
 	t.Cleanup(func() { _ = srv.Close() })
 }
 
-// TestExamplesGiveWhatTheySay runs every program of every example under the
-// example's own servers and policy.
+// TestExamplesGiveWhatTheySay runs every program of every example with its servers
+// and policy.
 func TestExamplesGiveWhatTheySay(t *testing.T) {
 	for _, e := range examples(t) {
 		if e.name == "session" || e.name == "plugin" {
-			continue // below
+			continue // they have other tests
 		}
 		t.Run(e.name, func(t *testing.T) {
 			if testing.Short() && e.name == "big-file" {
-				t.Skip("reads 44 MB twice")
+				t.Skip("short: reads 44 MB twice")
 			}
 			site(t, e)
 			programs := e.programs(t)
 			if len(programs) < 2 {
-				t.Errorf("there is no program in a second language: %q", programs)
+				t.Errorf("no program in a second language: %q", programs)
 			}
 			for _, name := range programs {
 				req := e.request(t, name)
@@ -146,15 +146,14 @@ func TestExamplesGiveWhatTheySay(t *testing.T) {
 	}
 }
 
-// answering is a person who always says the same.
+// answering gives the same answer to every question.
 type answering bool
 
 func (a answering) Ask(context.Context, hostfns.Question) (hostfns.Reply, error) {
 	return hostfns.Reply{Approved: bool(a), By: "terminal"}, nil
 }
 
-// TestTheSessionOfTheExamplesLivesOn runs its programs one after the other, in
-// a session for each language.
+// TestTheSessionOfTheExamplesLivesOn runs the programs of each language in a session.
 func TestTheSessionOfTheExamplesLivesOn(t *testing.T) {
 	for _, e := range examples(t) {
 		if e.name != "session" {
@@ -168,7 +167,7 @@ func TestTheSessionOfTheExamplesLivesOn(t *testing.T) {
 			values[req.Language] = append(values[req.Language], run(t, host, req).Value)
 		}
 		if len(values) < 2 {
-			t.Errorf("there is no session in a second language: %d", len(values))
+			t.Errorf("no session in a second language: %d", len(values))
 		}
 		for language, all := range values {
 			sameJSON(t, "the last value in "+language, all[len(all)-1], e.read(t, "expected.json"))
@@ -177,14 +176,13 @@ func TestTheSessionOfTheExamplesLivesOn(t *testing.T) {
 	}
 }
 
-// TestCommandsOfExamplesWork runs the commands that the README of an example
-// shows, as they stand there, with the real command.
+// TestCommandsOfExamplesWork runs the commands in the READMEs of examples.
 func TestCommandsOfExamplesWork(t *testing.T) {
 	wexec := testenv.Program(t, "wexec")
 	for _, e := range examples(t) {
 		t.Run(e.name, func(t *testing.T) {
 			if testing.Short() && e.name == "big-file" {
-				t.Skip("reads 44 MB")
+				t.Skip("short: reads 44 MB")
 			}
 			site(t, e)
 			ran := 0
@@ -204,7 +202,7 @@ func TestCommandsOfExamplesWork(t *testing.T) {
 					}
 					want := "expected.json"
 					if e.has("denied.json") {
-						want = "denied.json" // nobody is at the terminal
+						want = "denied.json" // no terminal
 					}
 					sameJSON(t, line, out, e.read(t, want))
 				}
@@ -216,8 +214,8 @@ func TestCommandsOfExamplesWork(t *testing.T) {
 	}
 }
 
-// TestEveryExampleIsInTheIndex holds the index against the folders, and every
-// folder against having a README, and every program against having a policy.
+// TestEveryExampleIsInTheIndex checks that the index lists every folder, every folder
+// has a README, and every example with programs has a policy.
 func TestEveryExampleIsInTheIndex(t *testing.T) {
 	index := read(t, "examples/README.md")
 	entries, err := os.ReadDir("../examples")
@@ -240,7 +238,7 @@ func TestEveryExampleIsInTheIndex(t *testing.T) {
 			t.Errorf("%s has no policy", e.name)
 		}
 		if !json.Valid(e.read(t, "expected.json")) {
-			t.Errorf("%s: expected.json is no JSON", e.name)
+			t.Errorf("%s: invalid JSON in expected.json", e.name)
 		}
 	}
 	for _, host := range []string{"tenants", "plugins", "harness"} {

@@ -15,11 +15,10 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// Facts stand in one home: versions of modules in go.mod, of guests in the
-// manifest, codes in fault, flags in the commands. These tests
-// look for copies elsewhere that could drift.
+// A fact has one source: versions of modules in go.mod, of guests in the manifest,
+// codes in fault, flags in the commands. These tests find copies, which could drift.
 
-// texts are the files people and machines read besides the Go sources.
+// texts returns documents and scripts.
 func texts(t *testing.T) []string {
 	t.Helper()
 	out := documents(t)
@@ -46,7 +45,7 @@ func TestVersionsOfModulesStandInGoModAlone(t *testing.T) {
 		t.Fatalf("only %d modules found in go.mod", len(versions))
 	}
 	for _, name := range texts(t) {
-		switch name { // figures stand beside the versions they were measured with
+		switch name { // figures are listed with the versions that were measured
 		case "docs/understand/peers.md", "docs/understand/performance.md", "docs/understand/compare.md":
 			continue
 		}
@@ -54,7 +53,7 @@ func TestVersionsOfModulesStandInGoModAlone(t *testing.T) {
 			for module, version := range versions {
 				last := module[strings.LastIndexByte(module, '/')+1:]
 				if strings.Contains(line, version) && strings.Contains(line, last) {
-					t.Errorf("%s:%d says again that %s is at %s", name, n+1, module, version)
+					t.Errorf("%s:%d repeats the version of %s, %s", name, n+1, module, version)
 				}
 			}
 		}
@@ -67,7 +66,7 @@ func TestTheVersionOfGoIsTheSameEverywhere(t *testing.T) {
 	for _, name := range texts(t) {
 		for _, m := range said.FindAllStringSubmatch(read(t, name), -1) {
 			if m[1] != want {
-				t.Errorf("%s speaks of Go %s, go.mod of %s", name, m[1], want)
+				t.Errorf("%s requires Go %s, go.mod Go %s", name, m[1], want)
 			}
 		}
 	}
@@ -91,14 +90,14 @@ func TestVersionsOfGuestsStandInTheManifestAlone(t *testing.T) {
 		}
 	}
 	for fact := range facts {
-		if fact == "" || strings.HasPrefix(fact, "go") { // documents name the Go that they were measured with
+		if fact == "" || strings.HasPrefix(fact, "go") { // documents name the Go version of measurements
 			delete(facts, fact)
 		}
 	}
 	if len(facts) < 6 {
 		t.Fatalf("the manifest has only %d versions and digests", len(facts))
 	}
-	// Who is named, what changed when, and what commands really answered.
+	// Licenses, changes, and real output of commands.
 	homes := func(name string) bool {
 		return name == "NOTICE" || name == "CHANGELOG.md" || name == "docs/use/json.md"
 	}
@@ -106,7 +105,7 @@ func TestVersionsOfGuestsStandInTheManifestAlone(t *testing.T) {
 		text := read(t, name)
 		for fact, guest := range facts {
 			if !homes(name) && regexp.MustCompile(`(^|[^\w.])`+regexp.QuoteMeta(fact)+`($|[^\w])`).MatchString(text) {
-				t.Errorf("%s says %s again, which the manifest says of %s", name, fact, guest)
+				t.Errorf("%s repeats %s, which the manifest has for %s", name, fact, guest)
 			}
 		}
 	}
@@ -114,7 +113,7 @@ func TestVersionsOfGuestsStandInTheManifestAlone(t *testing.T) {
 		for fact, guest := range facts {
 			for _, lit := range literals(s) {
 				if lit.text == fact && s.product() && !strings.HasPrefix(fact, "v") {
-					t.Errorf("%s says %s again, which the manifest says of %s", s.fset.Position(lit.pos), fact, guest)
+					t.Errorf("%s repeats %s, which the manifest has for %s", s.fset.Position(lit.pos), fact, guest)
 				}
 			}
 		}
@@ -139,8 +138,8 @@ func literals(s source) []literal {
 	return out
 }
 
-// TestCodesAreNamedAndNotSpelt holds that no source of ours but fault's spells
-// a code out: a code that is spelt is not found when it is looked for by name.
+// TestCodesAreNamedAndNotSpelt checks that only package fault has codes as literals,
+// so references to a code can be found by its name.
 func TestCodesAreNamedAndNotSpelt(t *testing.T) {
 	known := map[string]bool{}
 	for _, c := range fault.Codes() {
@@ -154,14 +153,14 @@ func TestCodesAreNamedAndNotSpelt(t *testing.T) {
 		}
 		for _, lit := range literals(s) {
 			if known[lit.text] {
-				t.Errorf("%s spells the code %s", s.fset.Position(lit.pos), lit.text)
+				t.Errorf("%s has the code %s as a literal", s.fset.Position(lit.pos), lit.text)
 			}
 		}
 	}
 }
 
-// TestCodesInTextsAndPreludesExist looks at everything that has the form of a
-// code in the documents and in what runs inside the guests.
+// TestCodesInTextsAndPreludesExist checks everything with the form of a code in
+// documents and preludes.
 func TestCodesInTextsAndPreludesExist(t *testing.T) {
 	known := map[string]bool{}
 	classes := map[string]bool{}
@@ -190,8 +189,8 @@ func TestCodesInTextsAndPreludesExist(t *testing.T) {
 			switch {
 			case known[word]:
 				seen++
-			case classes[m[1]] && m[1] != "guest" && m[1] != "tool" && m[1] != "audit" && !strings.HasPrefix(m[2], "tokens_"): // usage.tokens_… is a Result's
-				t.Errorf("%s names the code %s, which does not exist", name, word)
+			case classes[m[1]] && m[1] != "guest" && m[1] != "tool" && m[1] != "audit" && !strings.HasPrefix(m[2], "tokens_"): // usage.tokens_… are fields of a Result
+				t.Errorf("%s names the unknown code %s", name, word)
 			}
 		}
 	}
@@ -200,8 +199,8 @@ func TestCodesInTextsAndPreludesExist(t *testing.T) {
 	}
 }
 
-// TestFlagsInDocumentsExist holds every flag that a document shows behind
-// wexec against the commands' own page, which is made from the commands.
+// TestFlagsInDocumentsExist checks every flag after wexec in a document against the
+// generated page of commands.
 func TestFlagsInDocumentsExist(t *testing.T) {
 	commands := read(t, "docs/use/commands.md")
 	line := regexp.MustCompile("(?m)(?:^|[`$ /])wexec ([a-z].*)$")
@@ -214,7 +213,7 @@ func TestFlagsInDocumentsExist(t *testing.T) {
 			for _, f := range flag.FindAllStringSubmatch(command, -1) {
 				shown++
 				if !strings.Contains(commands, f[1]) {
-					t.Errorf("%s shows %s in %q, which no command has", doc, f[1], command)
+					t.Errorf("%s shows the unknown flag %s in %q", doc, f[1], command)
 				}
 			}
 		}
@@ -224,8 +223,8 @@ func TestFlagsInDocumentsExist(t *testing.T) {
 	}
 }
 
-// TestPinnedPackagesAreExact holds that what tests install from npm is pinned
-// to one version, and that a package which two lists name has one version.
+// TestPinnedPackagesAreExact checks that tests install exact versions from npm, and
+// the same version in all lists.
 func TestPinnedPackagesAreExact(t *testing.T) {
 	lists, err := filepath.Glob("*/package.json")
 	more, merr := filepath.Glob("../internal/tools/*/package.json")
@@ -246,7 +245,7 @@ func TestPinnedPackagesAreExact(t *testing.T) {
 		}
 		for name, version := range list.Dependencies {
 			if !exact.MatchString(version) {
-				t.Errorf("%s asks for %s %s, which is not one version", file, name, version)
+				t.Errorf("%s: %s %s is not an exact version", file, name, version)
 			}
 			if was, ok := first[name]; ok && was != version {
 				t.Errorf("%s is pinned to %s and to %s", name, was, version)

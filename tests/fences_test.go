@@ -34,8 +34,8 @@ func fencesOf(t *testing.T, doc string) []fence {
 	return out
 }
 
-// TestProgramsInDocumentsRun runs every block marked "runs" against the demo
-// servers, and compares it with the block marked "value" behind it.
+// TestProgramsInDocumentsRun runs every block marked "runs" with the demo servers and
+// compares its result with the next block, marked "value".
 func TestProgramsInDocumentsRun(t *testing.T) {
 	env := machine(t)
 	commits, err := filepath.Abs("../examples/commits/mcp.json")
@@ -54,7 +54,7 @@ func TestProgramsInDocumentsRun(t *testing.T) {
 			ran++
 			t.Run(fmt.Sprintf("%s:%d", doc, f.line), func(t *testing.T) {
 				if i+1 >= len(all) || all[i+1].info != "json value" {
-					t.Fatal("no value stands behind the block")
+					t.Fatal("no block with the value follows")
 				}
 				language, err := engine.Language(words[0])
 				if err != nil {
@@ -70,8 +70,7 @@ func TestProgramsInDocumentsRun(t *testing.T) {
 	}
 }
 
-// TestPoliciesInDocumentsHold parses every policy of the documents and runs
-// its own cases.
+// TestPoliciesInDocumentsHold parses every policy in documents and runs its tests.
 func TestPoliciesInDocumentsHold(t *testing.T) {
 	for _, doc := range documents(t) {
 		for _, f := range fencesOf(t, doc) {
@@ -92,18 +91,18 @@ func TestPoliciesInDocumentsHold(t *testing.T) {
 	}
 }
 
-// TestJSONInDocumentsIsJSON keeps examples copyable.
+// TestJSONInDocumentsIsJSON checks blocks of JSON.
 func TestJSONInDocumentsIsJSON(t *testing.T) {
 	for _, doc := range documents(t) {
 		for _, f := range fencesOf(t, doc) {
 			if (f.info == "json" || f.info == "json value") && !json.Valid([]byte(f.text)) {
-				t.Errorf("%s:%d is no JSON", doc, f.line)
+				t.Errorf("%s:%d: invalid JSON", doc, f.line)
 			}
 		}
 	}
 }
 
-// TestGoInDocumentsIsTheExample holds a block that names a file against it.
+// TestGoInDocumentsIsTheExample compares blocks with the files they name.
 func TestGoInDocumentsIsTheExample(t *testing.T) {
 	held := 0
 	for _, doc := range documents(t) {

@@ -15,8 +15,8 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// TestTheHelpersAreDocumentedInTheTree holds what agents read there: each
-// helper with its ten lines and a program in both languages, which run.
+// TestTheHelpersAreDocumentedInTheTree checks that HELPERS.md has at least ten lines
+// and a working program in both languages for each helper.
 func TestTheHelpersAreDocumentedInTheTree(t *testing.T) {
 	text, err := fs.ReadFile(catalogue.New(nil).Tree(), "HELPERS.md")
 	if err != nil {
@@ -63,7 +63,7 @@ func TestTheHelpersAreDocumentedInTheTree(t *testing.T) {
 			t.Logf("%s: %v", name, values)
 		}
 		if !found {
-			t.Errorf("%s is not there", want)
+			t.Errorf("HELPERS.md has no section on %s", want)
 		}
 	}
 }

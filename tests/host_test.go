@@ -15,13 +15,13 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// machine is an environment of its own that knows the demo server.
+// machine returns an isolated environment with the path of the demo server.
 func machine(t *testing.T) *config.Environment {
 	t.Helper()
 	return testenv.Isolated(t.TempDir(), "DEMO_SERVER="+testenv.Program(t, "demo-server"))
 }
 
-// run runs a program and fails the test where it fails.
+// run runs a program and fails the test if it fails.
 func run(t *testing.T, host *config.Host, req engine.Request) *engine.Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -33,16 +33,16 @@ func run(t *testing.T, host *config.Host, req engine.Request) *engine.Result {
 	return res
 }
 
-// sameJSON compares two documents by what they say.
+// sameJSON compares two JSON documents by value.
 func sameJSON(t *testing.T, what string, got, want []byte) {
 	t.Helper()
 	var a, b any
 	if err := json.Unmarshal(got, &a); err != nil {
-		t.Errorf("%s: %q is no JSON: %v", what, got, err)
+		t.Errorf("%s: invalid JSON %q: %v", what, got, err)
 		return
 	}
 	if err := json.Unmarshal(want, &b); err != nil {
-		t.Fatalf("%s: the expectation %q is no JSON: %v", what, want, err)
+		t.Fatalf("%s: invalid JSON in the expectation %q: %v", what, want, err)
 	}
 	if diff := cmp.Diff(b, a); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)

@@ -14,14 +14,14 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// mistake is a program as models write it that know the convention by half.
+// mistake is a program that misuses the conventions as models do.
 type mistake struct {
 	name, language, code string
-	value                string // what it comes to, where it is accepted
-	hint                 string // what the error says, where it is not
+	value                string // the result, if the program is accepted
+	hint                 string // part of the error otherwise
 }
 
-// mistakes stand in each language in which they can be made.
+// mistakes has each mistake in every language in which it is possible.
 var mistakes = []mistake{
 	{name: "fences", language: "javascript", code: "```js\nreturn 1\n```", value: "1"},
 	{name: "fences", language: "typescript", code: "```typescript\nconst a: number = 1\nreturn a\n```\n", value: "1"},
@@ -76,7 +76,7 @@ func TestMistakesOfModelsAreAcceptedOrMended(t *testing.T) {
 	}
 }
 
-// mistaken is a shop with a tool of one argument, one of two and one of many.
+// mistaken returns a shop with tools of one argument, two arguments and a list.
 func mistaken(t *testing.T) (*engine.Engine, *hostfns.Table) {
 	t.Helper()
 	p, err := policy.Parse("policy.yaml", []byte("version: 1\ntools:\n  allow: ['*']\npii: {mode: off}\n"))

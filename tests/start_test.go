@@ -11,13 +11,13 @@ import (
 	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
-// What packages allocate before main is the same on every machine, and most of
-// what they cost: each new page is a fault. A regular expression that is
-// compiled for everybody, or a library with tables of its own, shows here.
+// TestStartingMakesLittleReady limits what packages allocate before main, such as
+// regular expressions and tables. It is the same on every machine and most of the
+// cost of initialization, since each new page is a fault.
 func TestStartingMakesLittleReady(t *testing.T) {
 	const (
-		all  = 1_300_000 // bytes, of which CEL and its protocol buffers take half
-		each = 16_000    // of a package of our own
+		all  = 1_300_000 // bytes, half of them for CEL and protocol buffers
+		each = 16_000    // per package of wexec
 	)
 	cmd := exec.Command(testenv.Program(t, "wexec"), "version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")

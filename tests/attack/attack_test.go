@@ -1,7 +1,7 @@
-// Package attack holds attempts to get out of the sandbox, past the policy or
-// at another's things. Each file of testdata is one attempt: what it tries and
-// what must happen stand in its head, its programs below. Those before the last
-// prepare the ground, the last one is judged.
+// Package attack tests attempts to escape the sandbox, to circumvent the policy, and
+// to read data of others. Each file of testdata is an attempt: a head with its
+// purpose and the expected result, and programs. The last program is the attempt;
+// those before it prepare it.
 package attack
 
 import (
@@ -27,7 +27,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// A folder of its own for temporary files shows what is left of them.
+	// A separate folder for temporary files shows which are left.
 	temp, err := os.MkdirTemp("", "wexec-attack-")
 	if err = errors.Join(err, os.Setenv("TMPDIR", temp), os.Setenv("WEXEC_CANARY", canary)); err != nil {
 		panic(err)
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// attempt is one file.
+// attempt is a file of testdata.
 type attempt struct {
 	name     string
 	head     map[string]string
@@ -53,11 +53,11 @@ type program struct{ name, language, code string }
 //	code     its code; empty with ok
 //	value    its value as JSON
 //	says     a text in the error's message or hint
-//	hides    a text that may stand nowhere in the Result or the record
+//	hides    a text that must not occur in the Result or the record
 //	touched  the calls that reach the tools over all programs: "shop.echo {}; …",
-//	         nothing where it is absent, "*" for any
-//	asked    a text that the person was shown; "answer" is yes, no or always
-//	limits   as in a Request; "args", "session" and "deterministic" too
+//	         none if absent, "*" for any
+//	asked    a text in the question to the person; "answer" is yes, no or always
+//	limits   as in a Request, like "args", "session" and "deterministic"
 var keys = []string{"status", "code", "value", "says", "hides", "touched", "asked", "answer", "limits", "args", "session", "deterministic"}
 
 func readAttempt(t *testing.T, file string) attempt {
@@ -83,12 +83,12 @@ func readAttempt(t *testing.T, file string) attempt {
 			known = known || k == key
 		}
 		if !ok || !known {
-			t.Fatalf("%s: %q is no line of a head", file, line)
+			t.Fatalf("%s: invalid line in the head: %q", file, line)
 		}
 		a.head[key] = strings.TrimSpace(value)
 	}
 	if !what || a.head["status"] == "" {
-		t.Fatalf("%s does not say what it tries and what must happen", file)
+		t.Fatalf("%s has no purpose or no expected result", file)
 	}
 	for _, f := range ar.Files {
 		if f.Name == "policy.yaml" {
@@ -101,7 +101,7 @@ func readAttempt(t *testing.T, file string) attempt {
 		}
 		language, ok := guests.LanguageOfFile(f.Name)
 		if !ok {
-			t.Fatalf("%s: %s is no program", file, f.Name)
+			t.Fatalf("%s: unknown kind of program %s", file, f.Name)
 		}
 		a.programs = append(a.programs, program{f.Name, language, string(f.Data)})
 	}
@@ -139,7 +139,7 @@ func TestNoAttemptSucceeds(t *testing.T) {
 	w.untouched(t)
 	res, err := eng.Run(t.Context(), engine.Request{Language: "javascript", Code: "1 + 1"})
 	if err != nil || string(res.Value) != "2" {
-		t.Errorf("after all attempts a run gives %s: %v", res.Value, err)
+		t.Errorf("after all attempts, a run returns %s: %v", res.Value, err)
 	}
 	if err := eng.Close(); err != nil {
 		t.Error(err)
@@ -149,12 +149,12 @@ func TestNoAttemptSucceeds(t *testing.T) {
 		t.Errorf("the attempts left goroutines: %v", err)
 	}
 	if diff := cmp.Diff(before, holdings(t)); diff != "" {
-		t.Errorf("what this process holds of the machine, before and after (-before +after):\n%s", diff)
+		t.Errorf("open files, sockets, children and temporary files (-before +after):\n%s", diff)
 	}
 }
 
-// holdings are the sockets, other open files, children and temporary files of
-// this process, by what they are.
+// holdings counts the sockets, other open files, child processes and temporary files
+// of this process by kind.
 func holdings(t *testing.T) map[string]int {
 	t.Helper()
 	held := map[string]int{}
@@ -163,7 +163,7 @@ func holdings(t *testing.T) map[string]int {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), "Test") { // folders of the testing package
+		if !strings.HasPrefix(e.Name(), "Test") { // folders of package testing
 			held["temporary "+e.Name()]++
 		}
 	}
@@ -175,7 +175,7 @@ func holdings(t *testing.T) map[string]int {
 		for _, fd := range list {
 			to, err := os.Readlink(filepath.Join(dir, fd.Name()))
 			if err != nil {
-				continue // the descriptor of the listing itself
+				continue // the descriptor of this listing
 			}
 			if kind, _, ok := strings.Cut(to, ":["); ok {
 				to = kind
@@ -209,7 +209,7 @@ func (a attempt) try(t *testing.T, eng *engine.Engine, w *world) {
 		}
 	}
 	if limits.Time == 0 && a.head["status"] == "ok" {
-		limits.Time = 2 * time.Minute // what may end is let end, on a busy machine too
+		limits.Time = 2 * time.Minute // enough on a busy machine
 	}
 	deterministic, _ := strconv.ParseBool(a.head["deterministic"])
 	session := a.head["session"]
@@ -226,7 +226,7 @@ func (a attempt) try(t *testing.T, eng *engine.Engine, w *world) {
 		res, err = eng.Run(ctx, req)
 		cancel()
 		if i < len(a.programs)-1 && err != nil && !strings.HasPrefix(p.name, "fails") {
-			t.Fatalf("%s, which prepares the ground: %v", p.name, err)
+			t.Fatalf("prepare with %s: %v", p.name, err)
 		}
 		a.leaks(t, p.name, res)
 	}
@@ -249,7 +249,7 @@ func (a attempt) try(t *testing.T, eng *engine.Engine, w *world) {
 	}
 }
 
-// judge holds the last Result against the head.
+// judge compares the last Result with the head.
 func (a attempt) judge(t *testing.T, res *engine.Result) {
 	t.Helper()
 	code, words := "", ""
@@ -276,7 +276,7 @@ func (a attempt) judge(t *testing.T, res *engine.Result) {
 	}
 }
 
-// leaks looks for what may stand nowhere.
+// leaks searches for text that must not occur.
 func (a attempt) leaks(t *testing.T, name string, res *engine.Result) {
 	t.Helper()
 	data, err := json.Marshal(res)
@@ -293,10 +293,10 @@ func (a attempt) clean(t *testing.T, where, text string) {
 	home, _ := os.UserHomeDir()
 	for _, secret := range []string{canary, a.head["hides"], ".go:", "/wexec-tests", "goroutine "} {
 		if secret != "" && strings.Contains(text, secret) {
-			t.Errorf("%q stands in %s: %.600s", secret, where, text)
+			t.Errorf("%q occurs in %s: %.600s", secret, where, text)
 		}
 	}
 	if len(host) > 4 && host != "localhost" && strings.Contains(text, host) || len(home) > 6 && strings.Contains(text, home) {
-		t.Errorf("facts of the machine stand in %s: %.600s", where, text)
+		t.Errorf("facts about the machine occur in %s: %.600s", where, text)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// mutations take one step out of the gate each: text of a source of ours, what
-// stands there instead, and the attempts of which at least one has to fail.
+// mutations remove one step of the gate each: source text, its replacement, and the
+// attempts of which at least one must then succeed.
 var mutations = []struct{ step, file, old, new, attempts string }{
 	{"no decision is looked at", "hostfns/call.go",
 		"\tif d.Effect == policy.Deny {\n\t\treturn c.denied(fault.DeniedTool, d.Message, \"\")\n\t}\n", "",
@@ -42,9 +42,8 @@ var mutations = []struct{ step, file, old, new, attempts string }{
 		"record"},
 }
 
-// TestEachStepOfTheGateIsHeldByAnAttempt builds this test with one step taken
-// out and wants an attempt to succeed then. In short it holds that the steps
-// are where they are looked for.
+// TestEachStepOfTheGateIsHeldByAnAttempt builds this test without a step and expects
+// an attempt to succeed. With -short it only checks that the source text exists.
 func TestEachStepOfTheGateIsHeldByAnAttempt(t *testing.T) {
 	top, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -59,7 +58,7 @@ func TestEachStepOfTheGateIsHeldByAnAttempt(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n := strings.Count(string(data), m.old); n != 1 {
-				t.Fatalf("the step stands %d times in %s: follow the source", n, m.file)
+				t.Fatalf("the step occurs %d times in %s: update the mutation", n, m.file)
 			}
 			if testing.Short() {
 				return
@@ -75,7 +74,7 @@ func TestEachStepOfTheGateIsHeldByAnAttempt(t *testing.T) {
 				t.Fatal(err)
 			}
 			if out, err := exec.Command("go", "test", "-c", "-overlay", list, "-o", bin, ".").CombinedOutput(); err != nil {
-				t.Fatalf("without the step it does not build: %v\n%s", err, out)
+				t.Fatalf("build without the step: %v\n%s", err, out)
 			}
 			run := exec.Command(bin, "-test.run", "TestNoAttemptSucceeds/all/("+m.attempts+")")
 			if m.attempts == "record" {
@@ -84,7 +83,7 @@ func TestEachStepOfTheGateIsHeldByAnAttempt(t *testing.T) {
 			out, err := run.CombinedOutput()
 			var failed *exec.ExitError
 			if !errors.As(err, &failed) || !strings.Contains(string(out), "--- FAIL") {
-				t.Errorf("no attempt notices: %v\n%s", err, out)
+				t.Errorf("no attempt succeeds without the step: %v\n%s", err, out)
 			}
 		})
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// fullDisk is a sink that has room for so many events.
+// fullDisk is a sink with room for some events.
 type fullDisk struct {
 	audit.Memory
 	room int

@@ -17,18 +17,18 @@ import (
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
-// exports are all that a guest lets be called or seen: nothing that starts the
-// interpreter once more, nothing that allocates.
+// exports are the allowed exports of guests. None starts the interpreter again or
+// allocates.
 var exports = []string{"guest_run", "memory", "wexec_fuel"}
 
-// TestExportsOfGuestsMayBeCalledInAnyOrder calls what a guest exports where it
-// was not to be called: with no image in its memory, with a host that gives
-// nonsense for every import, again after that, and from within itself. It
-// returns or traps; nothing but its own memory is touched.
+// TestExportsOfGuestsMayBeCalledInAnyOrder calls exports of guests at the wrong time:
+// without an image, with a host that answers every import with nonsense, again after
+// that, and recursively. Calls return or trap, and only the memory of the guest
+// changes.
 func TestExportsOfGuestsMayBeCalledInAnyOrder(t *testing.T) {
 	for _, name := range wasmmodules.Names() {
 		if testing.Short() && name != "quickjs" {
-			continue // they take seconds to compile
+			continue // compiling them takes seconds
 		}
 		t.Run(name, func(t *testing.T) {
 			m, err := wasmmodules.Open(name)
@@ -61,7 +61,7 @@ func TestExportsOfGuestsMayBeCalledInAnyOrder(t *testing.T) {
 			}
 			for _, n := range seen {
 				if !slices.Contains(exports, n) {
-					t.Errorf("it exports %s", n)
+					t.Errorf("unexpected export %s", n)
 				}
 			}
 			l := &liar{}
@@ -78,13 +78,12 @@ func TestExportsOfGuestsMayBeCalledInAnyOrder(t *testing.T) {
 	}
 }
 
-// liar stands for the host: every import gives the same answer. One thing it
-// does as an engine does: who comes for fuel without end is stopped, since the
-// guest has no other end where it gets none.
+// liar is a host whose imports all return the same answer. Like an engine, it stops a
+// guest that keeps asking for fuel, which would not end otherwise.
 type liar struct {
 	answer  uint64
-	inside  func() // called once from within an import
-	refills int    // in one call of an export
+	inside  func() // called once during an import
+	refills int    // per call of an export
 }
 
 const maxRefills = 100_000
@@ -107,7 +106,7 @@ func (l *liar) stand(ctx context.Context, rt wazero.Runtime, m wazero.CompiledMo
 			}
 			if name == "refill" {
 				if l.refills++; l.refills > maxRefills {
-					panic(errors.New("the fuel is used up"))
+					panic(errors.New("out of fuel"))
 				}
 			}
 			if results > 0 {
@@ -117,7 +116,7 @@ func (l *liar) stand(ctx context.Context, rt wazero.Runtime, m wazero.CompiledMo
 	}
 	for name, b := range modules {
 		if _, err := b.Instantiate(ctx); err != nil {
-			return fmt.Errorf("stand for %s: %w", name, err)
+			return fmt.Errorf("define %s: %w", name, err)
 		}
 	}
 	return nil
@@ -139,18 +138,18 @@ func (l *liar) callAll(t *testing.T, rt wazero.Runtime, m wazero.CompiledModule,
 		switch what {
 		case "image":
 			if !inst.Memory().Write(0, image) {
-				t.Fatal("the image does not fit")
+				t.Fatal("the image does not fit in memory")
 			}
 		case "garbage":
 			for i := uint32(0); i < inst.Memory().Size(); i += 4093 {
 				inst.Memory().WriteByte(i, byte(i))
 			}
 		case "within":
-			// With a stack of its own: a handle of wazero's serves one call at a time.
+			// A function handle of wazero serves one call at a time.
 			l.inside = func() { _, _ = inst.ExportedFunction("guest_run").Call(ctx) }
 			fallthrough
 		case "run":
-			_, _ = run.Call(ctx) // whatever it gives, it comes back
+			_, _ = run.Call(ctx) // the result does not matter
 		}
 		if took := time.Since(begun); took > time.Minute {
 			t.Errorf("%v with %d: it took %s", order, l.answer, took)

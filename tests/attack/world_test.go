@@ -21,11 +21,11 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// canary is what no attempt may ever show: it stands in this process's
-// environment, in a file beside the granted folder and behind a port.
+// canary must not occur in any output. It is in the environment of this process, in
+// a file next to the granted folder, and behind a port.
 const canary = "canary-5f1d2c9e77"
 
-// usual is the policy of an attempt that brings none.
+// usual is the policy of attempts without one.
 const usual = `version: 1
 tools:
   deny: ["*.delete_*", "admin.*"]
@@ -35,11 +35,11 @@ pii: {mode: "off"}
 approvals: {via: [terminal]}
 `
 
-// world is what surrounds the attempts: things that must stay as they are.
+// world is the environment of the attempts, which must not change.
 type world struct {
-	dir    string // granted where a policy says so
-	secret string // a file beside it
-	url    string // of a listener that nobody may reach
+	dir    string // granted by some policies
+	secret string // a file next to it
+	url    string // a listener that must not be reached
 	hits   atomic.Int64
 }
 
@@ -86,7 +86,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// untouched holds the world against what it was.
+// untouched checks that the world did not change.
 func (w *world) untouched(t *testing.T) {
 	t.Helper()
 	if n := w.hits.Load(); n > 0 {
@@ -97,18 +97,17 @@ func (w *world) untouched(t *testing.T) {
 	}
 	entries, err := os.ReadDir(filepath.Dir(w.dir))
 	if err != nil || len(entries) != 2 {
-		t.Errorf("beside the granted folder: %v %v", entries, err)
+		t.Errorf("next to the granted folder: %v %v", entries, err)
 	}
 }
 
-// fill puts the world's places into a text of an attempt.
+// fill replaces placeholders in a text of an attempt.
 func (w *world) fill(text string) string {
 	return strings.NewReplacer("$DIR", filepath.ToSlash(w.dir), "$SECRET", filepath.ToSlash(w.secret),
 		"$URL", w.url, "$PORT", w.url[strings.LastIndex(w.url, ":")+1:]).Replace(text)
 }
 
-// victim is the provider whose tools the attempts go for. It writes down what
-// reached it.
+// victim is the provider that attempts attack. It records its calls.
 type victim struct {
 	mu      sync.Mutex
 	touched []string // tool and arguments
@@ -122,7 +121,7 @@ func tools() []catalogue.Tool {
 		open  = `{"type":"object"}`
 		noted = `{"type":"object","properties":{"id":{"type":"integer","minimum":1}},"required":["id"],"additionalProperties":false}`
 		sized = `{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}`
-		// Words that close a string, a comment, a type or a line of a declaration.
+		// Text that ends a string, a comment, a type or a line in declarations.
 		poisoned = `{"type":"object","properties":{
 			"a*/ globalThis.pwned = 1; /*": {"type":"string","description":"*/ globalThis.pwned = 1; /* \u001b[2J \u202e"},
 			"b\"): pass\nimport os\ndef f(x": {"type":"string","description":"\"\"\"\nexec('pwned = 1')\n\"\"\""},
@@ -201,7 +200,7 @@ func (v *victim) Call(ctx context.Context, c hostfns.Call) (hostfns.Answer, erro
 	return text(`"done"`)
 }
 
-// asker is a person who looks at what a terminal would show.
+// asker answers questions and keeps what a terminal would show.
 type asker struct {
 	answer string // yes, no, always
 	mu     sync.Mutex
@@ -215,8 +214,7 @@ func (a *asker) Ask(_ context.Context, q hostfns.Question) (hostfns.Reply, error
 	return hostfns.Reply{Approved: a.answer != "no", Always: a.answer == "always", By: "terminal"}, nil
 }
 
-// table wires the victim, the network and the files behind a policy, as the
-// doors do.
+// table returns a table with the victim, the network and files under a policy.
 func (w *world) table(t *testing.T, rules string, ask *asker) (*hostfns.Table, *victim, *audit.Memory) {
 	t.Helper()
 	var p *policy.Policy

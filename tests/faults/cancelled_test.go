@@ -17,8 +17,7 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// clock counts everything that the host does for a run, and gives up at one of
-// them.
+// clock counts the operations of the host for a run and cancels at one of them.
 type clock struct {
 	n, at  atomic.Int64
 	giveUp atomic.Pointer[context.CancelFunc]
@@ -30,7 +29,7 @@ func (c *clock) tick() {
 	}
 }
 
-// countedSink counts the records, which a run waits for.
+// countedSink counts records.
 type countedSink struct {
 	audit.Memory
 	clock *clock
@@ -43,7 +42,7 @@ func (s *countedSink) Record(ctx context.Context, e audit.Event) (string, error)
 	return head, err
 }
 
-// countedAsker is a person who says yes, and who is waited for.
+// countedAsker approves after a delay.
 type countedAsker struct{ clock *clock }
 
 func (a countedAsker) Ask(ctx context.Context, _ hostfns.Question) (hostfns.Reply, error) {
@@ -57,10 +56,9 @@ func (a countedAsker) Ask(ctx context.Context, _ hostfns.Question) (hostfns.Repl
 	return hostfns.Reply{Approved: true, By: "terminal"}, nil
 }
 
-// TestACancelAtAnyEventEndsTheRunCleanly gives up at the first, second, third …
-// thing that the host does for a program, until the program gets through: every
-// run is answered and recorded to its end, and the next run finds the engine as
-// it was.
+// TestACancelAtAnyEventEndsTheRunCleanly cancels at the first, second, third … host
+// operation until the program completes. Every run returns and has an end in the
+// record, and the next run works.
 func TestACancelAtAnyEventEndsTheRunCleanly(t *testing.T) {
 	programs := map[string]string{
 		"javascript": `console.log("a");
@@ -110,7 +108,7 @@ slow = x.slow()
 		through := false
 		for at := int64(0); !through; at++ {
 			if at > 400 {
-				t.Fatalf("%s: the program never gets through", language)
+				t.Fatalf("%s: the program never completes", language)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			c.n.Store(0)
@@ -121,7 +119,7 @@ slow = x.slow()
 			through = at > 0 && ctx.Err() == nil
 			cancel()
 			switch {
-			case err == nil && len(res.Value) > 2: // it got through, or was past its last wait
+			case err == nil && len(res.Value) > 2: // it completed
 			case errors.Is(err, fault.Cancelled) && res.Status == engine.StatusError:
 			default:
 				t.Fatalf("%s, cancelled at event %d: %v, %+v", language, at, err, res)
@@ -129,7 +127,7 @@ slow = x.slow()
 		}
 		t.Logf("%s: cancelled at each of %d events", language, c.n.Load())
 		if before == 0 {
-			before = runtime.NumGoroutine() // with what the first language has made ready
+			before = runtime.NumGoroutine() // after the first language, which starts some
 		}
 	}
 	open := map[string]bool{}
@@ -142,7 +140,7 @@ slow = x.slow()
 		}
 	}
 	if len(open) > 0 {
-		t.Errorf("%d runs have a start in the record and no end", len(open))
+		t.Errorf("%d runs have a start but no end in the record", len(open))
 	}
 	for range 3000 {
 		if runtime.NumGoroutine() <= before+10 {

@@ -15,15 +15,14 @@ import (
 	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
-// TestAFullDiskStopsCallsAndLosesNoRecord records onto a small disk until it is
-// full.
+// TestAFullDiskStopsCallsAndLosesNoRecord records to a small disk until it is full.
 func TestAFullDiskStopsCallsAndLosesNoRecord(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("only root can mount a small disk")
+		t.Skip("needs root to mount a small disk")
 	}
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("no small disk can be mounted here: %v", err)
+		t.Skipf("needs a mount of a small disk: %v", err)
 	}
 	defer func() { _ = syscall.Unmount(dir, 0) }()
 	log, err := audit.Open(dir, audit.Options{})
@@ -51,13 +50,13 @@ func TestAFullDiskStopsCallsAndLosesNoRecord(t *testing.T) {
 	for range 3 {
 		res, err := e.Run(t.Context(), engine.Request{Language: "javascript", Table: table, Code: "return await tools.x.one({}); //" + strings.Repeat("x", 100)})
 		if !errors.Is(err, fault.AuditUnavailable) || res.Value != nil {
-			t.Errorf("on a full disk a run gives %s: %v", res.Value, err)
+			t.Errorf("on a full disk, a run returns %s: %v", res.Value, err)
 		}
 	}
 	if called > before {
 		t.Errorf("%d calls were made without a record", called-before)
 	}
-	_ = log.Close() // there is no room for a last word
+	_ = log.Close() // the disk is full
 	ends := 0
 	for e, err := range audit.Read(t.Context(), dir, audit.Filter{}) {
 		if err == nil && e.End != nil {
@@ -65,6 +64,6 @@ func TestAFullDiskStopsCallsAndLosesNoRecord(t *testing.T) {
 		}
 	}
 	if ends < answered {
-		t.Errorf("%d of %d answered runs have their end in the record", ends, answered)
+		t.Errorf("%d of %d runs have an end in the record", ends, answered)
 	}
 }

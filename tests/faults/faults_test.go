@@ -1,7 +1,6 @@
-// Package faults breaks what a running host stands on: servers that die, hang
-// or talk nonsense, a damaged cache folder, a killed process, callers that give
-// up. Whatever breaks, a run is answered and nothing that was acknowledged is
-// lost.
+// Package faults tests failures around a host: servers that die, hang or send
+// nonsense, damaged caches, killed processes, cancelled runs, and exhausted resources.
+// Every run must return, and no completed run may be lost.
 package faults
 
 import (
@@ -29,9 +28,9 @@ import (
 )
 
 const (
-	childServer = "WEXEC_TEST_BROKEN_SERVER" // how the child breaks
-	childHost   = "WEXEC_TEST_HOST_DIR"      // where the child records
-	childScarce = "WEXEC_TEST_SCARCE"        // what the child has little of
+	childServer = "WEXEC_TEST_BROKEN_SERVER" // how the server fails
+	childHost   = "WEXEC_TEST_HOST_DIR"      // the folder of the child
+	childScarce = "WEXEC_TEST_SCARCE"        // the resource that the child exhausts
 )
 
 func TestMain(m *testing.M) {
@@ -50,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// brokenServer speaks just enough MCP to be called, and then breaks.
+// brokenServer is an MCP server that fails during a call.
 func brokenServer(how string) {
 	in := bufio.NewReader(os.Stdin)
 	for {
@@ -127,7 +126,7 @@ func newEngine(t *testing.T, cache string) *engine.Engine {
 	return e
 }
 
-// open makes a table that allows everything.
+// open returns a table that allows everything.
 func open(sink audit.Sink, p hostfns.Provider) (*hostfns.Table, error) {
 	rules, err := policy.Parse("policy.yaml", []byte("version: 1\ntools: {allow: [\"*\"]}\npii: {mode: \"off\"}\n"))
 	if err != nil {
@@ -146,8 +145,8 @@ func allow(t *testing.T, sink audit.Sink, p hostfns.Provider) *hostfns.Table {
 	return table
 }
 
-// TestABrokenServerFailsItsCallAlone has a program call a server that breaks,
-// catch what it may, and go on.
+// TestABrokenServerFailsItsCallAlone calls a server that fails, catches the error and
+// continues.
 func TestABrokenServerFailsItsCallAlone(t *testing.T) {
 	e := newEngine(t, testenv.Cache())
 	for how, want := range map[string][]fault.Code{
@@ -186,13 +185,13 @@ func TestABrokenServerFailsItsCallAlone(t *testing.T) {
 				t.Errorf("it took %s", took)
 			}
 			if res, err := e.Run(t.Context(), engine.Request{Language: "javascript", Code: "2"}); err != nil || string(res.Value) != "2" {
-				t.Errorf("the next run gives %s: %v", res.Value, err)
+				t.Errorf("the next run returns %s: %v", res.Value, err)
 			}
 		})
 	}
 }
 
-// TestACancelledRunEndsWhereverItWaits gives up at each kind of wait.
+// TestACancelledRunEndsWhereverItWaits cancels during each kind of wait.
 func TestACancelledRunEndsWhereverItWaits(t *testing.T) {
 	e := newEngine(t, testenv.Cache())
 	wait := hostfns.Func("slow.wait", func(ctx context.Context, _ struct{}) (int, error) {
@@ -225,20 +224,19 @@ func TestACancelledRunEndsWhereverItWaits(t *testing.T) {
 					t.Errorf("after %s: %v", after, err)
 				}
 				if late := ended.Sub(given); late > 20*time.Second {
-					t.Errorf("after %s: it went on for %s", after, late)
+					t.Errorf("after %s: it continued for %s", after, late)
 				}
 			}
 		})
 	}
 }
 
-// TestADamagedCacheFolderIsNoticed damages the files of a warm folder, one way
-// after the other: a run gives the right answer all the same. The native code
-// of Extism's kernel, the small file among the code, is left as it is: wazero
-// reads it without a check, and nothing of ours looks at it before.
+// TestADamagedCacheFolderIsNoticed damages the files of a warm cache in several ways.
+// Runs still return the right answer. The native code of the Extism kernel, the
+// smallest code file, is not damaged: wazero reads it without a check.
 func TestADamagedCacheFolderIsNoticed(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles a guest once for each way")
+		t.Skip("short: compiles a guest for each kind of damage")
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	ways := map[string]func(path string, data []byte) error{

@@ -18,8 +18,8 @@ import (
 	"github.com/wexec/wexec/hostfns"
 )
 
-// busyHost runs programs that call a tool and programs whose value is kept in
-// the cache folder, and says which have ended.
+// busyHost runs programs that call a tool and programs whose value is cached, and
+// prints which have completed.
 func busyHost(dir string) {
 	log, err := audit.Open(filepath.Join(dir, "audit"), audit.Options{Rotate: 50_000})
 	if err != nil {
@@ -47,10 +47,10 @@ func busyHost(dir string) {
 	}
 }
 
-// TestAKilledHostLosesNoRunThatEnded kills a busy host at 200 random moments,
-// every tenth while it lays a cold cache folder: the record is whole, every run
-// that was answered has its end in it, what the cache folder gives is right,
-// and what the killed ones left lying is gone once it is old.
+// TestAKilledHostLosesNoRunThatEnded kills a busy host at 200 random moments, every
+// tenth time with a cold cache. The audit log stays valid and has the end of every
+// completed run, cached values are right, and temporary files of killed hosts are
+// removed when they are old.
 func TestAKilledHostLosesNoRunThatEnded(t *testing.T) {
 	rounds := 200
 	if testing.Short() {
@@ -77,8 +77,8 @@ func TestAKilledHostLosesNoRunThatEnded(t *testing.T) {
 	nothingIsLeft(t, filepath.Join(dir, "cache"))
 }
 
-// killOnce starts a busy host and kills it at a random moment: after its first
-// answer, or from its start where its folder is cold.
+// killOnce starts a busy host and kills it at a random moment after its first answer,
+// or after its start with a cold cache.
 func killOnce(t *testing.T, dir string, cold bool, r *rand.Rand, answered map[string]string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -103,14 +103,13 @@ func killOnce(t *testing.T, dir string, cold bool, r *rand.Rand, answered map[st
 			}
 		}
 	}
-	_ = cmd.Wait() // it was killed
+	_ = cmd.Wait() // killed
 	if seen == 0 && !cold {
-		t.Fatal("the host ended before it answered")
+		t.Fatal("the host exited before its first answer")
 	}
 }
 
-// recordHolds wants the end of every answered run in the record, and a whole
-// chain.
+// recordHolds checks that the record is valid and has the end of every completed run.
 func recordHolds(t *testing.T, dir string, answered map[string]string) {
 	t.Helper()
 	report, err := audit.Verify(dir)
@@ -128,13 +127,13 @@ func recordHolds(t *testing.T, dir string, answered map[string]string) {
 	}
 	for id, head := range answered {
 		if heads[id] != head {
-			t.Errorf("run %s was answered and its end is %q, not %q", id, heads[id], head)
+			t.Errorf("run %s completed, but its end is %q, want %q", id, heads[id], head)
 		}
 	}
 }
 
-// nothingIsLeft opens the folder of the killed hosts an hour later: values are
-// right, and nothing half made lies in it.
+// nothingIsLeft opens the cache of killed hosts an hour later. Values are right, and
+// there are no unfinished files.
 func nothingIsLeft(t *testing.T, dir string) {
 	t.Helper()
 	half := func() (found []string) {
@@ -165,6 +164,6 @@ func nothingIsLeft(t *testing.T, dir string) {
 		}
 	}
 	if left := half(); len(left) > 0 {
-		t.Errorf("still there: %q", left)
+		t.Errorf("not removed: %q", left)
 	}
 }

@@ -22,15 +22,15 @@ import (
 	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
-// outcome is what a run in need came to.
+// outcome is the result of a run with exhausted resources.
 type outcome struct {
-	What string     `json:"what"` // need or after
+	What string     `json:"what"` // during or after the shortage
 	Code fault.Code `json:"code"`
 	Text string     `json:"text"`
 }
 
-// scarceHost lets its process run out of something, makes an engine and runs
-// programs, lifts the need and does it again.
+// scarceHost exhausts a resource of its process, opens an engine and runs programs,
+// then releases the resource and does it again.
 func scarceHost(what string) {
 	dir, err := os.MkdirTemp("", "wexec-scarce-")
 	must(err)
@@ -44,7 +44,7 @@ func scarceHost(what string) {
 	must(err)
 	var made *engine.Engine
 	what, later := strings.CutPrefix(what, "later ")
-	if later || what == "descriptors" { // they run out later
+	if later || what == "descriptors" { // exhausted later
 		made, err = newScarce(table)
 		must(err)
 		must(made.Warm(context.Background(), nil, "javascript"))
@@ -69,8 +69,8 @@ func newScarce(table *hostfns.Table) (*engine.Engine, error) {
 	return engine.New(context.Background(), engine.Config{Cache: testenv.Cache(), Table: table, Ready: -1, Running: 64})
 }
 
-// programs runs forty at once and says what came of each. Without an engine it
-// makes one first; where there is not enough for that, it says so.
+// programs runs forty programs concurrently and reports each outcome. Without an
+// engine it opens one first and reports a failure to do so.
 func programs(e *engine.Engine, table *hostfns.Table, when string) {
 	say := json.NewEncoder(os.Stdout)
 	if e == nil {
@@ -87,7 +87,7 @@ func programs(e *engine.Engine, table *hostfns.Table, when string) {
 		all.Go(func() {
 			req := engine.Request{Language: "javascript", Code: "await new Promise((r) => setTimeout(r, 300)); return 2", Limits: engine.Limits{Time: 20 * time.Second}}
 			if i%8 == 0 {
-				// A server that could not start is not started anew at once.
+				// A server that failed to start is not restarted immediately.
 				req.Code = "for (let n = 0; ; n++) try { return (await tools.broken.go({})) && 2 } catch (e) { if (n >= tries) throw e; await new Promise((r) => setTimeout(r, 250)) }"
 				req.Code = "const tries = " + map[string]string{"need": "0", "after": "60"}[when] + ";\n" + req.Code
 			}
@@ -104,7 +104,7 @@ func programs(e *engine.Engine, table *hostfns.Table, when string) {
 	all.Wait()
 }
 
-// take makes something scarce in this process, until lift is called.
+// take exhausts a resource of this process until lift is called.
 func take(what string) (lift func()) {
 	limit := func(which int, n uint64) func() {
 		var was unix.Rlimit
@@ -124,7 +124,7 @@ func take(what string) (lift func()) {
 		}
 		return limit(unix.RLIMIT_NOFILE, uint64(len(held)))
 	case "memory":
-		// Each instance reserves address space for all that it may grow to.
+		// Each instance reserves address space for its maximum size.
 		return limit(unix.RLIMIT_AS, sizeNow()+1200<<20)
 	case "mappings":
 		return fewMappings(200)
@@ -132,7 +132,7 @@ func take(what string) (lift func()) {
 	panic("nothing is called " + what)
 }
 
-// sizeNow is the address space of this process in bytes.
+// sizeNow returns the address space of this process in bytes.
 func sizeNow() uint64 {
 	data, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -145,8 +145,8 @@ func sizeNow() uint64 {
 	return pages * uint64(os.Getpagesize())
 }
 
-// fewMappings uses up the mappings of this process but for a few: pages of
-// alternating rights are a mapping each.
+// fewMappings uses almost all mappings of this process. Pages with alternating
+// protection are separate mappings.
 func fewMappings(but int) func() {
 	data, err := os.ReadFile("/proc/sys/vm/max_map_count")
 	if err != nil {
@@ -174,10 +174,9 @@ func fewMappings(but int) func() {
 	return func() { _ = unix.Munmap(area) }
 }
 
-// TestAHostInNeedSaysSoAndRecovers lets a host run out of descriptors, memory
-// and mappings. Each run is answered, with a code where there is not enough for
-// it; an engine that the machine has no room for is refused before it runs
-// anything, with the bound by its name; and everything works again afterwards.
+// TestAHostInNeedSaysSoAndRecovers exhausts descriptors, memory and mappings. Each run
+// returns, with a code if resources are missing. Opening an engine without enough
+// resources fails and names the limit. Afterwards everything works again.
 func TestAHostInNeedSaysSoAndRecovers(t *testing.T) {
 	for what, want := range map[string]struct {
 		code fault.Code
@@ -209,9 +208,9 @@ func TestAHostInNeedSaysSoAndRecovers(t *testing.T) {
 				switch {
 				case o.Code == "" && o.Text == "2":
 				case o.What == "after":
-					t.Errorf("afterwards a run ends with %s", o.Text)
+					t.Errorf("afterwards, a run fails: %s", o.Text)
 				case o.Code == "" || strings.Contains(o.Text, "panic"):
-					t.Errorf("in need a run gives %q %q", o.Code, o.Text)
+					t.Errorf("during the shortage, a run returns %q %q", o.Code, o.Text)
 				default:
 					codes[o.Code] = o.Text
 				}
@@ -220,7 +219,7 @@ func TestAHostInNeedSaysSoAndRecovers(t *testing.T) {
 				t.Errorf("answered: %v", count)
 			}
 			if text, ok := codes[want.code]; !ok || len(codes) != 1 || !strings.Contains(text, want.says) {
-				t.Errorf("in need: %v, want %s with %q", codes, want.code, want.says)
+				t.Errorf("during the shortage: %v, want %s with %q", codes, want.code, want.says)
 			}
 		})
 	}

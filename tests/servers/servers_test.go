@@ -1,6 +1,6 @@
-// Package servers runs programs against real MCP servers from npm, and real
-// type checkers over the declarations made of their tools. tests/npm.sh
-// installs them; without it the tests are left out.
+// Package servers tests programs with MCP servers from npm, and type checkers with
+// the declarations of their tools. tests/npm.sh installs them; without them, the
+// tests are skipped.
 package servers
 
 import (
@@ -24,18 +24,17 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// installed is a program that npm.sh has installed.
+// installed returns a program that npm.sh installed.
 func installed(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(testenv.NPM(t), "node_modules", ".bin", name)
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("%s is not installed: run tests/npm.sh", name)
+		t.Skipf("needs %s: run tests/npm.sh", name)
 	}
 	return path
 }
 
-// realServers connects to servers from npm; folder is what the file server
-// serves.
+// realServers connects to servers from npm. The file server serves folder.
 func realServers(t *testing.T, folder string) *upstream.Provider {
 	t.Helper()
 	memory := filepath.Join(t.TempDir(), "memory.json")
@@ -128,7 +127,7 @@ const g: any = await tools.memory.search_nodes({ query: "programs" }); return g.
 
 func TestCheckersAcceptTheDeclarations(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the checkers take their time")
+		t.Skip("short: runs type checkers")
 	}
 	cat, errs := table(t, t.TempDir()).Catalogue(context.Background())
 	if len(errs) > 0 {
@@ -202,7 +201,7 @@ asyncio.run(main())
 	}
 }
 
-// answersOf gives one tool the type that is learned from answers.
+// answersOf adds a learned type to a tool.
 func answersOf(t *testing.T, id string, answers ...string) func(catalogue.Tool) json.RawMessage {
 	t.Helper()
 	var seen catalogue.LearnedType
