@@ -107,8 +107,8 @@ func (r *Run) enter(ctx context.Context) bool {
 
 func (r *Run) leave() { <-r.slots }
 
-// accept checks, bounds, counts and redacts the answer. If nobody waits for it any
-// more it is null.
+// accept checks, bounds, counts and redacts the answer. It is null if the guest
+// no longer waits for it.
 func (c *call) accept(ctx context.Context) error {
 	r, a := c.run, &c.answer
 	if c.kind == lookupCall {

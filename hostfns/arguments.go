@@ -17,7 +17,7 @@ import (
 type arguments struct {
 	raw    []byte         // a JSON object
 	values map[string]any // the same, decoded
-	room   int64          // the memory of values, besides that of their strings
+	room   int64          // the memory of values, without that of their strings
 }
 
 // freeRoom is the memory that the values of arguments may take uncounted.
@@ -73,7 +73,7 @@ func (c *call) takeSecrets(ctx context.Context) (err error) {
 	return nil
 }
 
-// revealArguments puts values in place of tokens, for the policy and the schema.
+// revealArguments replaces tokens with values, for the policy and the schema.
 func (c *call) revealArguments() (err error) {
 	c.values = c.args.values
 	if c.revealed, err = c.run.redactor.reveal(c.args.raw); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/wexec/wexec/audit"
 )
 
-// BenchmarkCallPath is one call of 100 bytes with policy and audit on.
+// BenchmarkCallPath measures a call of 100 bytes with policy and audit.
 func BenchmarkCallPath(b *testing.B) {
 	for _, c := range []struct{ name, pii string }{{"pii-off", "pii: {mode: off}\n"}, {"pii-on", ""}} {
 		b.Run(c.name, func(b *testing.B) {
@@ -22,7 +22,7 @@ func BenchmarkCallPath(b *testing.B) {
 	}
 }
 
-// BenchmarkRun is what a run costs that calls nothing: its start and its end.
+// BenchmarkRun measures the start and end of a run without calls.
 func BenchmarkRun(b *testing.B) {
 	for _, c := range []struct{ name, pii string }{{"pii-off", "pii: {mode: off}\n"}, {"pii-on", ""}} {
 		b.Run(c.name, func(b *testing.B) {

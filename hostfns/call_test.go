@@ -21,7 +21,7 @@ type sum struct {
 
 func add(_ context.Context, in sum) (int, error) { return in.A + in.B, nil }
 
-// mustPolicy reads a policy of a test.
+// mustPolicy parses a policy.
 func mustPolicy(t testing.TB, text string) *policy.Policy {
 	t.Helper()
 	p, err := policy.Parse("policy.yaml", []byte(text))
@@ -33,7 +33,7 @@ func mustPolicy(t testing.TB, text string) *policy.Policy {
 
 const allowAll = "version: 1\ntools:\n  allow: ['*']\npii: {mode: off}\n"
 
-// newRun opens a run of a fresh table.
+// newRun opens a run of a new table.
 func newRun(t testing.TB, p *policy.Policy, sink audit.Sink, providers ...Provider) *Run {
 	t.Helper()
 	table, err := NewTable(p, sink, providers...)

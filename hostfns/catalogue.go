@@ -318,8 +318,8 @@ const (
 	minDeviation = 2.0 // standard deviations from the mean, of a tool that counts as near
 )
 
-// boosts turns nearness into scores. It uses how far a tool stands out from the
-// others, since the numbers themselves differ between models.
+// boosts turns nearness into scores. It uses the distance of a tool from the
+// mean, since the numbers themselves differ between models.
 func boosts(near map[string]float64, best float64) map[string]float64 {
 	type rated struct {
 		id        string
@@ -336,7 +336,7 @@ func boosts(near map[string]float64, best float64) map[string]float64 {
 	if sigma < 1e-9 {
 		return nil
 	}
-	least := min(minDeviation, 0.6*math.Sqrt(max(0, n-1))) // among few tools none can stand out far
+	least := min(minDeviation, 0.6*math.Sqrt(max(0, n-1))) // few tools cannot deviate far
 	var all []rated
 	for id, v := range near {
 		if d := (v - mean) / sigma; d >= least {

@@ -10,17 +10,16 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// Func makes a Go function a tool. The name is "server.tool", or a tool of the
-// server "host" without a dot. The schema comes from the type of its input,
-// which is a struct or a map, and from the jsonschema tags of its fields; the
-// schema of its output is not declared. What the function returns reaches the
-// program as JSON, a json.RawMessage as it is, []byte as bytes; an error is
-// tool.failed unless it is a *fault.Error.
+// Func returns a [Provider] with a Go function as its tool. The name is
+// "server.tool", or a tool of the server "host" without a dot. Several functions may
+// share a server.
 //
-// Several functions may share a server.
+// The input schema is that of the type In, a struct or a map, with the jsonschema
+// tags of its fields. The program receives what the function returns as JSON, a
+// json.RawMessage unchanged, and []byte as bytes. An error is tool.failed unless it
+// is a *fault.Error.
 //
-// A provider that cannot be made, because the type has no schema, lists no
-// tool and fails when it is asked for them, so that the table says why.
+// If In has no schema, the provider fails when it is asked for its tools.
 func Func[In, Out any](name string, f func(context.Context, In) (Out, error), opts ...FuncOption) Provider {
 	server, tool, ok := strings.Cut(name, ".")
 	if !ok {
@@ -35,13 +34,13 @@ func Func[In, Out any](name string, f func(context.Context, In) (Out, error), op
 		p.tool.InputSchema, err = json.Marshal(s)
 	}
 	if err != nil {
-		p.broken = fault.New(fault.UsageConfig, "the input of %s has no JSON schema: %w", name, err)
+		p.broken = fault.New(fault.UsageConfig, "derive the input schema of %s: %w", name, err)
 		return p
 	}
 	p.call = func(ctx context.Context, args json.RawMessage) (Answer, error) {
 		var in In
 		if err := json.Unmarshal(args, &in); err != nil {
-			return Answer{}, fault.New(fault.ToolInvalidArgs, "%s cannot read its arguments: %w", name, err)
+			return Answer{}, fault.New(fault.ToolInvalidArgs, "decode the arguments of %s: %w", name, err)
 		}
 		out, err := f(ctx, in)
 		if err != nil {
@@ -50,30 +49,30 @@ func Func[In, Out any](name string, f func(context.Context, In) (Out, error), op
 		switch b := any(out).(type) {
 		case []byte:
 			return Answer{Kind: Bytes, Data: b}, nil
-		case json.RawMessage: // as it is: to write it anew would take longer than all the rest
+		case json.RawMessage: // unchanged: encoding it again would take longer than the call
 			return Answer{Kind: JSON, Data: b}, nil
 		}
 		data, err := json.Marshal(out)
 		if err != nil {
-			return Answer{}, fault.New(fault.ToolFailed, "the answer of %s has no JSON form: %w", name, err)
+			return Answer{}, fault.New(fault.ToolFailed, "encode the answer of %s: %w", name, err)
 		}
 		return Answer{Kind: JSON, Data: data, Checked: true}, nil
 	}
 	return p
 }
 
-// FuncOption describes a tool made by [Func].
+// FuncOption describes a tool of [Func].
 type FuncOption func(*catalogue.Tool)
 
-// Describe says what a function does, for search and declarations.
+// Describe sets the description of a function, for search and declarations.
 func Describe(text string) FuncOption { return func(t *catalogue.Tool) { t.Description = text } }
 
-// ReadOnly says that a function changes nothing.
+// ReadOnly declares that a function changes nothing.
 func ReadOnly() FuncOption {
 	return func(t *catalogue.Tool) { yes := true; t.Annotations.ReadOnly = &yes }
 }
 
-// Destructive says that a function may destroy what cannot be brought back.
+// Destructive declares that a function may destroy data.
 func Destructive() FuncOption {
 	return func(t *catalogue.Tool) { yes := true; t.Annotations.Destructive = &yes }
 }

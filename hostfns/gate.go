@@ -73,8 +73,8 @@ func because(message, reason string) string {
 	return message + ": " + reason
 }
 
-// flagHost returns a host as --allow-net takes it: with its port if that is no
-// default port.
+// flagHost returns a host as --allow-net takes it: with its port, unless that is
+// a default.
 func flagHost(host string, port int) string {
 	if port == 80 || port == 443 || port == 0 {
 		return host

@@ -126,7 +126,7 @@ func (c *Calls) Wait(id int64, timeout time.Duration) (int64, error) {
 
 // Size returns kind<<32 | length of an answer that has arrived, or -1.
 func (c *Calls) Size(id int64) int64 {
-	a, ok := c.queue.Answer(id)
+	a, ok := c.queue.Answer(id, false)
 	if !ok {
 		return -1
 	}
@@ -136,7 +136,7 @@ func (c *Calls) Size(id int64) int64 {
 // Read copies at most length bytes of an answer into guest memory, forgets the
 // answer, and returns the number of bytes: 0 without an answer.
 func (c *Calls) Read(mem Memory, id int64, ptr, length uint32) (int32, error) {
-	a, ok := c.queue.Remove(id)
+	a, ok := c.queue.Answer(id, true)
 	if !ok {
 		return 0, nil
 	}

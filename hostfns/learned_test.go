@@ -128,7 +128,7 @@ func TestLearnedIsSafeForManyAtOnce(t *testing.T) {
 // next description shows, tokens stand for data, and the digest stays.
 func TestAProgramSeesWhatItsCallsTaught(t *testing.T) {
 	learned := NewLearned("")
-	people := &rude{tools: []catalogue.Tool{tool("crm.list", "")}, call: func(context.Context, Call) (Answer, error) {
+	people := &fakeProvider{tools: []catalogue.Tool{tool("crm.list", "")}, call: func(context.Context, Call) (Answer, error) {
 		return answered(`{"by_mail":{"jane.miller@example.org":{"orders":3}},"total":1}`), nil
 	}}
 	table, err := NewTable(mustPolicy(t, "version: 1\ntools:\n  allow: ['*']\npii: {mode: tokenize}\n"), audit.None(), people)

@@ -15,13 +15,13 @@ import (
 
 // pinnedTable is a table of one server whose tool says what text says, with
 // the tool pinned as it was first.
-func pinnedTable(t *testing.T, sink audit.Sink) (table *Table, server *rude, text, pins *atomic.Value) {
+func pinnedTable(t *testing.T, sink audit.Sink) (table *Table, server *fakeProvider, text, pins *atomic.Value) {
 	text, pins = new(atomic.Value), new(atomic.Value)
 	text.Store("Reads.")
 	define := func() catalogue.Tool {
 		return catalogue.Tool{Server: "shop", Name: "read", Description: text.Load().(string), InputSchema: []byte(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
 	}
-	server = &rude{tools: []catalogue.Tool{define()}, call: echo,
+	server = &fakeProvider{tools: []catalogue.Tool{define()}, call: echo,
 		list: func(context.Context) ([]catalogue.Tool, error) { return []catalogue.Tool{define()}, nil }}
 	table, err := NewTable(mustPolicy(t, allowAll), sink, server)
 	if err != nil {
@@ -89,7 +89,7 @@ func TestAToolThatIsNotWhatWasPinnedIsRefusedOnRecord(t *testing.T) {
 	}
 }
 
-func TestEveryPinOfAToolHolds(t *testing.T) {
+func TestEveryPinOfAToolHasToMatch(t *testing.T) {
 	a := catalogue.Tool{Server: "s", Name: "t", Description: "one"}
 	b := a
 	b.Description = "two"

@@ -102,17 +102,14 @@ func (c *call) explain(ctx context.Context, err error) error {
 	if !c.ticket.WaitDue(ctx) && c.sent {
 		return c.cancelled()
 	}
-	f := failureIn(err)
-	if f == nil {
-		return err
+	if f := failureIn(err); f != nil {
+		for _, s := range []*string{&f.Message, &f.Hint} {
+			if c.toolText {
+				*s = c.run.redactor.message(string(removeSecrets([]byte(*s), c.secrets)), c.name)
+			}
+			*s, _ = c.run.redactor.egress(*s)
+		}
 	}
-	if c.toolText {
-		f.Message = string(removeSecrets([]byte(f.Message), c.secrets))
-		f.Hint = string(removeSecrets([]byte(f.Hint), c.secrets))
-		f.Message, f.Hint = c.run.redactor.message(f.Message, c.name), c.run.redactor.message(f.Hint, c.name)
-	}
-	f.Message, _ = c.run.redactor.egress(f.Message)
-	f.Hint, _ = c.run.redactor.egress(f.Hint)
 	return err
 }
 

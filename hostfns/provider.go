@@ -4,7 +4,7 @@
 // a person if the policy asks for it, sent, and recorded again. No constructor or
 // option skips a step.
 //
-// A [Table] holds what one tenant may reach. [Table.Open] returns a [Run] for
+// A [Table] is what one tenant may reach. [Table.Open] returns a [Run] for
 // each program, and [NewCalls] the part of it that guest code talks to.
 // [Recorded] returns a table whose runs are answered from the record of an
 // earlier run.
@@ -173,7 +173,7 @@ type Question struct {
 	coveredArgs    json.RawMessage
 }
 
-// Covered returns the question with tokens in place of personal data.
+// Covered returns the question with tokens instead of personal data.
 func (q Question) Covered() Question {
 	q.Message, q.Args = q.coveredMessage, q.coveredArgs
 	return q

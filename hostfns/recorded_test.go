@@ -20,7 +20,7 @@ const recordAll = "version: 1\naudit: {code: full, inputs: full, outputs: full}\
 // gives its record and what the guest saw.
 func recorded(t *testing.T) (audit.Recording, []string) {
 	t.Helper()
-	p := &rude{tools: []catalogue.Tool{tool("a.slow", `{"properties":{"ms":{"type":"integer"},"n":{"default":1}}}`), tool("a.no", `{}`), tool("a.bad", `{}`)},
+	p := &fakeProvider{tools: []catalogue.Tool{tool("a.slow", `{"properties":{"ms":{"type":"integer"},"n":{"default":1}}}`), tool("a.no", `{}`), tool("a.bad", `{}`)},
 		call: func(_ context.Context, c Call) (Answer, error) {
 			if c.Tool == "bad" {
 				return Answer{}, errors.New("mail bob@example.org failed")

@@ -49,7 +49,7 @@ func newRedactor(pii policy.PII, s *Session, start audit.Start, detector func() 
 // off reports whether text that leaves the run is not redacted.
 func (d *redactor) off() bool { return d == nil || d.pii.Mode == privacy.Off }
 
-// reveal returns a JSON document with values in place of tokens.
+// reveal returns a JSON document with values instead of tokens.
 func (d *redactor) reveal(doc []byte) ([]byte, error) {
 	if d == nil {
 		return doc, nil
@@ -57,7 +57,7 @@ func (d *redactor) reveal(doc []byte) ([]byte, error) {
 	return d.vault.RevealJSON(doc)
 }
 
-// reveals reports whether a tool gets values in place of tokens.
+// reveals reports whether a tool gets values instead of tokens.
 func (d *redactor) reveals(tool string) bool { return d != nil && d.pii.Reveals(tool) }
 
 // answer redacts the answer of a tool.

@@ -108,7 +108,6 @@ type Run struct {
 
 	mu       sync.Mutex
 	calls    []*CallInfo
-	spare    []CallInfo // allocated for the next calls
 	order    []uint64
 	inVain   int // zeros in order
 	cache    time.Duration
@@ -205,7 +204,7 @@ func (r *Run) startRecord() *audit.Start {
 	return &s
 }
 
-// startTime returns a clock that stands still at the start of the run.
+// startTime returns a clock that always shows the start of the run.
 func (r *Run) startTime() func() time.Time {
 	start := r.info.Start.Clock
 	if start.IsZero() {
@@ -315,17 +314,12 @@ func (r *Run) announced(call uint64) {
 
 // begin adds a call to the list of calls.
 func (r *Run) begin(tool string, number uint64) *CallInfo {
-	info := CallInfo{Number: number, Tool: tool, Started: time.Now()}
+	c := &CallInfo{Number: number, Tool: tool, Started: time.Now()}
 	if r.info.Calling != nil {
-		r.info.Calling(info)
+		r.info.Calling(*c)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.spare) == 0 { // few at first, since most runs make few calls
-		r.spare = make([]CallInfo, min(1+len(r.calls), 16))
-	}
-	c := &r.spare[0]
-	*c, r.spare = info, r.spare[1:]
 	r.calls = append(r.calls, c)
 	return c
 }
@@ -402,7 +396,7 @@ func (r *Run) EgressJSON(place string, doc []byte) ([]byte, error) {
 	return out, nil
 }
 
-// Reveal returns text with values in place of tokens, for a Go host.
+// Reveal returns text with values instead of tokens, for a Go host.
 func (r *Run) Reveal(text string) string {
 	if r.redactor == nil {
 		return text

@@ -31,7 +31,7 @@ func searching(t *testing.T, s Ranker) (*Table, *catalogue.Catalogue) {
 		tools = append(tools, catalogue.Tool{Server: "garage", Name: fmt.Sprintf("count_part_%d", i), Description: "Count parts on a shelf"})
 	}
 	tools = append(tools, catalogue.Tool{Server: "garage", Name: "lease_vehicle"}, catalogue.Tool{Server: "garage", Name: "drive"})
-	table, err := NewTable(mustPolicy(t, allowAll), audit.None(), &rude{tools: tools})
+	table, err := NewTable(mustPolicy(t, allowAll), audit.None(), &fakeProvider{tools: tools})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func named(f catalogue.Found) string {
 	return strings.Join(all, " ")
 }
 
-func TestNoEndpointIsSentAWholeBook(t *testing.T) {
+func TestALongQueryIsCutBeforeItIsRanked(t *testing.T) {
 	s := &sense{near: func([]catalogue.Tool) (map[string]float64, error) { return nil, nil }}
 	table, c := searching(t, s)
 	if f := table.Search(t.Context(), c, catalogue.Query{Text: strings.Repeat("drive ", 1<<20)}); len(f.Tools) == 0 {
@@ -62,7 +62,7 @@ func TestNoEndpointIsSentAWholeBook(t *testing.T) {
 	}
 }
 
-func TestMeaningIsFusedWithWords(t *testing.T) {
+func TestASearchCombinesMeaningAndWords(t *testing.T) {
 	s := &sense{near: func(tools []catalogue.Tool) (map[string]float64, error) {
 		near := map[string]float64{}
 		for i, tool := range tools {
@@ -76,7 +76,7 @@ func TestMeaningIsFusedWithWords(t *testing.T) {
 		return named(table.Search(t.Context(), c, catalogue.Query{Text: text, Limit: limit}))
 	}
 	if got := ask("xylophone", 3); got != "garage.lease_vehicle" {
-		t.Errorf("by meaning alone: %q", got)
+		t.Errorf("by meaning: %q", got)
 	}
 	if got := ask("drive", 2); got != "garage.drive garage.lease_vehicle" {
 		t.Errorf("words come first where they are sure, then meaning: %q", got)
@@ -97,11 +97,11 @@ func TestMeaningIsFusedWithWords(t *testing.T) {
 		return near, nil
 	}
 	if got := ask("xylophone", 3); got != "" {
-		t.Errorf("where nothing stands out nothing is found: %q", got)
+		t.Errorf("without an outlier nothing is found: %q", got)
 	}
 }
 
-func TestDeterministicRunsSearchByWordsAlone(t *testing.T) {
+func TestDeterministicRunsSearchByWords(t *testing.T) {
 	s := &sense{near: func([]catalogue.Tool) (map[string]float64, error) {
 		return map[string]float64{"garage.lease_vehicle": 1, "garage.drive": 0}, nil
 	}}

@@ -40,7 +40,7 @@ type Handoff struct {
 	yield     func(struct{}) bool
 	unwatch   func() bool
 	state     atomic.Int32
-	abandoned chan struct{} // closed once nobody waits for an abandoned task
+	abandoned chan struct{} // closed when an abandoned task has lost its waiting goroutine
 }
 
 // The states of a Handoff.

@@ -193,26 +193,18 @@ func (q *Queue) reportPeople() {
 	}
 }
 
-// Answer returns the answer of a call if it has arrived.
-func (q *Queue) Answer(id int64) (Answer, bool) {
+// Answer returns the answer of a call if it has arrived, and optionally forgets
+// the call.
+func (q *Queue) Answer(id int64, forget bool) (Answer, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.calls[id]
 	if t == nil || !t.arrived {
 		return Answer{}, false
 	}
-	return t.answer, true
-}
-
-// Remove is Answer, and forgets the call.
-func (q *Queue) Remove(id int64) (Answer, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	t := q.calls[id]
-	if t == nil || !t.arrived {
-		return Answer{}, false
+	if forget {
+		q.forget(id)
 	}
-	q.forget(id)
 	return t.answer, true
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// person is somebody who is asked.
+// person answers the questions of a test.
 type person func(ctx context.Context, q Question) (Reply, error)
 
 func (p person) Ask(ctx context.Context, q Question) (Reply, error) { return p(ctx, q) }
@@ -31,8 +31,8 @@ pii: {mode: tokenize, reveal_to: [mail.send, mail.reveal]}
 approvals: {remember: session}
 `
 
-func mailer(calls *atomic.Int64, sent *sync.Map) *rude {
-	return &rude{tools: []catalogue.Tool{tool("mail.send", `{"properties":{"to":{"type":"string","minLength":12}},"required":["to"]}`), tool("mail.slow", `{}`),
+func mailer(calls *atomic.Int64, sent *sync.Map) *fakeProvider {
+	return &fakeProvider{tools: []catalogue.Tool{tool("mail.send", `{"properties":{"to":{"type":"string","minLength":12}},"required":["to"]}`), tool("mail.slow", `{}`),
 		tool("mail.list", `{}`), tool("mail.reveal", `{}`)},
 		call: func(_ context.Context, c Call) (Answer, error) {
 			calls.Add(1)
@@ -144,7 +144,7 @@ func TestAlwaysHoldsAsLongAsThePolicyRemembers(t *testing.T) {
 	}
 }
 
-func TestPeopleSeeValuesAndEverybodyElseTokens(t *testing.T) {
+func TestPeopleSeeValuesAndOthersTokens(t *testing.T) {
 	var calls atomic.Int64
 	var sent sync.Map
 	var sink audit.Memory
@@ -199,7 +199,7 @@ func TestAQuestionHidesNothing(t *testing.T) {
 func TestTokensAreRevealedOnlyToToolsThatMayKnow(t *testing.T) {
 	var calls atomic.Int64
 	var sent sync.Map
-	other := &rude{tools: []catalogue.Tool{tool("other.x", `{"properties":{"to":{"type":"string","maxLength":11}}}`)}, call: func(_ context.Context, c Call) (Answer, error) {
+	other := &fakeProvider{tools: []catalogue.Tool{tool("other.x", `{"properties":{"to":{"type":"string","maxLength":11}}}`)}, call: func(_ context.Context, c Call) (Answer, error) {
 		sent.Store("x", string(c.Args))
 		return Answer{}, errors.New("no such person: bob@example.org")
 	}}
@@ -260,9 +260,9 @@ func TestTokensAreRevealedOnlyToToolsThatMayKnow(t *testing.T) {
 // Answers, failures, denials and refused arguments come in any order, tools tell
 // how far they are, and the program prints in between: the numbers of tokens
 // are those of the program's own order.
-func TestTokensOfAnOrderedRunComeOutTheSame(t *testing.T) {
+func TestTokensOfAnOrderedRunAreReproducible(t *testing.T) {
 	var jitter atomic.Int64
-	p := &rude{tools: []catalogue.Tool{tool("a.x", `{}`), tool("a.bad", `{"properties":{"n":{"type":"string","maxLength":1}}}`), tool("a.no", `{}`)},
+	p := &fakeProvider{tools: []catalogue.Tool{tool("a.x", `{}`), tool("a.bad", `{"properties":{"n":{"type":"string","maxLength":1}}}`), tool("a.no", `{}`)},
 		call: func(_ context.Context, c Call) (Answer, error) {
 			time.Sleep(time.Duration(jitter.Add(7919)%6) * time.Millisecond)
 			c.Progress(1, 2, fmt.Sprintf("for step%d@example.org", jitter.Load()))
@@ -314,7 +314,7 @@ func TestAnAnswerThatNobodyWaitsForIsOnRecordAsMade(t *testing.T) {
 	for patience := 5 * time.Millisecond; patience < 10*time.Second; patience *= 4 {
 		made := make(chan struct{})
 		var sink audit.Memory
-		r := newRun(t, mustPolicy(t, allowAll), &sink, &rude{tools: []catalogue.Tool{tool("a.x", `{}`)}, call: func(context.Context, Call) (Answer, error) {
+		r := newRun(t, mustPolicy(t, allowAll), &sink, &fakeProvider{tools: []catalogue.Tool{tool("a.x", `{}`)}, call: func(context.Context, Call) (Answer, error) {
 			defer close(made)
 			return Answer{Data: []byte("1")}, nil
 		}})
@@ -336,10 +336,10 @@ func TestAnAnswerThatNobodyWaitsForIsOnRecordAsMade(t *testing.T) {
 	t.Errorf("%+v", last)
 }
 
-func TestTheClockStandsStillOnlyWhilePeopleAreWaitedFor(t *testing.T) {
+func TestTheClockStopsOnlyWhilePeopleAreWaitedFor(t *testing.T) {
 	answer := make(chan Reply)
 	slow := make(chan struct{})
-	ask := &rude{tools: []catalogue.Tool{tool("a.ask", `{}`), tool("a.work", `{}`)}, call: func(ctx context.Context, c Call) (Answer, error) {
+	ask := &fakeProvider{tools: []catalogue.Tool{tool("a.ask", `{}`), tool("a.work", `{}`)}, call: func(ctx context.Context, c Call) (Answer, error) {
 		if c.Tool == "work" {
 			<-slow
 		}

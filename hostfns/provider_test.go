@@ -12,17 +12,17 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// misbehaving has a tool for each thing that a provider should not do to the
-// goroutine that it is called on.
-func misbehaving(release <-chan struct{}) *rude {
+// misbehaving has a tool for each thing that a provider must not do to the goroutine
+// that calls it.
+func misbehaving(release <-chan struct{}) *fakeProvider {
 	var tools []catalogue.Tool
 	for _, name := range []string{"a.fine", "a.panics", "a.exits", "a.binds", "a.hangs"} {
 		tools = append(tools, tool(name, `{}`))
 	}
-	return &rude{tools: tools, call: func(_ context.Context, c Call) (Answer, error) {
+	return &fakeProvider{tools: tools, call: func(_ context.Context, c Call) (Answer, error) {
 		switch c.Tool {
 		case "panics":
-			panic("rude")
+			panic("fakeProvider")
 		case "exits":
 			runtime.Goexit()
 		case "binds":
@@ -111,7 +111,7 @@ func TestARunThatEndsWhileACallBeginsIsNotHeldByIt(t *testing.T) {
 	}
 }
 
-func TestAHeldCallGoesOutBeforeTheGuestDoesSomethingElse(t *testing.T) {
+func TestAHeldCallIsSentBeforeTheGuestDoesSomethingElse(t *testing.T) {
 	for name, then := range map[string]func(c *Calls, id int64){
 		"launch": func(c *Calls, _ int64) { c.Launch() },
 		"look":   func(c *Calls, _ int64) { _, _ = c.Wait(0, 0) },

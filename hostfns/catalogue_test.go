@@ -30,10 +30,10 @@ func (l *lockedLog) String() string {
 	return l.buf.String()
 }
 
-func TestThePolicyIsHeldAgainstToolsWhenTheyArrive(t *testing.T) {
+func TestThePolicyIsCheckedAgainstToolsWhenTheyArrive(t *testing.T) {
 	text := "version: 1\ntools:\n  allow:\n    - {tool: shop.buy, when: args.lables.size() < 3}\n    - shop.by\n"
 	p := mustPolicy(t, text)
-	server := &rude{call: echo, tools: []catalogue.Tool{{Server: "shop", Name: "buy", InputSchema: []byte(`{"type":"object","properties":{"labels":{"type":"array"}}}`)}}}
+	server := &fakeProvider{call: echo, tools: []catalogue.Tool{{Server: "shop", Name: "buy", InputSchema: []byte(`{"type":"object","properties":{"labels":{"type":"array"}}}`)}}}
 	table, err := NewTable(p, audit.None(), server)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestThePolicyIsHeldAgainstToolsWhenTheyArrive(t *testing.T) {
 	deadline := time.Now().Add(time.Minute)
 	for !strings.Contains(log.String(), "shop.by") {
 		if time.Now().After(deadline) {
-			t.Fatalf("nobody is told: %s", log.String())
+			t.Fatalf("the log has no warning: %s", log.String())
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

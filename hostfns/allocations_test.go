@@ -8,15 +8,15 @@ import (
 	"github.com/wexec/wexec/catalogue"
 )
 
-// callPath makes a run with policy and audit on, and gives what makes one call
-// of 100 bytes in it as a guest does.
+// callPath opens a run with policy and audit, and returns a function that makes one
+// call of 100 bytes as a guest does.
 func callPath(t testing.TB, pii string) (call func()) {
 	text := "version: 1\n" + pii + "limits: {tool_calls: 2000000000, host_bytes: 1000GiB}\ntools:\n  deny:\n    - {tool: '*.delete_*', when: 'run.trigger == \"schedule\"'}\n  allow:\n    - {tool: gh.list, when: 'args.owner.startsWith(\"o\")'}\n"
 	answer := []byte(`{"sha":"0123456789abcdef","message":"fix the parser so that it reads what it wrote","n":12345}`)
 	readOnly := true // records of effects that write are synced to disk, which is the disk's time
 	reads := tool("gh.list", commits)
 	reads.Annotations.ReadOnly = &readOnly
-	p := &rude{tools: []catalogue.Tool{reads}, call: func(context.Context, Call) (Answer, error) { return Answer{Data: answer}, nil }}
+	p := &fakeProvider{tools: []catalogue.Tool{reads}, call: func(context.Context, Call) (Answer, error) { return Answer{Data: answer}, nil }}
 	log, err := audit.Open(t.TempDir(), audit.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +56,8 @@ func callPath(t testing.TB, pii string) (call func()) {
 	}
 }
 
-// What a call takes beside its provider is held by what can be counted on a
-// busy machine too.
+// TestACallAllocatesLittle bounds the cost of a call by allocations, which a busy
+// machine does not change.
 func TestACallAllocatesLittle(t *testing.T) {
 	const most = 30
 	call := callPath(t, "pii: {mode: off}\n")

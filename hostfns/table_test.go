@@ -17,7 +17,7 @@ func TestAServerIsStartedOnlyWhenItIsNamed(t *testing.T) {
 	var started []string
 	var mu sync.Mutex
 	server := func(name string) Provider {
-		return &rude{tools: []catalogue.Tool{{Server: name, Name: "do_it"}}, call: echo, list: func(context.Context) ([]catalogue.Tool, error) {
+		return &fakeProvider{tools: []catalogue.Tool{{Server: name, Name: "do_it"}}, call: echo, list: func(context.Context) ([]catalogue.Tool, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			started = append(started, name)
@@ -45,8 +45,8 @@ func TestAServerIsStartedOnlyWhenItIsNamed(t *testing.T) {
 }
 
 func TestABrokenServerCostsItsOwnTools(t *testing.T) {
-	broken := &rude{tools: []catalogue.Tool{tool("bad.x", `{}`)}, list: func(context.Context) ([]catalogue.Tool, error) { panic("boom") }}
-	slow := &rude{tools: []catalogue.Tool{tool("slow.x", `{}`)}, list: func(ctx context.Context) ([]catalogue.Tool, error) { select {} }}
+	broken := &fakeProvider{tools: []catalogue.Tool{tool("bad.x", `{}`)}, list: func(context.Context) ([]catalogue.Tool, error) { panic("boom") }}
+	slow := &fakeProvider{tools: []catalogue.Tool{tool("slow.x", `{}`)}, list: func(ctx context.Context) ([]catalogue.Tool, error) { select {} }}
 	table, err := NewTable(mustPolicy(t, allowAll), audit.None(), broken, slow, Func("math.add", add))
 	if err != nil {
 		t.Fatal(err)
@@ -66,8 +66,8 @@ func TestABrokenServerCostsItsOwnTools(t *testing.T) {
 	}
 }
 
-func TestASearchGoesWithoutAServerThatHangs(t *testing.T) {
-	slow := &rude{tools: []catalogue.Tool{tool("slow.x", `{}`)}, list: func(ctx context.Context) ([]catalogue.Tool, error) { select {} }}
+func TestASearchLeavesOutAServerThatHangs(t *testing.T) {
+	slow := &fakeProvider{tools: []catalogue.Tool{tool("slow.x", `{}`)}, list: func(ctx context.Context) ([]catalogue.Tool, error) { select {} }}
 	for patience := 20 * time.Millisecond; ; patience *= 4 {
 		table, err := NewTable(mustPolicy(t, allowAll), audit.None(), slow, Func("math.add", add))
 		if err != nil {
@@ -86,8 +86,8 @@ func TestASearchGoesWithoutAServerThatHangs(t *testing.T) {
 	}
 }
 
-func TestToolsThatChangedAreListedAnew(t *testing.T) {
-	p := &rude{tools: []catalogue.Tool{tool("a.x", `{}`)}, call: echo}
+func TestChangedToolsAreListedAgain(t *testing.T) {
+	p := &fakeProvider{tools: []catalogue.Tool{tool("a.x", `{}`)}, call: echo}
 	table, err := NewTable(mustPolicy(t, allowAll), audit.None(), p)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestToolsThatChangedAreListedAnew(t *testing.T) {
 }
 
 func TestASchemaThatCannotBeUsedCostsItsCheckOnly(t *testing.T) {
-	p := &rude{tools: []catalogue.Tool{tool("a.foreign", `{"$schema":"urn:mine","required":["x"]}`), tool("a.cyclic", `{"$ref":"#"}`),
+	p := &fakeProvider{tools: []catalogue.Tool{tool("a.foreign", `{"$schema":"urn:mine","required":["x"]}`), tool("a.cyclic", `{"$ref":"#"}`),
 		tool("a.ecma", `{"properties":{"n":{"type":"string","pattern":"^(?=x)"}}}`)}, call: echo}
 	table, err := NewTable(mustPolicy(t, allowAll), audit.None(), p)
 	if err != nil {
@@ -130,6 +130,6 @@ func TestASchemaThatCannotBeUsedCostsItsCheckOnly(t *testing.T) {
 		}
 	}
 	if w := r.Summary().Warnings; len(w) == 0 {
-		t.Error("nothing is said of the check that was given up")
+		t.Error("no warning about a schema that was not checked")
 	}
 }

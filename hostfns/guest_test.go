@@ -15,8 +15,8 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-func blocking(release <-chan struct{}) *rude {
-	return &rude{tools: []catalogue.Tool{tool("a.block", `{}`), tool("a.now", `{}`)}, call: func(ctx context.Context, c Call) (Answer, error) {
+func blocking(release <-chan struct{}) *fakeProvider {
+	return &fakeProvider{tools: []catalogue.Tool{tool("a.block", `{}`), tool("a.now", `{}`)}, call: func(ctx context.Context, c Call) (Answer, error) {
 		if c.Tool == "block" {
 			select {
 			case <-release:

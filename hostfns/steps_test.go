@@ -18,8 +18,8 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// rude is a provider that does what it is told to, however rude.
-type rude struct {
+// fakeProvider is a provider with the behavior of a test.
+type fakeProvider struct {
 	tools []catalogue.Tool
 	list  func(ctx context.Context) ([]catalogue.Tool, error)
 	call  func(ctx context.Context, c Call) (Answer, error)
@@ -29,29 +29,29 @@ type rude struct {
 	changed func(string)
 }
 
-func (p *rude) Servers() []string {
+func (p *fakeProvider) Servers() []string {
 	if len(p.tools) > 0 {
 		return []string{p.tools[0].Server}
 	}
-	return []string{"rude"}
+	return []string{"fakeProvider"}
 }
-func (p *rude) Tools(ctx context.Context, _ string) ([]catalogue.Tool, error) {
+func (p *fakeProvider) Tools(ctx context.Context, _ string) ([]catalogue.Tool, error) {
 	if p.list != nil {
 		return p.list(ctx)
 	}
 	return p.tools, nil
 }
-func (p *rude) Call(ctx context.Context, c Call) (Answer, error) {
+func (p *fakeProvider) Call(ctx context.Context, c Call) (Answer, error) {
 	p.calls.Add(1)
 	return p.call(ctx, c)
 }
-func (p *rude) Watch(f func(string)) func() {
+func (p *fakeProvider) Watch(f func(string)) func() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.changed = f
 	return func() {}
 }
-func (p *rude) Close() error { return nil }
+func (p *fakeProvider) Close() error { return nil }
 
 func tool(id, schema string) catalogue.Tool {
 	server, name, _ := strings.Cut(id, ".")
@@ -65,7 +65,7 @@ const commits = `{"type":"object","properties":{"owner":{"type":"string"},"per_p
 	"state":{"enum":["open","closed"]}},"required":["owner"]}`
 
 func TestArgumentsAreCheckedNamedAndFilledIn(t *testing.T) {
-	p := &rude{tools: []catalogue.Tool{tool("gh.list", commits)}, call: echo}
+	p := &fakeProvider{tools: []catalogue.Tool{tool("gh.list", commits)}, call: echo}
 	r := newRun(t, mustPolicy(t, allowAll), audit.None(), p)
 	for in, want := range map[string]string{
 		`{"owner":"a"}`:                        `{"owner":"a","per_page":30}`,
@@ -113,7 +113,7 @@ func TestArgumentsAreCheckedNamedAndFilledIn(t *testing.T) {
 }
 
 func TestASchemaThatTakesOtherNamesGetsThem(t *testing.T) {
-	p := &rude{tools: []catalogue.Tool{tool("a.x", `{"properties":{"name":{}},"additionalProperties":true}`), tool("a.y", `{"properties":{"name":{}},"patternProperties":{"^n":{}}}`)}, call: echo}
+	p := &fakeProvider{tools: []catalogue.Tool{tool("a.x", `{"properties":{"name":{}},"additionalProperties":true}`), tool("a.y", `{"properties":{"name":{}},"patternProperties":{"^n":{}}}`)}, call: echo}
 	r := newRun(t, mustPolicy(t, allowAll), audit.None(), p)
 	for _, name := range []string{"a.x", "a.y"} {
 		if a, err := r.Call(t.Context(), name, []byte(`{"names":1}`)); err != nil || string(a.Data) != `{"names":1}` {
@@ -123,7 +123,7 @@ func TestASchemaThatTakesOtherNamesGetsThem(t *testing.T) {
 }
 
 func TestARefusedCallNeverReachesTheTool(t *testing.T) {
-	p := &rude{tools: []catalogue.Tool{tool("gh.list", commits), tool("gh.drop", `{}`)}, call: echo}
+	p := &fakeProvider{tools: []catalogue.Tool{tool("gh.list", commits), tool("gh.drop", `{}`)}, call: echo}
 	var sink audit.Memory
 	r := newRun(t, mustPolicy(t, "version: 1\ntools:\n  deny: [gh.drop]\n  allow: ['gh.*']\n  ask: []\n"), &sink, p)
 	_, err := r.Call(t.Context(), "gh.list", []byte(`{}`))
@@ -146,7 +146,7 @@ func TestARefusedCallNeverReachesTheTool(t *testing.T) {
 }
 
 func TestRuleLimitsAreExactUnderParallelCalls(t *testing.T) {
-	p := &rude{tools: []catalogue.Tool{tool("a.x", `{}`), tool("a.y", `{}`), tool("a.z", `{}`)}, call: func(context.Context, Call) (Answer, error) {
+	p := &fakeProvider{tools: []catalogue.Tool{tool("a.x", `{}`), tool("a.y", `{}`), tool("a.z", `{}`)}, call: func(context.Context, Call) (Answer, error) {
 		time.Sleep(100 * time.Microsecond)
 		return Answer{Data: []byte("1")}, nil
 	}}
@@ -216,7 +216,7 @@ limits: {tool_calls: 1000}
 }
 
 func TestBudgetsEndTheRun(t *testing.T) {
-	p := &rude{tools: []catalogue.Tool{tool("a.x", `{}`)}, call: func(context.Context, Call) (Answer, error) {
+	p := &fakeProvider{tools: []catalogue.Tool{tool("a.x", `{}`)}, call: func(context.Context, Call) (Answer, error) {
 		return Answer{Kind: Text, Data: make([]byte, 1000)}, nil
 	}}
 	table, err := NewTable(mustPolicy(t, allowAll), audit.None(), p)
@@ -256,7 +256,7 @@ func TestBudgetsEndTheRun(t *testing.T) {
 	wantCode(t, r.Err(), fault.LimitHostBytes)
 }
 
-func TestARudeProviderEndsInACode(t *testing.T) {
+func TestAMisbehavingProviderGivesACode(t *testing.T) {
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })
 	for name, c := range map[string]struct {
@@ -278,7 +278,7 @@ func TestARudeProviderEndsInACode(t *testing.T) {
 		"a usage code":     {func(context.Context, Call) (Answer, error) { return Answer{}, fault.New(fault.UsageConfig, "x") }, fault.ToolFailed},
 		"too much":         {func(context.Context, Call) (Answer, error) { return Answer{Kind: Text, Data: make([]byte, 5000)}, nil }, fault.ToolTooLarge},
 	} {
-		p := &rude{tools: []catalogue.Tool{tool("a.x", `{"properties":{"page":{},"other":{}}}`)}, call: c.call}
+		p := &fakeProvider{tools: []catalogue.Tool{tool("a.x", `{"properties":{"page":{},"other":{}}}`)}, call: c.call}
 		timeout := "10m"
 		if c.code == fault.ToolTimeout {
 			timeout = "30ms"
@@ -298,7 +298,7 @@ func TestARudeProviderEndsInACode(t *testing.T) {
 }
 
 func TestWhatAToolSaysIsCleaned(t *testing.T) {
-	p := &rude{tools: []catalogue.Tool{tool("a.x", `{}`)}, call: func(context.Context, Call) (Answer, error) {
+	p := &fakeProvider{tools: []catalogue.Tool{tool("a.x", `{}`)}, call: func(context.Context, Call) (Answer, error) {
 		return Answer{}, errors.New("\x1b[31mred\x00\u202e" + strings.Repeat("x", 100_000) + "\xff")
 	}}
 	r := newRun(t, mustPolicy(t, allowAll), audit.None(), p)
@@ -309,9 +309,9 @@ func TestWhatAToolSaysIsCleaned(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatASecretFillsAreTheHostsAlone(t *testing.T) {
+func TestOnlyTheHostSetsArgumentsThatASecretFills(t *testing.T) {
 	var got string
-	p := &rude{tools: []catalogue.Tool{tool("crm.get", `{"properties":{"id":{"type":"integer"},"tenant":{"type":"string","minLength":3}},"required":["id","tenant"],"additionalProperties":false}`)},
+	p := &fakeProvider{tools: []catalogue.Tool{tool("crm.get", `{"properties":{"id":{"type":"integer"},"tenant":{"type":"string","minLength":3}},"required":["id","tenant"],"additionalProperties":false}`)},
 		call: func(_ context.Context, c Call) (Answer, error) {
 			got = string(c.Args)
 			if string(c.Args) == `{"id":9,"tenant":"t0p-s3cret"}` {
@@ -359,7 +359,7 @@ func TestArgumentsThatASecretFillsAreTheHostsAlone(t *testing.T) {
 }
 
 func TestADryRunDecidesAndCallsNothing(t *testing.T) {
-	p := &rude{tools: []catalogue.Tool{tool("a.x", `{}`), tool("a.y", `{}`)}, call: echo}
+	p := &fakeProvider{tools: []catalogue.Tool{tool("a.x", `{}`), tool("a.y", `{}`)}, call: echo}
 	table, err := NewTable(mustPolicy(t, "version: 1\ntools:\n  allow: [a.x]\n  ask: [a.y]\n"), audit.None(), p)
 	if err != nil {
 		t.Fatal(err)
@@ -384,7 +384,7 @@ func TestADryRunDecidesAndCallsNothing(t *testing.T) {
 }
 
 func TestCachingTakesTheShortestOfTheCalls(t *testing.T) {
-	p := &rude{tools: []catalogue.Tool{tool("a.x", `{}`), tool("a.y", `{}`), tool("a.z", `{}`)}, call: echo}
+	p := &fakeProvider{tools: []catalogue.Tool{tool("a.x", `{}`), tool("a.y", `{}`), tool("a.z", `{}`)}, call: echo}
 	table, err := NewTable(mustPolicy(t, "version: 1\npii: {mode: off}\ntools:\n  allow:\n    - {tool: a.x, cache: 10m}\n    - {tool: a.y, cache: 1m}\n    - a.z\n"), audit.None(), p)
 	if err != nil {
 		t.Fatal(err)
@@ -406,7 +406,7 @@ func TestCachingTakesTheShortestOfTheCalls(t *testing.T) {
 }
 
 func TestSearchAndNamesLeaveOutWhatIsDenied(t *testing.T) {
-	p := &rude{tools: []catalogue.Tool{{Server: "gh", Name: "list_commits", Description: "list commits"}, {Server: "gh", Name: "delete_repo", Description: "delete a repository of commits"}}, call: echo}
+	p := &fakeProvider{tools: []catalogue.Tool{{Server: "gh", Name: "list_commits", Description: "list commits"}, {Server: "gh", Name: "delete_repo", Description: "delete a repository of commits"}}, call: echo}
 	r := newRun(t, mustPolicy(t, "version: 1\npii: {mode: off}\ntools:\n  deny: ['gh.delete_*']\n  allow: ['gh.*']\n"), audit.None(), p)
 	own := func(name, args string) string {
 		t.Helper()
@@ -440,7 +440,7 @@ func TestSearchAndNamesLeaveOutWhatIsDenied(t *testing.T) {
 func TestOutputsThatBreakTheirSchemaAreAWarning(t *testing.T) {
 	tl := tool("a.x", `{}`)
 	tl.OutputSchema = json.RawMessage(`{"type":"object","required":["n"]}`)
-	r := newRun(t, mustPolicy(t, allowAll), audit.None(), &rude{tools: []catalogue.Tool{tl}, call: func(context.Context, Call) (Answer, error) { return Answer{Data: []byte(`{"m":1}`)}, nil }})
+	r := newRun(t, mustPolicy(t, allowAll), audit.None(), &fakeProvider{tools: []catalogue.Tool{tl}, call: func(context.Context, Call) (Answer, error) { return Answer{Data: []byte(`{"m":1}`)}, nil }})
 	if _, err := r.Call(t.Context(), "a.x", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -451,33 +451,33 @@ func TestOutputsThatBreakTheirSchemaAreAWarning(t *testing.T) {
 
 // native is a provider of the prelude's calls.
 type native struct {
-	rude
+	fakeProvider
 	own []string
 }
 
 func (n *native) OwnCalls() []string { return n.own }
 
-// torn is a provider that fails where nobody expects it.
-type torn struct{ rude }
+// panickyProvider panics when it is closed.
+type panickyProvider struct{ fakeProvider }
 
-func (*torn) Close() error { panic("torn") }
+func (*panickyProvider) Close() error { panic("torn") }
 
 func TestAPanicOfAProviderStaysInside(t *testing.T) {
-	table, err := NewTable(nil, audit.None(), &torn{}, Func("math.add", add))
+	table, err := NewTable(nil, audit.None(), &panickyProvider{}, Func("math.add", add))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := table.Close(); err == nil {
-		t.Fatal("nothing is said of it")
+		t.Fatal("the panic is not reported")
 	}
 	if _, err := table.Open(t.Context(), RunInfo{ID: "x"}); fault.CodeOf(err) != fault.Cancelled {
 		t.Fatal("a closed table opens runs:", err)
 	}
 }
 
-func TestReservedNamesBelongToNativeProvidersAlone(t *testing.T) {
+func TestReservedNamesBelongToNativeProviders(t *testing.T) {
 	for name, list := range map[string][]Provider{
-		"a server of a reserved name": {&rude{tools: []catalogue.Tool{{Server: "wexec:fetch", Name: "x"}}}},
+		"a server of a reserved name": {&fakeProvider{tools: []catalogue.Tool{{Server: "wexec:fetch", Name: "x"}}}},
 		"two for one call":            {&native{own: []string{"wexec:fetch"}}, &native{own: []string{"wexec:fetch"}}},
 		"a call that is not reserved": {&native{own: []string{"github.x"}}},
 		"no provider":                 {nil},
