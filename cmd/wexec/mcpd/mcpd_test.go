@@ -187,9 +187,9 @@ func TestAProgramsValueIsStructuredWithItsTextBeside(t *testing.T) {
 	}
 }
 
-// TestWhatWasPrintedIsOfferedWhereNothingWasReturned mends the mistake of
+// TestAProgramWithoutAValueIsToldWhatItPrintedLast mends the mistake of
 // printing the answer: the next try returns it.
-func TestWhatWasPrintedIsOfferedWhereNothingWasReturned(t *testing.T) {
+func TestAProgramWithoutAValueIsToldWhatItPrintedLast(t *testing.T) {
 	c := connect(t, newServer(t, openPolicy, nil, (&shop{}).providers()...), "", nil)
 	for language, code := range map[string]string{
 		"javascript": "console.log('first'); const n = 40; console.log(n + 2)",
@@ -197,7 +197,7 @@ func TestWhatWasPrintedIsOfferedWhereNothingWasReturned(t *testing.T) {
 		"python":     "print('first')\nprint(40 + 2)",
 	} {
 		res := execute(t, c, map[string]any{"language": language, "code": code})
-		if got := textOf(res); !strings.HasPrefix(got, "first\n42\n") || !strings.HasSuffix(got, "return what was printed last: 42") {
+		if got := textOf(res); !strings.HasPrefix(got, "first\n42\n") || !strings.HasSuffix(got, "return what it printed last: 42") {
 			t.Errorf("%s: %q", language, got)
 		}
 	}
@@ -243,14 +243,14 @@ func TestFaultsAreSortedIntoErrorsOfTheProtocolAndOfTheProgram(t *testing.T) {
 	}
 }
 
-func TestWrongWordsForTheOtherToolsAreInvalidParamsToo(t *testing.T) {
+func TestInvalidParamsOfTheOtherToolsAreErrors(t *testing.T) {
 	s := newServer(t, openPolicy, nil, (&shop{}).providers()...)
 	c := connect(t, s, "", nil)
 	for want, call := range map[string]*mcp.CallToolParams{
-		"one of name, summary, full": {Name: "search_tools", Arguments: map[string]any{"query": "items", "detail": "ful"}},
-		"one of typescript, python":  {Name: "describe_tools", Arguments: map[string]any{"names": []string{"shop.list_items"}, "language": "perl"}},
-		"names holds 1 to 20 names":  {Name: "describe_tools", Arguments: map[string]any{"names": []string{}}},
-		"there is no waiting run":    {Name: "wait_run", Arguments: map[string]any{"run_id": "nobody"}},
+		"use name, summary or full":     {Name: "search_tools", Arguments: map[string]any{"query": "items", "detail": "ful"}},
+		"use typescript or python":      {Name: "describe_tools", Arguments: map[string]any{"names": []string{"shop.list_items"}, "language": "perl"}},
+		"names must have 1 to 20 names": {Name: "describe_tools", Arguments: map[string]any{"names": []string{}}},
+		"there is no waiting run":       {Name: "wait_run", Arguments: map[string]any{"run_id": "nobody"}},
 	} {
 		_, err := c.CallTool(t.Context(), call)
 		var wire *jsonrpc.Error
@@ -351,17 +351,17 @@ func cancelled(t *testing.T, code string) time.Duration {
 }
 
 // onlyRun is the one run that is going, once it is.
-func onlyRun(t *testing.T, s *Server) *waitingRun {
+func onlyRun(t *testing.T, s *Server) *run {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		s.runs.mu.Lock()
-		for _, r := range s.runs.runs {
-			if len(s.runs.runs) == 1 {
+		for _, r := range s.runs.all {
+			if len(s.runs.all) == 1 {
 				s.runs.mu.Unlock()
 				return r
 			}
 		}
-		n := len(s.runs.runs)
+		n := len(s.runs.all)
 		s.runs.mu.Unlock()
 		if n > 1 || time.Now().After(deadline) {
 			t.Fatalf("%d runs are going", n)

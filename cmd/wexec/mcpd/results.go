@@ -8,189 +8,215 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
-	"time"
-	"unicode/utf8"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/fault"
 )
 
 const (
-	inline     = 24 << 10 // bytes of a value or an output that go into the answer itself
-	preview    = 2000     // bytes that are shown of a bigger one
-	keptBytes  = 64 << 20 // kept of all clients together
-	valuesRoot = "wexec://values/"
+	maxInline   = 24 << 10 // bytes of a value or an output in an answer
+	previewSize = 2000     // bytes of a larger one that are shown
 )
 
-// success is the answer of a run that went well: images as images, a value
-// that is too big to read as a link with a preview, anything else as text.
-func (s *Server) success(run *waitingRun) (*mcp.CallToolResult, error) {
-	res := *run.res
+// textResult is a tool result with the Result as structured content and text.
+func textResult(res *engine.Result, text string, failed bool) (*mcp.CallToolResult, error) {
+	return toolResult(res, []mcp.Content{&mcp.TextContent{Text: text}}, failed)
+}
+
+func toolResult(res *engine.Result, content []mcp.Content, failed bool) (*mcp.CallToolResult, error) {
+	structured, err := json.Marshal(res)
+	if err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "encode the result: " + err.Error()}
+	}
+	return &mcp.CallToolResult{Content: content, StructuredContent: json.RawMessage(structured), IsError: failed}, nil
+}
+
+// success is the tool result of a run that succeeded: images as images, a value
+// or output that is too large as a preview with a link, and the rest as text.
+func (s *Server) success(r *run) (*mcp.CallToolResult, error) {
+	res := *r.res
 	var content []mcp.Content
 	for _, out := range []struct {
 		name string
 		text *string
 	}{{"stdout", &res.Stdout}, {"stderr", &res.Stderr}} {
-		text := strings.TrimRight(*out.text, "\n")
-		if text == "" {
-			continue
-		}
-		if len(text) > inline {
-			link := s.kept.put(run, out.name, "text/plain", []byte(*out.text))
-			*out.text = shortened(text, preview)
+		switch trimmed := strings.TrimRight(*out.text, "\n"); {
+		case trimmed == "":
+		case len(trimmed) <= maxInline:
+			content = append(content, &mcp.TextContent{Text: trimmed})
+		default:
+			link := s.values.put(r, out.name, "text/plain", []byte(*out.text))
+			*out.text = clip(trimmed, previewSize)
 			content = append(content, &mcp.TextContent{Text: *out.text}, link)
-			continue
 		}
-		content = append(content, &mcp.TextContent{Text: text})
 	}
-	if pictures, described := media(res.Value); len(pictures) > 0 {
-		res.Value = described
-		return answerOf(&res, append(content, pictures...), false)
+	if media, description := mediaOf(res.Value); len(media) > 0 {
+		res.Value = description
+		return toolResult(&res, append(content, media...), false)
 	}
-	switch text, isText := valueText(res.Value); {
-	case text == "" && len(content) == 0:
-		content = append(content, &mcp.TextContent{Text: "the program gave no value: return one"})
-	case text == "":
+	switch value, mime := valueText(res.Value); {
+	case value == "" && len(content) == 0:
+		content = append(content, &mcp.TextContent{Text: "the program returned no value: return one"})
+	case value == "":
 		if last := lastLine(res.Stdout); last != "" {
-			content = append(content, &mcp.TextContent{Text: "hint: nothing was returned; to have it as the value, return what was printed last: " + last})
+			content = append(content, &mcp.TextContent{Text: "hint: the program returned no value; to make it the value, return what it printed last: " + last})
 		}
-	case len(text) > inline:
-		mime := "application/json"
-		if isText {
-			mime = "text/plain"
-		}
-		link := s.kept.put(run, "value", mime, []byte(text))
-		start := shortened(text, preview)
-		described, err := json.Marshal(map[string]any{"resource": link.URI, "bytes": len(text), "preview": start})
+	case len(value) <= maxInline:
+		content = append(content, &mcp.TextContent{Text: value})
+	default:
+		link := s.values.put(r, "value", mime, []byte(value))
+		preview := clip(value, previewSize)
+		description, err := json.Marshal(map[string]any{"resource": link.URI, "bytes": len(value), "preview": preview})
 		if err != nil {
 			return nil, err
 		}
-		res.Value = described
-		content = append(content, &mcp.TextContent{Text: fmt.Sprintf("%s\nthe value has %d bytes; it can be read whole for %d minutes, or return less of it",
-			start, len(text), int(keepWaiting.Minutes()))}, link)
-	default:
-		content = append(content, &mcp.TextContent{Text: text})
+		res.Value = description
+		content = append(content, &mcp.TextContent{Text: fmt.Sprintf("%s\nthe value has %d bytes; read it from the resource within %d minutes, or return less of it",
+			preview, len(value), int(keepFor.Minutes()))}, link)
 	}
-	return answerOf(&res, content, false)
+	return toolResult(&res, content, false)
 }
 
-// valueText is a value as a model reads it: text as it is, anything else as
-// JSON.
-func valueText(v json.RawMessage) (text string, isText bool) {
+// failure is the text for a model about a run that failed.
+func failure(res *engine.Result, err error) string {
+	var b strings.Builder
+	var e *engine.Error
+	fmt.Fprintf(&b, "%s [%s]", err, fault.CodeOf(err))
+	hint := fault.HintOf(err)
+	if errors.As(err, &e) {
+		if e.File != "" && e.Line > 0 {
+			fmt.Fprintf(&b, "\n at %s:%d:%d", e.File, e.Line, e.Column)
+		}
+		if e.Excerpt != "" {
+			b.WriteString("\n" + strings.TrimRight(e.Excerpt, "\n"))
+		}
+		if e.Rule != "" {
+			b.WriteString("\nrule: " + e.Rule)
+		}
+		hint = e.Hint
+	}
+	if hint != "" {
+		b.WriteString("\nhint: " + hint)
+	}
+	if res != nil && res.Stdout != "" {
+		b.WriteString("\n\noutput before the error:\n" + strings.TrimRight(res.Stdout, "\n"))
+	}
+	return b.String()
+}
+
+// valueText is a value as text: a string as it is, anything else as JSON, and ""
+// for null.
+func valueText(v json.RawMessage) (value, mime string) {
 	if len(v) == 0 || string(v) == "null" {
-		return "", false
+		return "", ""
 	}
-	if v[0] == '"' && json.Unmarshal(v, &text) == nil {
-		return text, true
+	if v[0] == '"' && json.Unmarshal(v, &value) == nil {
+		return value, "text/plain"
 	}
-	return string(v), false
+	return string(v), "application/json"
 }
 
-// shortened is the start of a text, whole characters, and how much there is.
-func shortened(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return fmt.Sprintf("%s… (%d bytes in all)", text[:cut], len(text))
+// lastLine is the line that was printed last, shortened.
+func lastLine(stdout string) string {
+	out := strings.TrimRight(stdout, "\n")
+	return catalogue.Summary(out[strings.LastIndexByte(out, '\n')+1:], 80)
 }
 
-// media takes images and sound out of a value: an MCP content block, a list of
-// them, a data URL, or the bytes of a picture. The value that is left describes them.
-func media(value json.RawMessage) ([]mcp.Content, json.RawMessage) {
-	var blocks []json.RawMessage
-	switch {
-	case len(value) == 0:
+// mediaOf returns the images and sound in a value and a description of the value
+// without their data, or nil if there are none. A value has media if it is an MCP
+// content block, a list of them, a data URL, or the bytes of an image.
+func mediaOf(value json.RawMessage) ([]mcp.Content, json.RawMessage) {
+	if len(value) == 0 {
 		return nil, nil
-	case value[0] == '[':
+	}
+	blocks := []json.RawMessage{value}
+	if value[0] == '[' {
+		blocks = nil
 		if json.Unmarshal(value, &blocks) != nil || len(blocks) > 100 {
 			return nil, nil
 		}
-	default:
-		blocks = []json.RawMessage{value}
 	}
 	var out []mcp.Content
 	found := false
-	described := make([]any, 0, len(blocks))
-	for _, b := range blocks {
-		c, d, picture := block(b)
-		if c == nil {
+	descriptions := []any{}
+	for _, raw := range blocks {
+		content, description, isMedia := parseBlock(raw)
+		if content == nil {
 			return nil, nil // some other list
 		}
-		found = found || picture
-		out, described = append(out, c), append(described, d)
+		found = found || isMedia
+		out, descriptions = append(out, content), append(descriptions, description)
 	}
 	if !found {
 		return nil, nil
 	}
-	var one any = described
+	var whole any = descriptions
 	if value[0] != '[' {
-		one = described[0]
+		whole = descriptions[0]
 	}
-	left, err := json.Marshal(one)
+	description, err := json.Marshal(whole)
 	if err != nil {
 		return nil, nil
 	}
-	return out, left
+	return out, description
 }
 
-// block reads one content block.
-func block(raw json.RawMessage) (c mcp.Content, described any, picture bool) {
-	var b struct {
-		Type     string `json:"type"`
-		Text     string `json:"text"`
-		Data     binary `json:"data"`
-		MIMEType string `json:"mimeType"`
-	}
-	if len(raw) > 0 && raw[0] == '"' {
-		var text string
-		if json.Unmarshal(raw, &text) != nil {
+// contentBlock is a content block of MCP.
+type contentBlock struct {
+	Type     string `json:"type"`
+	Text     string `json:"text"`
+	Data     binary `json:"data"`
+	MIMEType string `json:"mimeType"`
+}
+
+// parseBlock returns content and its description, or nil for anything else.
+func parseBlock(raw json.RawMessage) (content mcp.Content, description any, isMedia bool) {
+	var b contentBlock
+	var url string
+	switch {
+	case json.Unmarshal(raw, &url) == nil:
+		mime, data, ok := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
+		if !ok || !strings.HasPrefix(url, "data:") {
 			return nil, nil, false
 		}
-		head, data, ok := strings.Cut(strings.TrimPrefix(text, "data:"), ";base64,")
-		if !ok || !strings.HasPrefix(text, "data:") {
-			return nil, nil, false
-		}
-		b.Data, b.MIMEType = binary(data), head
-		b.Type, _, _ = strings.Cut(head, "/")
-	} else if json.Unmarshal(raw, &b.Data) == nil {
-		plain, err := base64.StdEncoding.DecodeString(string(b.Data))
-		if err != nil {
-			return nil, nil, false
-		}
-		if b.MIMEType = http.DetectContentType(plain); !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, b.MIMEType) {
+		b.Data, b.MIMEType = binary(data), mime
+		b.Type, _, _ = strings.Cut(mime, "/")
+	case json.Unmarshal(raw, &b.Data) == nil:
+		data, err := base64.StdEncoding.DecodeString(string(b.Data))
+		b.MIMEType = http.DetectContentType(data)
+		if err != nil || !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, b.MIMEType) {
 			return nil, nil, false
 		}
 		b.Type = "image"
-	} else if json.Unmarshal(raw, &b) != nil {
+	case json.Unmarshal(raw, &b) != nil:
 		return nil, nil, false
 	}
-	switch b.Type {
-	case "text":
+	if b.Type == "text" {
 		return &mcp.TextContent{Text: b.Text}, map[string]any{"type": "text", "text": b.Text}, false
-	case "image", "audio":
-		data, err := base64.StdEncoding.DecodeString(string(b.Data))
-		if err != nil || len(data) == 0 || !strings.HasPrefix(b.MIMEType, b.Type+"/") {
-			return nil, nil, false
-		}
-		described = map[string]any{"type": b.Type, "mimeType": b.MIMEType, "bytes": len(data)}
-		if b.Type == "audio" {
-			return &mcp.AudioContent{Data: data, MIMEType: b.MIMEType}, described, true
-		}
-		return &mcp.ImageContent{Data: data, MIMEType: b.MIMEType}, described, true
+	}
+	data, err := base64.StdEncoding.DecodeString(string(b.Data))
+	if err != nil || len(data) == 0 || !strings.HasPrefix(b.MIMEType, b.Type+"/") {
+		return nil, nil, false
+	}
+	description = map[string]any{"type": b.Type, "mimeType": b.MIMEType, "bytes": len(data)}
+	switch b.Type {
+	case "image":
+		return &mcp.ImageContent{Data: data, MIMEType: b.MIMEType}, description, true
+	case "audio":
+		return &mcp.AudioContent{Data: data, MIMEType: b.MIMEType}, description, true
 	}
 	return nil, nil, false
 }
 
-// binary is data in base64: a text, or the bytes of a program as JSON has them.
+// binary is data in base64. It is decoded from a string or from the form that
+// bytes of a program have in JSON.
 type binary string
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON implements json.Unmarshaler.
 func (b *binary) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		return json.Unmarshal(data, (*string)(b))
@@ -202,81 +228,8 @@ func (b *binary) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if bytes.Base64 == nil {
-		return errors.New("there are no bytes")
+		return errors.New("no $bytes")
 	}
 	*b = binary(*bytes.Base64)
 	return nil
-}
-
-// keptValues are big values, for the clients whose runs gave them.
-type keptValues struct {
-	mu   sync.Mutex
-	list []keptValue // the oldest first
-	size int
-}
-
-type keptValue struct {
-	owner, uri, mime string
-	data             []byte
-	until            time.Time
-}
-
-// put keeps data and gives a link to it. The oldest make room.
-func (k *keptValues) put(run *waitingRun, name, mime string, data []byte) *mcp.ResourceLink {
-	uri := valuesRoot + run.id + "/" + name
-	size := int64(len(data))
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.drop(func(v keptValue) bool { return time.Now().After(v.until) })
-	k.list = append(k.list, keptValue{run.owner, uri, mime, data, time.Now().Add(keepWaiting)})
-	k.size += len(data)
-	for k.size > keptBytes && len(k.list) > 1 {
-		k.size -= len(k.list[0].data)
-		k.list = k.list[1:]
-	}
-	return &mcp.ResourceLink{URI: uri, Name: name, MIMEType: mime, Size: &size}
-}
-
-// take gives a value to the client whose run gave it.
-func (k *keptValues) take(owner, uri string) (keptValue, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, v := range k.list {
-		if v.uri == uri && v.owner == owner && time.Now().Before(v.until) {
-			return v, true
-		}
-	}
-	return keptValue{}, false
-}
-
-func (k *keptValues) leave(owner string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.drop(func(v keptValue) bool { return v.owner == owner })
-}
-
-// drop forgets values. The caller holds the lock.
-func (k *keptValues) drop(which func(keptValue) bool) {
-	k.list = slices.DeleteFunc(k.list, func(v keptValue) bool {
-		if which(v) {
-			k.size -= len(v.data)
-			return true
-		}
-		return false
-	})
-}
-
-// readValue answers a request for a kept value.
-func (s *Server) readValue(r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	v, ok := s.kept.take(s.owner(r.Session, r.Extra), r.Params.URI)
-	if !ok {
-		return nil, mcp.ResourceNotFoundError(r.Params.URI)
-	}
-	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: v.uri, MIMEType: v.mime, Text: string(v.data)}}}, nil
-}
-
-// lastLine is what was printed last, shortened to a few words.
-func lastLine(stdout string) string {
-	text := strings.TrimRight(stdout, "\n")
-	return catalogue.Summary(text[strings.LastIndexByte(text, '\n')+1:], 80)
 }

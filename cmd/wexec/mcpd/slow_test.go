@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"golang.org/x/net/netutil"
 )
 
 // TestNobodyHoldsAConnectionByHalfARequest begins requests and never ends them:
 // a stranger's, one for another path, and a client's own.
 func TestNobodyHoldsAConnectionByHalfARequest(t *testing.T) {
 	s := newServer(t, openPolicy, nil, (&shop{}).providers()...)
-	address := serve(t, s, HTTPOptions{Patience: 200 * time.Millisecond})
+	address := serve(t, s, HTTPOptions{ReadTimeout: 200 * time.Millisecond})
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +47,7 @@ func TestNobodyHoldsAConnectionByHalfARequest(t *testing.T) {
 // time that a request may take to arrive.
 func TestAnAnswerMayTakeLongerThanARequest(t *testing.T) {
 	s := newServer(t, openPolicy, nil, (&shop{}).providers()...)
-	address := serve(t, s, HTTPOptions{Patience: 100 * time.Millisecond})
+	address := serve(t, s, HTTPOptions{ReadTimeout: 100 * time.Millisecond})
 	for _, version := range versions {
 		c, err := dial(t, address, version, nil)
 		if err != nil {
@@ -63,13 +65,13 @@ func TestAnAnswerMayTakeLongerThanARequest(t *testing.T) {
 }
 
 // TestConnectionsAreBounded has more connections than there are places: those
-// that are let in are answered, and one that leaves makes room.
+// that are accepted are served, and one that is closed makes room.
 func TestConnectionsAreBounded(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bounded{l, make(chan struct{}, 2)}
+	b := netutil.LimitListener(l, 2)
 	defer b.Close()
 	for range 3 {
 		c, err := net.Dial("tcp", l.Addr().String())
@@ -91,7 +93,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	first, second := <-in, <-in
 	select {
 	case <-in:
-		t.Fatal("a third was let in")
+		t.Fatal("a third connection was accepted")
 	case <-time.After(50 * time.Millisecond):
 	}
 	for range 2 { // closed twice, it gives its place back once

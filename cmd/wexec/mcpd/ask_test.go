@@ -104,7 +104,7 @@ func (e elsewhere) Ask(ctx context.Context, _ hostfns.Question) (hostfns.Reply, 
 func TestALongWaitAnswersWaitingAndWaitRunBringsTheRest(t *testing.T) {
 	for _, version := range versions {
 		shop, away := &shop{}, elsewhere{make(chan bool)}
-		s := newServer(t, openPolicy, func(o *Options) { o.Patience, o.Asker = 100*time.Millisecond, away }, shop.providers()...)
+		s := newServer(t, openPolicy, func(o *Options) { o.AnswerWithin, o.Asker = 100*time.Millisecond, away }, shop.providers()...)
 		c := connect(t, s, version, nil)
 		res := execute(t, c, map[string]any{"code": "return await tools.shop.delete_item({id: 9})"})
 		r := resultOf(t, res)
@@ -135,7 +135,7 @@ func TestALongWaitAnswersWaitingAndWaitRunBringsTheRest(t *testing.T) {
 
 func TestAWaitingRunEndsWithItsClient(t *testing.T) {
 	away := elsewhere{make(chan bool)}
-	s := newServer(t, openPolicy, func(o *Options) { o.Patience, o.Asker = 50*time.Millisecond, away }, (&shop{}).providers()...)
+	s := newServer(t, openPolicy, func(o *Options) { o.AnswerWithin, o.Asker = 50*time.Millisecond, away }, (&shop{}).providers()...)
 	c := connect(t, s, "", nil)
 	if r := resultOf(t, execute(t, c, map[string]any{"code": "return await tools.shop.delete_item({id: 9})"})); r.Status != engine.StatusWaiting {
 		t.Fatal(r.Status)

@@ -52,7 +52,7 @@ func TestTheListingStaysSmallHoweverManyServersThereAre(t *testing.T) {
 	}
 }
 
-func TestTheTeachingIsShort(t *testing.T) {
+func TestTheDescriptionIsShort(t *testing.T) {
 	names := make([]string, 100)
 	for i := range names {
 		names[i] = fmt.Sprintf("server_%d", i)
@@ -67,14 +67,14 @@ func TestTheTeachingIsShort(t *testing.T) {
 			t.Errorf("%s: %d tokens of 200", family, n)
 		}
 	}
-	if n := tokens(t, Teaching(names)); n > 600 {
+	if n := tokens(t, Description(names)); n > 600 {
 		t.Errorf("the description has %d tokens", n)
 	}
 }
 
-// TestTheExamplesOfTheTeachingRun runs each against the demo servers, as a
+// TestTheExamplesOfTheDescriptionRun runs each against the demo servers, as a
 // model would that takes them as they are.
-func TestTheExamplesOfTheTeachingRun(t *testing.T) {
+func TestTheExamplesOfTheDescriptionRun(t *testing.T) {
 	demo := filepath.Join(t.TempDir(), "demo-server")
 	build := exec.Command("go", "build", "-o", demo, "../../../examples/demo-server")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -103,7 +103,7 @@ func TestTheExamplesOfTheTeachingRun(t *testing.T) {
 	}
 	defer eng.Close()
 	c := connect(t, New(Options{Engine: eng, Table: table}), "", nil)
-	shown := Teaching(table.Identifiers())
+	shown := Description(table.Identifiers())
 	for _, family := range Families() {
 		text, _ := Prompt(family, nil, 0)
 		shown += text

@@ -292,14 +292,14 @@ func TestASessionBelongsToWhoOpenedIt(t *testing.T) {
 }
 
 func TestAnotherUsersRequestEndsNoRun(t *testing.T) {
-	w := newWaitingRuns()
-	defer w.close()
+	var w runs
+	defer w.cancelAll()
 	r := w.start("session", "oauth:ann", executeParams{})
-	w.leaveAs("session", "oauth:eve")
+	w.cancelOf("session", "oauth:eve")
 	if _, ok := w.find("session", r.id); !ok || r.ctx.Err() != nil {
 		t.Error("another user has ended the run")
 	}
-	w.leaveAs("session", "oauth:ann")
+	w.cancelOf("session", "oauth:ann")
 	if _, ok := w.find("session", r.id); ok || r.ctx.Err() == nil {
 		t.Error("the run goes on after its client has left")
 	}
