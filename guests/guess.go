@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// mark is something that only programs of some languages have.
+// mark is syntax that only some languages have.
 type mark struct {
 	pattern *regexp.Regexp
-	says    string
+	name    string
 }
 
-// marks compiles pairs of pattern and words, once they are needed: most
-// processes never guess.
+// marks compiles pairs of pattern and name on first use: most
+// processes do not guess.
 func marks(pairs ...string) func() []mark {
 	return sync.OnceValue(func() []mark {
 		var all []mark
@@ -24,7 +24,7 @@ func marks(pairs ...string) func() []mark {
 	})
 }
 
-// Lines are matched without their strings and comments.
+// Marks are matched against lines without strings and comments.
 var (
 	pythonMarks = marks(
 		`^\s*(async\s+)?def\s+\w+\s*\(.*\)\s*(->.*)?:`, "a def",
@@ -57,7 +57,7 @@ var (
 		`^\s*(export\s+)?type\s+\w+(<.*>)?\s*=`, "a type",
 		`^\s*(export\s+)?(declare\s+)?(const\s+)?enum\s+\w+\s*\{`, "an enum",
 		`^\s*(export\s+)?(declare\s+)?namespace\s+[\w.]+\s*\{`, "a namespace",
-		`\bimport\s+type\b|\bas\s+const\b|\bsatisfies\s+\w`, "words of TypeScript",
+		`\bimport\s+type\b|\bas\s+const\b|\bsatisfies\s+\w`, "keywords of TypeScript",
 		`^\s*(const|let|var)\s+(\w+|\{[^}]*\}|\[[^\]]*\])\s*:\s*[\w{\[(]`, "a declared type",
 		`[(,]\s*\w+\??\s*:\s*(string|number|boolean|any|unknown|void|never|null|undefined|Record<|Array<|Promise<|Map<|Set<)(\[\])*\s*[\w,)=|<]`, "a typed parameter",
 		`\(\s*\w+\??\s*:\s*[A-Z]\w*(\[\])*\s*[,)=|<]`, "a typed parameter",
@@ -66,13 +66,13 @@ var (
 	)
 )
 
-// maxGuess is how much of a program is looked at.
+// maxGuess is how many bytes of a program GuessLanguage reads.
 const maxGuess = 64 << 10
 
-// GuessLanguage tells the language of a program where that is certain: it has a
-// first line that names its interpreter (then why is empty), or marks of one
-// language and none of another (then why names the first). TypeScript is only
-// told where it has types; JavaScript that is valid in both is JavaScript.
+// GuessLanguage returns the language of a program if it is certain: the program has a
+// first line with its interpreter (then why is empty), or syntax of one
+// language only (then why names the first mark). A program is TypeScript only
+// if it has types.
 func GuessLanguage(code string) (language, why string, ok bool) {
 	if first, _, _ := strings.Cut(code, "\n"); strings.HasPrefix(first, "#!") {
 		switch {
@@ -102,20 +102,20 @@ func GuessLanguage(code string) (language, why string, ok bool) {
 	return "", "", false
 }
 
-// first is what the first mark says that any line has.
+// first returns the name of the first mark that a line has.
 func first(all []mark, lines []string) string {
 	for _, m := range all {
 		for _, l := range lines {
 			if m.pattern.MatchString(l) {
-				return m.says
+				return m.name
 			}
 		}
 	}
 	return ""
 }
 
-// plainLines are the lines of a program with the insides of strings and with
-// comments left out, as far as that can be told without knowing the language.
+// plainLines returns the lines of a program without strings and
+// comments, as far as possible without knowing the language.
 func plainLines(code string) []string {
 	var out strings.Builder
 	for i := 0; i < len(code); {
@@ -146,7 +146,7 @@ func plainLines(code string) []string {
 	return strings.Split(out.String(), "\n")
 }
 
-// skipTo is the length up to and with an end mark that begins after the first
+// skipTo returns the length up to an end mark, included, that starts after the first
 // two bytes.
 func skipTo(rest, end string) int {
 	if n := strings.Index(rest[2:], end); n >= 0 && len(rest) > 2 {
@@ -161,8 +161,8 @@ func skipTo(rest, end string) int {
 	return len(rest)
 }
 
-// skipString is the length of a string with its quotes. One in simple quotes
-// that does not end on its line is only a quote.
+// skipString returns the length of a string with its quotes. A quote
+// without a second one on its line is skipped alone.
 func skipString(rest string, quote byte) int {
 	for i := 1; i < len(rest); i++ {
 		switch rest[i] {

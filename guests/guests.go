@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/text"
 )
 
 // The languages.
@@ -61,12 +62,12 @@ func Lookup(language string) (Guest, error) {
 		}
 	}
 	if name == "" {
-		return Guest{}, fault.New(fault.UsageLanguage, "no language is given").WithHint("name one of javascript, typescript, python")
+		return Guest{}, fault.New(fault.UsageLanguage, "no language given").WithHint("use javascript, typescript or python")
 	}
-	return Guest{}, fault.New(fault.UsageLanguage, "the language %q is unknown", clip(language, 40)).WithHint("name one of javascript, typescript, python")
+	return Guest{}, fault.New(fault.UsageLanguage, "unknown language %q", text.ClipRunes(language, 40)).WithHint("use javascript, typescript or python")
 }
 
-// LanguageOfFile is the language of a file by its name's extension.
+// LanguageOfFile returns the language of a file by its extension.
 func LanguageOfFile(name string) (language string, ok bool) {
 	ext := strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))
 	for _, g := range All() {
@@ -75,13 +76,4 @@ func LanguageOfFile(name string) (language string, ok bool) {
 		}
 	}
 	return "", false
-}
-
-// clip shortens text that came from somebody to n characters.
-func clip(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n]) + "…"
 }

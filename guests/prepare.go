@@ -10,16 +10,17 @@ import (
 	"sync"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/text"
 )
 
-// Source is a program as its author wrote it.
+// Source is a program as the author wrote it.
 type Source struct {
 	Language string // a name that Lookup knows
 	Code     string
 	File     string // its name in errors; empty: the language's own
 }
 
-// Program is a program as its guest takes it, and the way back to the source.
+// Program is a program in the form that its guest runs, with a map to the source.
 type Program struct {
 	Code string
 	File string
@@ -29,28 +30,28 @@ type Program struct {
 	source string
 }
 
-// Compiler runs a compiler guest. The engine supplies it: it gives each compile
-// a fresh instance with fuel, memory and time of its own, and may answer from
-// what the same input gave before.
+// Compiler runs a compiler guest. The engine implements it: each compilation has
+// a new instance with its own limits, and the result may come from
+// a cache.
 type Compiler interface {
 	Compile(ctx context.Context, r CompileRequest) (CompileResult, error)
 }
 
-// CompileRequest asks for one run of a compiler guest. Equal requests have equal
-// results, while the module is the same.
+// CompileRequest is one run of a compiler guest. Equal requests have equal
+// results as long as the module is the same.
 type CompileRequest struct {
 	Module string // name of the compiler's module in package wasmmodules
 	Input  []byte // its input document
 }
 
-// CompileResult is the value that the compiler guest handed over, as JSON. It is
-// not trusted here.
+// CompileResult is the value of the compiler guest, as JSON. It is
+// untrusted.
 type CompileResult struct {
 	Output []byte
 }
 
-// SyntaxError is a program that cannot be parsed, where that is known before its
-// guest has seen it. Its fault code is guest.syntax.
+// SyntaxError is a program that cannot be parsed, found before its
+// guest runs. Its fault code is guest.syntax.
 type SyntaxError struct {
 	Message string
 	Hint    string
@@ -60,7 +61,7 @@ type SyntaxError struct {
 	Text    string // the source line
 }
 
-// Error is place and message.
+// Error returns place and message.
 func (e *SyntaxError) Error() string {
 	if e.Line == 0 {
 		return e.Message
@@ -68,20 +69,20 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
 }
 
-// Unwrap gives the fault.
+// Unwrap returns the fault.
 func (e *SyntaxError) Unwrap() error {
 	return fault.New(fault.GuestSyntax, "%s", e.Error()).WithHint("%s", e.Hint)
 }
 
-// fenced is a program that stands in one pair of fences, as models write it.
+// fenced matches a program inside one pair of Markdown fences.
 var fenced = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("^(\\s*)```[\\w+-]*[ \\t]*(\\r?\\n(?s:.*)\\n)[ \\t]*```\\s*$")
 })
 
-// inside is a fence between other lines.
+// inside matches a fence.
 var inside = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?m)^[ \\t]*```") })
 
-// unfenced takes the fences off, so that lines keep their numbers.
+// unfenced removes the fences. Lines keep their numbers.
 func unfenced(code string) string {
 	if !strings.Contains(code, "```") {
 		return code
@@ -101,18 +102,18 @@ type compileInput struct {
 	File string `json:"file"`
 }
 
-// compileOutput is what it hands over.
+// compileOutput is the value of the esbuild guest.
 type compileOutput struct {
 	Code string          `json:"code"`
 	Map  json.RawMessage `json:"map"`
-	// The guest may have put a line of its own into the source: the line
-	// WrappedAt, from 1, after which everything has moved by WrappedBy lines; and
-	// have taken the line UnwrappedAt out of what came out. 0: none.
+	// The guest may have added a line to the source: the line
+	// WrappedAt, from 1, which moved later lines by WrappedBy; and
+	// removed the line UnwrappedAt from the output. 0: none.
 	WrappedAt   int            `json:"wrapped_at"`
 	WrappedBy   int            `json:"wrapped_by"`
 	UnwrappedAt int            `json:"unwrapped_at"`
 	Errors      []compileError `json:"errors"`
-	JSX         bool           `json:"jsx"` // it would be valid if it might have JSX
+	JSX         bool           `json:"jsx"` // the program is valid as TSX
 }
 
 type compileError struct {
@@ -123,7 +124,7 @@ type compileError struct {
 	Notes  []string `json:"notes"`
 }
 
-// Prepare makes of a source what its guest takes. JavaScript and Python stay as
+// Prepare converts a source to the form that its guest runs. JavaScript and Python stay as
 // they are; TypeScript is compiled by c.
 func Prepare(ctx context.Context, s Source, c Compiler) (Program, error) {
 	g, err := Lookup(s.Language)
@@ -134,24 +135,24 @@ func Prepare(ctx context.Context, s Source, c Compiler) (Program, error) {
 	if file == "" {
 		file = g.File
 	}
-	// A mark of the byte order is no part of a program.
+	// A byte order mark is not part of a program.
 	code := strings.TrimPrefix(s.Code, "\ufeff")
 	if g.Compiler == "" {
 		return Program{Code: code, File: file, source: code}, nil
 	}
 	code = unfenced(code)
 	if at := len(code) - len(strings.TrimLeft(code, " \t\r\n")); strings.HasPrefix(code[at:], "```") {
-		// To the compiler it is a template, which is not what anybody means.
+		// The compiler would take the fence for a template literal.
 		line := strings.Count(code[:at], "\n") + 1
 		return Program{}, &SyntaxError{Message: "a program must not start with a Markdown fence", Hint: fences,
 			File: file, Line: line, Column: 1, Text: lineOf(code, line)}
 	}
 	if c == nil {
-		return Program{}, fault.New(fault.Internal, "there is nothing to compile %s with", g.Language)
+		return Program{}, fault.New(fault.Internal, "no compiler for %s", g.Language)
 	}
 	input, err := json.Marshal(compileInput{Code: code, File: file})
 	if err != nil {
-		return Program{}, fault.New(fault.Internal, "write the compiler's input: %w", err)
+		return Program{}, fault.New(fault.Internal, "encode compiler input: %w", err)
 	}
 	r, err := c.Compile(ctx, CompileRequest{Module: g.Compiler, Input: input})
 	if err != nil {
@@ -159,35 +160,35 @@ func Prepare(ctx context.Context, s Source, c Compiler) (Program, error) {
 	}
 	var out compileOutput
 	if err := json.Unmarshal(r.Output, &out); err != nil {
-		return Program{}, fault.New(fault.Internal, "read what the compiler gave: %w", err)
+		return Program{}, fault.New(fault.Internal, "decode compiler output: %w", err)
 	}
 	if len(out.Errors) > 0 {
 		return Program{}, syntaxError(file, code, out)
 	}
 	m, err := ParseSourceMap(out.Map)
 	if err != nil {
-		return Program{}, fault.New(fault.Internal, "read what the compiler gave: %w", err)
+		return Program{}, fault.New(fault.Internal, "decode compiler output: %w", err)
 	}
 	m.wrappedAt, m.wrappedBy, m.unwrappedAt = out.WrappedAt, out.WrappedBy, out.UnwrappedAt
 	return Program{Code: out.Code, File: file, Map: m, source: code}, nil
 }
 
-// syntaxError is the first error of a compiler, in the author's terms.
+// syntaxError converts the first error of a compiler.
 func syntaxError(file, code string, out compileOutput) *SyntaxError {
 	first := out.Errors[0]
-	e := &SyntaxError{Message: clip(first.Text, 2000), File: file, Line: max(first.Line, 0), Column: max(first.Column, 0)}
+	e := &SyntaxError{Message: text.ClipRunes(first.Text, 2000), File: file, Line: max(first.Line, 0), Column: max(first.Column, 0)}
 	e.Text = lineOf(code, e.Line)
 	switch {
 	case out.JSX:
 		e.Message = "JSX is not supported"
 		e.Hint = "programs return data, not markup: build text with template literals"
 	case strings.ContainsAny(e.Text, "“”‘’"):
-		e.Hint = `use straight quotes (" or ') in place of typographic ones`
+		e.Hint = `use straight quotes (" or ') instead of typographic ones`
 	default:
 		if language, _, ok := GuessLanguage(code); ok && language == Python {
 			e.Hint = "this looks like Python: set the language to python"
 		} else if len(first.Notes) > 0 {
-			e.Hint = clip(first.Notes[0], 400)
+			e.Hint = text.ClipRunes(first.Notes[0], 400)
 		}
 	}
 	return e
@@ -199,8 +200,8 @@ type Position struct {
 	Text         string // the source line
 }
 
-// Origin tells where in the source a place of the program comes from. It is
-// false where that is not known, such as in code that a compiler added.
+// Origin maps a place of the program to the source. It returns
+// false if the place is unknown, such as in code that a compiler added.
 func (p Program) Origin(line, column int) (Position, bool) {
 	if line <= 0 {
 		return Position{}, false
@@ -225,9 +226,9 @@ func (p Program) Origin(line, column int) (Position, bool) {
 	return pos, true
 }
 
-// LocateReferences returns what a guest reports of a checked program, rows of
-// [server, tool, line, column, explicit], with the places as the author knows
-// them. The report is not trusted: rows of another form are left out, and so are
+// LocateReferences maps the report of a guest on a checked program, rows of
+// [server, tool, line, column, explicit], to places in the
+// source. The report is untrusted: invalid rows are removed, and so are
 // those in code that a compiler added.
 func (p Program) LocateReferences(report []byte) []byte {
 	if p.Map == nil {
@@ -253,13 +254,13 @@ func (p Program) LocateReferences(report []byte) []byte {
 	return out
 }
 
-// Stack is a guest's stack with the places of this program as the author knows
-// them. Frames of code that a compiler added are left out.
+// Stack returns a guest's stack with the places of this program mapped to the
+// source. Frames in code that a compiler added are removed.
 func (p Program) Stack(stack string) string {
 	if p.Map == nil || len(stack) > maxStack {
 		return stack
 	}
-	// The file's whole name: another may end in it.
+	// The whole name of the file: another name may end with it.
 	place := regexp.MustCompile(`(^|[^\w/.\\-])` + regexp.QuoteMeta(p.File) + `:(\d{1,9})(?::(\d{1,9}))?`)
 	lines := strings.Split(stack, "\n")
 	kept := lines[:0]
@@ -286,10 +287,10 @@ func (p Program) Stack(stack string) string {
 	return strings.Join(kept, "\n")
 }
 
-// maxStack bounds the stack that is looked through.
+// maxStack bounds the stack that is mapped.
 const maxStack = 1 << 20
 
-// lineOf is a line of a text, from 1, without its end.
+// lineOf returns a line of a text, from 1, without its end.
 func lineOf(text string, line int) string {
 	for ; line > 1; line-- {
 		_, rest, ok := strings.Cut(text, "\n")
@@ -305,7 +306,7 @@ func lineOf(text string, line int) string {
 	return strings.TrimSuffix(text, "\r")
 }
 
-// utf16Offset is the offset in UTF-16 units of the nth character of a line.
+// utf16Offset returns the offset in UTF-16 units of the nth character of a line.
 func utf16Offset(line string, n int) int {
 	units := 0
 	for _, r := range line {
@@ -320,7 +321,7 @@ func utf16Offset(line string, n int) int {
 	return units + max(n, 0)
 }
 
-// characters is the number of characters before an offset in UTF-16 units.
+// characters returns the number of characters before an offset in UTF-16 units.
 func characters(line string, units int) int {
 	n := 0
 	for _, r := range line {

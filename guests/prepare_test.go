@@ -93,7 +93,7 @@ func TestSyntaxErrorsCarryPlaceAndHint(t *testing.T) {
 		out        compileOutput
 	}{
 		{"```ts\n1\n```\nand more", fences, compileOutput{}},
-		{"const x = “a”", `use straight quotes (" or ') in place of typographic ones`, compileOutput{}},
+		{"const x = “a”", `use straight quotes (" or ') instead of typographic ones`, compileOutput{}},
 		{"return <b/>", "programs return data, not markup: build text with template literals", compileOutput{JSX: true}},
 		{"def f(x):\n  pass", "this looks like Python: set the language to python", compileOutput{}},
 		{"a b", "a note", compileOutput{}},

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// SourceMap leads from places of compiled code back to the source.
+// SourceMap maps places of compiled code to the source.
 type SourceMap struct {
 	lines [][]segment // by line of the compiled code
 
@@ -16,14 +16,14 @@ type SourceMap struct {
 	wrappedAt, wrappedBy, unwrappedAt int
 }
 
-// segment is where a stretch of compiled code comes from.
+// segment is the source place of a range of compiled code.
 type segment struct {
 	column           int // in the compiled line
 	from, fromColumn int // line and column of the source, from 0
 	known            bool
 }
 
-// Bounds of a source map: the compiler that wrote it is not trusted.
+// Bounds of a source map, which is untrusted.
 const (
 	maxMapBytes    = 64 << 20
 	maxMapLines    = 4 << 20
@@ -31,20 +31,20 @@ const (
 	maxMapNumber   = 1 << 30
 )
 
-// ParseSourceMap reads a source map of version 3 with a single source.
+// ParseSourceMap parses a source map of version 3 with a single source.
 func ParseSourceMap(data []byte) (*SourceMap, error) {
 	if len(data) > maxMapBytes {
-		return nil, errors.New("the source map is too large")
+		return nil, errors.New("source map is too large")
 	}
 	var doc struct {
 		Version  int    `json:"version"`
 		Mappings string `json:"mappings"`
 	}
 	if err := json.Unmarshal(data, &doc); err != nil {
-		return nil, fmt.Errorf("the source map: %w", err)
+		return nil, fmt.Errorf("decode source map: %w", err)
 	}
 	if doc.Version != 3 {
-		return nil, fmt.Errorf("the source map is of version %d", doc.Version)
+		return nil, fmt.Errorf("unsupported source map version %d", doc.Version)
 	}
 	m := &SourceMap{}
 	total := 0
@@ -53,7 +53,7 @@ func ParseSourceMap(data []byte) (*SourceMap, error) {
 		var line string
 		line, rest, more = strings.Cut(rest, ";")
 		if len(m.lines) >= maxMapLines {
-			return nil, errors.New("the source map has too many lines")
+			return nil, errors.New("source map has too many lines")
 		}
 		var segments []segment
 		column := 0
@@ -65,21 +65,21 @@ func ParseSourceMap(data []byte) (*SourceMap, error) {
 				return nil, err
 			}
 			if n != 1 && n != 4 && n != 5 {
-				return nil, fmt.Errorf("the source map has a segment of %d numbers", n)
+				return nil, fmt.Errorf("source map segment has %d numbers", n)
 			}
 			if column += numbers[0]; column < 0 || column > maxMapNumber {
-				return nil, errors.New("the source map leaves its range")
+				return nil, errors.New("source map position is out of range")
 			}
 			s := segment{column: column}
 			if n > 1 {
 				source, from, fromColumn = source+numbers[1], from+numbers[2], fromColumn+numbers[3]
 				if min(from, fromColumn) < 0 || max(from, fromColumn) > maxMapNumber {
-					return nil, errors.New("the source map leaves its range")
+					return nil, errors.New("source map position is out of range")
 				}
 				s.from, s.fromColumn, s.known = from, fromColumn, source == 0
 			}
 			if total++; total > maxMapSegments {
-				return nil, errors.New("the source map has too many segments")
+				return nil, errors.New("source map has too many segments")
 			}
 			segments = append(segments, s)
 		}
@@ -91,8 +91,8 @@ func ParseSourceMap(data []byte) (*SourceMap, error) {
 	return m, nil
 }
 
-// Lookup gives line and column of the source for a place in the compiled code:
-// lines from 1, columns in UTF-16 units from 0. It is false for code that the
+// Lookup returns line and column of the source for a place in the compiled code:
+// lines from 1, columns in UTF-16 units from 0. It returns false for code that the
 // compiler added.
 func (m *SourceMap) Lookup(line, column int) (from, fromColumn int, ok bool) {
 	if m.unwrappedAt > 0 && line >= m.unwrappedAt {
@@ -105,8 +105,8 @@ func (m *SourceMap) Lookup(line, column int) (from, fromColumn int, ok bool) {
 	if len(segments) == 0 {
 		return 0, 0, false
 	}
-	// The last one that begins at or before the place; before the first the
-	// first, for that is only indentation.
+	// The last segment that starts at or before the place; before the first, the
+	// first, because the place is in the indentation.
 	i := max(sort.Search(len(segments), func(i int) bool { return segments[i].column > column })-1, 0)
 	s := segments[i]
 	if !s.known {
@@ -125,21 +125,21 @@ func (m *SourceMap) Lookup(line, column int) (from, fromColumn int, ok bool) {
 	return from, s.fromColumn, true
 }
 
-// decodeNumbers reads the numbers of a segment.
+// decodeNumbers decodes the numbers of a segment.
 func decodeNumbers(text string) (numbers [5]int, n int, err error) {
 	for text != "" {
 		if n == len(numbers) {
-			return numbers, 0, errors.New("the source map has a segment that is too long")
+			return numbers, 0, errors.New("source map segment is too long")
 		}
 		value, shift := 0, 0
 		for {
 			if text == "" || shift > 30 {
-				return numbers, 0, errors.New("the source map has a number that does not end")
+				return numbers, 0, errors.New("unterminated number in source map")
 			}
 			digit := base64Digit(text[0])
 			text = text[1:]
 			if digit < 0 {
-				return numbers, 0, errors.New("the source map has a digit that is none")
+				return numbers, 0, errors.New("invalid base64 digit in source map")
 			}
 			value |= digit & 31 << shift
 			shift += 5

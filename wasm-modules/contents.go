@@ -11,9 +11,9 @@ import (
 	_ "embed" // for the text
 )
 
-// contents are what a process has to know of a guest: the manifest without what
-// the guest is made of. They stand in a text of their own, which is read at
-// each start of a process: to make encoding/json ready for the manifest would
+// contents is the part of the manifest that a process reads at start, without the build
+// data. It is a separate text, because decoding
+// the manifest with encoding/json at each start would
 // take twenty times as long.
 type contents struct {
 	Name      string
@@ -25,8 +25,8 @@ type contents struct {
 //go:embed contents.txt
 var contentsText string
 
-// Contents is the part of the manifest that processes read, as it is committed:
-// a line for each guest with its name, version and library, followed by one for
+// Contents returns the part of the manifest that processes read:
+// a line for each guest with its name, version and library, followed by a line for
 // each artefact with its kind, its size and digest unpacked, and its file.
 func (m *Manifest) Contents() []byte {
 	var b bytes.Buffer
@@ -40,7 +40,7 @@ func (m *Manifest) Contents() []byte {
 	return b.Bytes()
 }
 
-// parseContents reads what [Manifest.Contents] wrote.
+// parseContents parses the output of [Manifest.Contents].
 func parseContents(text string) ([]contents, error) {
 	var all []contents
 	for line := range strings.Lines(text) {
@@ -55,11 +55,11 @@ func parseContents(text string) ([]contents, error) {
 		case len(words) == 4 && len(all) > 0:
 			size, err := strconv.ParseInt(words[1], 10, 64)
 			if err != nil || size < 0 || size > maxArtefact {
-				return nil, fmt.Errorf("read the contents of the guests: the size of %s is out of range", words[3])
+				return nil, fmt.Errorf("read contents.txt: size of %s is out of range", words[3])
 			}
 			all[len(all)-1].Artefacts[words[0]] = Artefact{Digested: Digested{Size: size, SHA256: words[2]}, File: words[3]}
 		default:
-			return nil, fmt.Errorf("read the contents of the guests: the line %q is none of them", strings.TrimSpace(line))
+			return nil, fmt.Errorf("read contents.txt: invalid line %q", strings.TrimSpace(line))
 		}
 	}
 	return all, nil

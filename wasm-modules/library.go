@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Folder is a read-only folder with a single file, whose bytes are at: what a
-// guest sees at /lib. The file's date is always the same one.
+// Folder returns a read-only folder with a single file, which a
+// guest sees at /lib. The file's date is fixed.
 func Folder(name string, size int64, at io.ReaderAt) fs.FS {
 	return folder{entry{name: name, size: size}, at}
 }

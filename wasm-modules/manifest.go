@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Manifest is the only home of versions, digests, sources, flags and licences
+// Manifest is the single source of versions, digests, sources, flags and licences
 // of the guests: the file manifest.json.
 type Manifest struct {
 	Guests []Entry `json:"guests"`
 }
 
-// Entry says everything about one guest. What people decide comes first, what
-// the baker found out after it.
+// Entry describes one guest. Fields that people edit come first, then those that
+// the baker writes.
 type Entry struct {
 	Name     string            `json:"name"`
 	Version  string            `json:"version"`
@@ -36,7 +36,7 @@ type Entry struct {
 	Artefacts map[string]Artefact `json:"artefacts"`
 }
 
-// Source is something that was fetched to build a guest.
+// Source is an input of the build of a guest.
 type Source struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -46,10 +46,10 @@ type Source struct {
 	Licence string `json:"licence"`
 }
 
-// Proof is a program that shows that a guest is what the manifest says.
+// Proof is a program that shows that a guest matches the manifest.
 type Proof struct {
 	Input json.RawMessage `json:"input"` // the input document, see ABI.md
-	Value json.RawMessage `json:"value"` // what it must give
+	Value json.RawMessage `json:"value"` // the expected value
 }
 
 // Digested is a size and a SHA-256 in hexadecimal.
@@ -58,7 +58,7 @@ type Digested struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Artefact is a file that is committed, compressed.
+// Artefact is a committed, compressed file.
 type Artefact struct {
 	Digested
 	File   string   `json:"file"`
@@ -73,37 +73,37 @@ const (
 	artefactLibrary = "library"
 )
 
-// maxArtefact bounds what is unpacked.
+// maxArtefact bounds an unpacked artefact.
 const maxArtefact = 128 << 20
 
-// isPlain reports whether a guest can have a name: small letters, digits and
+// isPlain reports whether a name is valid for a guest: lower-case letters, digits and
 // hyphens after a letter.
 func isPlain(name string) bool {
 	return len(name) > 0 && len(name) <= 32 && 'a' <= name[0] && name[0] <= 'z' &&
 		strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
 
-// ParseManifest reads a manifest strictly.
+// ParseManifest parses a manifest strictly.
 func ParseManifest(data []byte) (*Manifest, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	var m Manifest
 	if err := dec.Decode(&m); err != nil {
-		return nil, fmt.Errorf("read the manifest of the guests: %w", err)
+		return nil, fmt.Errorf("read manifest.json: %w", err)
 	}
 	seen := map[string]bool{}
 	for _, e := range m.Guests {
 		if !isPlain(e.Name) || seen[e.Name] {
-			return nil, fmt.Errorf("read the manifest of the guests: the name %q is no name or there twice", e.Name)
+			return nil, fmt.Errorf("read manifest.json: invalid or duplicate name %q", e.Name)
 		}
 		seen[e.Name] = true
 		for kind, a := range e.Artefacts {
 			if a.Size < 0 || a.Size > maxArtefact || a.Packed.Size < 0 || a.Packed.Size > maxArtefact {
-				return nil, fmt.Errorf("read the manifest of the guests: %s %s: the size is out of range", e.Name, kind)
+				return nil, fmt.Errorf("read manifest.json: %s %s: size is out of range", e.Name, kind)
 			}
 			for _, s := range []string{a.SHA256, a.Packed.SHA256} {
 				if b, err := hex.DecodeString(s); err != nil || len(b) != 32 {
-					return nil, fmt.Errorf("read the manifest of the guests: %s %s: %q is no SHA-256", e.Name, kind, s)
+					return nil, fmt.Errorf("read manifest.json: %s %s: invalid SHA-256 %q", e.Name, kind, s)
 				}
 			}
 		}
@@ -111,19 +111,19 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	return &m, nil
 }
 
-// JSON is the manifest as it is committed.
+// JSON returns the manifest in its committed form.
 func (m *Manifest) JSON() ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(m); err != nil {
-		return nil, fmt.Errorf("write the manifest of the guests: %w", err)
+		return nil, fmt.Errorf("write manifest.json: %w", err)
 	}
 	return buf.Bytes(), nil
 }
 
-// Entry finds a guest by name; nil where there is none.
+// Entry returns the guest with a name, or nil.
 func (m *Manifest) Entry(name string) *Entry {
 	for i := range m.Guests {
 		if m.Guests[i].Name == name {

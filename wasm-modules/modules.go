@@ -1,7 +1,7 @@
-// Package wasmmodules holds the guests: for each a metered, code-only module,
-// the memory image it starts from, and what else it needs, compressed and
-// checked against manifest.json before use. What the guests and the engine say
-// to each other is in ABI.md; how they are built is in a folder each.
+// Package wasmmodules embeds the guests: for each a metered, code-only module,
+// its memory image, and other files, compressed and
+// verified against manifest.json before use. The interface between guests and engine
+// is in ABI.md; each guest has a folder with its build recipe.
 package wasmmodules
 
 import (
@@ -19,23 +19,23 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// BakeNanotime is the latest that the monotonic clock showed while the images
-// were made. A host whose clock begins earlier lets a restored guest see its time
-// go backwards, which Go's runtime, for one, does not survive.
+// BakeNanotime is the latest value of the monotonic clock while the images
+// were made. If the clock of a host starts earlier, a restored guest sees time
+// go backwards, which for example crashes Go's runtime.
 const BakeNanotime = time.Millisecond
 
 //go:embed manifest.json artefacts
 var embedded embed.FS
 
-// Module is one guest. Opening it unpacks nothing; each part is unpacked and
-// verified when it is asked for.
+// Module is one guest. Each part is unpacked and
+// verified on use.
 type Module struct {
 	Name    string
 	Version string
-	// Digest names the guest as a whole: code, image and library.
+	// Digest identifies the guest: code, image and library.
 	Digest string
 	// CodeSHA256, ImageSHA256, LibrarySHA256 and StubSHA256 are the digests
-	// of the parts, unpacked; that of the library is zero where there is none.
+	// of the parts, unpacked; zero for a missing library.
 	CodeSHA256, ImageSHA256, LibrarySHA256, StubSHA256 [32]byte
 	// ImageSize, LibrarySize and StubSize are sizes in bytes, unpacked.
 	ImageSize, LibrarySize, StubSize uint64
@@ -54,7 +54,7 @@ var manifest = sync.OnceValues(func() (*Manifest, error) {
 	return ParseManifest(data)
 })
 
-// Committed is the manifest inside this program. It must not be changed.
+// Committed returns the embedded manifest. It must not be changed.
 func Committed() (*Manifest, error) {
 	m, err := manifest()
 	if err != nil {
@@ -71,7 +71,7 @@ var inside = sync.OnceValues(func() ([]contents, error) {
 	return guests, nil
 })
 
-// Names are the guests inside this program.
+// Names returns the names of the embedded guests.
 func Names() []string {
 	guests, err := inside()
 	if err != nil {
@@ -86,7 +86,7 @@ func Names() []string {
 	return names
 }
 
-// Open opens a guest by name.
+// Open opens an embedded guest.
 func Open(name string) (*Module, error) {
 	guests, err := inside()
 	if err != nil {
@@ -100,8 +100,8 @@ func Open(name string) (*Module, error) {
 	return open(embedded, contents{Name: name})
 }
 
-// OpenFrom opens a guest of a manifest whose artefacts are in files, for those
-// who have just built one.
+// OpenFrom opens a guest of a manifest with artefacts in files, for
+// tests of a new build.
 func OpenFrom(files fs.FS, m *Manifest, name string) (*Module, error) {
 	e := m.Entry(name)
 	if e == nil {
@@ -112,7 +112,7 @@ func OpenFrom(files fs.FS, m *Manifest, name string) (*Module, error) {
 
 func open(files fs.FS, e contents) (*Module, error) {
 	if len(e.Artefacts) == 0 {
-		return nil, fault.New(fault.Internal, "there is no guest %q in this program", e.Name)
+		return nil, fault.New(fault.Internal, "no guest %q in this program", e.Name)
 	}
 	mod := &Module{Name: e.Name, Version: e.Version, LibraryName: e.Library, files: files, artefacts: e.Artefacts}
 	whole := sha256.New()
@@ -130,20 +130,20 @@ func open(files fs.FS, e contents) (*Module, error) {
 		a, ok := e.Artefacts[part.kind]
 		if !ok {
 			if part.must {
-				return nil, fault.New(fault.Internal, "the guest %s has no %s", e.Name, part.kind)
+				return nil, fault.New(fault.Internal, "guest %s has no %s", e.Name, part.kind)
 			}
 			continue
 		}
 		if len(a.SHA256) != 2*sha256.Size {
-			return nil, fault.New(fault.Internal, "the digest of the guest %s's %s is none", e.Name, part.kind)
+			return nil, fault.New(fault.Internal, "guest %s: invalid digest of %s", e.Name, part.kind)
 		}
 		if _, err := hex.Decode(part.digest[:], []byte(a.SHA256)); err != nil {
-			return nil, fault.New(fault.Internal, "the digest of the guest %s's %s is none", e.Name, part.kind)
+			return nil, fault.New(fault.Internal, "guest %s: invalid digest of %s", e.Name, part.kind)
 		}
 		if part.size != nil {
 			*part.size = uint64(a.Size)
 		}
-		if part.kind != artefactStub { // which follows from the code
+		if part.kind != artefactStub { // derived from the code
 			fmt.Fprintf(whole, "%s %s\n", part.kind, a.SHA256)
 		}
 	}
@@ -151,19 +151,19 @@ func open(files fs.FS, e contents) (*Module, error) {
 	return mod, nil
 }
 
-// Code is the metered, code-only module.
+// Code returns the metered, code-only module.
 func (m *Module) Code() ([]byte, error) { return m.unpack(artefactCode) }
 
-// Image is the memory that every instance starts from.
+// Image returns the memory that every instance starts from.
 func (m *Module) Image() ([]byte, error) { return m.unpack(artefactImage) }
 
-// Stub is the code-only module with every function body left out. A cache
-// that holds the native code of the whole under the stub's name loads it
-// without decoding and validating the whole.
+// Stub returns the code-only module without function bodies. A cache
+// that stores the native code of the whole module under the stub loads it
+// without decoding and validating the module.
 func (m *Module) Stub() ([]byte, error) { return m.unpack(artefactStub) }
 
-// Library is the archive of the guest's standard library, the file LibraryName
-// below /lib. It is empty where the guest has none.
+// Library returns the archive of the guest's standard library, the file LibraryName
+// in /lib. It is empty if the guest has none.
 func (m *Module) Library() ([]byte, error) {
 	if m.LibraryName == "" {
 		return nil, nil
@@ -171,7 +171,7 @@ func (m *Module) Library() ([]byte, error) {
 	return m.unpack(artefactLibrary)
 }
 
-// Verify unpacks every part and holds it against its digest.
+// Verify unpacks every part and checks its digest.
 func (m *Module) Verify() error {
 	for kind := range m.artefacts {
 		if _, err := m.unpack(kind); err != nil {
@@ -184,12 +184,12 @@ func (m *Module) Verify() error {
 func (m *Module) unpack(kind string) ([]byte, error) {
 	a, ok := m.artefacts[kind]
 	if !ok {
-		return nil, fault.New(fault.Internal, "the guest %s has no %s", m.Name, kind)
+		return nil, fault.New(fault.Internal, "guest %s has no %s", m.Name, kind)
 	}
 	data, err := m.read(a)
 	if err != nil {
-		return nil, fault.New(fault.Internal, "the %s of the guest %s is damaged: %w", kind, m.Name, err).
-			WithHint("nothing of it was run; install wexec again")
+		return nil, fault.New(fault.Internal, "unpack %s of guest %s: %w", kind, m.Name, err).
+			WithHint("reinstall wexec: its files are damaged")
 	}
 	return data, nil
 }

@@ -15,7 +15,7 @@ import (
 type file struct {
 	name string
 	data []byte
-	run  bool // it can be run
+	run  bool // executable
 }
 
 func (f file) mode() fs.FileMode {
@@ -25,8 +25,8 @@ func (f file) mode() fs.FileMode {
 	return 0o644
 }
 
-// tarball packs files below a folder. Nothing of this machine gets in: no
-// owner, no time but the given one.
+// tarball packs files in a folder. The archive has no data of this machine: no
+// owner, and only the given time.
 func tarball(folder string, files []file, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	packed, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -52,7 +52,7 @@ func tarball(folder string, files []file, at time.Time) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// zipped packs the same for Windows.
+// zipped packs files for Windows.
 func zipped(folder string, files []file, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)

@@ -17,9 +17,9 @@ import (
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
-// The list of what is inside is CycloneDX 1.6, made from what the linker wrote
-// into the command and from the manifest of the guests: it cannot say anything
-// that is not there.
+// The SBOM is CycloneDX 1.6, made from the build information in
+// the command and from the manifest of the guests: it lists nothing
+// that the command does not contain.
 
 type bom struct {
 	Format       string       `json:"bomFormat"`
@@ -72,8 +72,8 @@ type dependency struct {
 	On  []string `json:"dependsOn,omitempty"`
 }
 
-// bill lists what is in a command: Go modules with their sums, guests with the
-// digests of what they were built from. The second is the licences of others.
+// bill returns the SBOM of a command: Go modules with their sums, guests with the
+// digests of their sources; and the third-party licences.
 func (r *release) bill(ctx context.Context, command, system, machine string) (list, licences []byte, err error) {
 	info, err := buildinfo.ReadFile(command)
 	if err != nil {
@@ -122,7 +122,7 @@ func (r *release) bill(ctx context.Context, command, system, machine string) (li
 	return append(list, '\n'), licences, err
 }
 
-// guest is an interpreter inside the command, with what it was built from.
+// guest returns the component of an embedded guest with its sources.
 func guest(g wasmmodules.Entry) component {
 	c := component{Type: "application", Ref: "guest:" + g.Name, Name: g.Name, Version: g.Version, About: g.Summary,
 		Hashes: []hash{{"SHA-256", g.Raw.SHA256}}}
@@ -147,14 +147,14 @@ func purl(path, version string) string {
 	return "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
 }
 
-// serial is a number of the list that follows from the command.
+// serial derives the serial number of the SBOM from the command.
 func serial(sum [32]byte) string {
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
 	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
-// licences are the licences and notices of the Go modules in a command, word
-// for word, as most of them ask.
+// licences returns the licences and notices of the Go modules in a command,
+// verbatim, as most of them require.
 func (r *release) licences(ctx context.Context, info *buildinfo.BuildInfo) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("The command contains the Go modules below, each under its own licence. What the\nguests contain is listed in NOTICE.\n")
@@ -189,7 +189,7 @@ func (r *release) licences(ctx context.Context, info *buildinfo.BuildInfo) ([]by
 func licencesOf(b *bytes.Buffer, title, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("the licence of %s: %w", title, err)
+		return fmt.Errorf("read licence of %s: %w", title, err)
 	}
 	found := 0
 	for _, e := range entries {
@@ -207,7 +207,7 @@ func licencesOf(b *bytes.Buffer, title, dir string) error {
 		found++
 	}
 	if found == 0 {
-		return fmt.Errorf("%s has no licence in %s", title, dir)
+		return fmt.Errorf("no licence of %s in %s", title, dir)
 	}
 	return nil
 }

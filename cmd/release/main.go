@@ -1,6 +1,6 @@
-// Release builds what is given to people: for each platform an archive with
-// the command, its manual page and its completions, a list of what is inside
-// (SBOM), and the sums of all. The same sources and version give the same
+// Release builds the release files: for each platform an archive with
+// the command, its manual page and its completions, a software bill of materials
+// (SBOM), and a file with checksums. The same sources and version give the same
 // bytes in every folder and on every machine with the same Go.
 //
 //	go run ./cmd/release -version v1.2.3 -out dist
@@ -26,28 +26,28 @@ import (
 	"github.com/wexec/wexec/config"
 )
 
-// maxBinary is the largest that the command may be.
+// maxBinary bounds the size of the command.
 const maxBinary = 45 << 20
 
-// everywhere are the platforms that a release is for.
-const everywhere = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
+// allPlatforms are the platforms of a release.
+const allPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
 
-// release is what is built, and from where.
+// release is the configuration of a build.
 type release struct {
 	source  string    // the top of the module
 	out     string    // the folder that is written
-	version string    // as the command says it
-	time    time.Time // of everything inside the archives
+	version string    // printed by the command
+	time    time.Time // modification time in the archives
 	say     func(format string, args ...any)
 }
 
 func main() {
 	var r release
 	var platforms string
-	flag.StringVar(&r.source, "source", ".", "the top of the module")
-	flag.StringVar(&r.out, "out", "dist", "the folder to write")
-	flag.StringVar(&r.version, "version", "", "the version; else what git says")
-	flag.StringVar(&platforms, "platforms", everywhere, "what to build for")
+	flag.StringVar(&r.source, "source", ".", "source folder")
+	flag.StringVar(&r.out, "out", "dist", "output folder")
+	flag.StringVar(&r.version, "version", "", "version (default from git describe)")
+	flag.StringVar(&platforms, "platforms", allPlatforms, "platforms to build for, as OS/ARCH,…")
 	flag.Parse()
 	r.say = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 	if err := r.make(context.Background(), strings.Split(platforms, ",")); err != nil {
@@ -56,17 +56,17 @@ func main() {
 	}
 }
 
-// make builds the whole release.
+// make builds the release.
 func (r *release) make(ctx context.Context, platforms []string) error {
 	if r.version == "" {
 		out, err := r.command(ctx, nil, "git", "describe", "--tags", "--always", "--dirty")
 		if err != nil {
-			return fmt.Errorf("tell the version (name it with -version): %w", err)
+			return fmt.Errorf("read the version from git (or set -version): %w", err)
 		}
 		r.version = strings.TrimSpace(string(out))
 	}
 	if r.time.IsZero() {
-		if err := r.tellTime(ctx); err != nil {
+		if err := r.setTime(ctx); err != nil {
 			return err
 		}
 	}
@@ -88,26 +88,26 @@ func (r *release) make(ctx context.Context, platforms []string) error {
 	return r.sums(made)
 }
 
-// tellTime takes the time of the release from SOURCE_DATE_EPOCH or from the
-// last commit, so that it does not depend on when it is built.
-func (r *release) tellTime(ctx context.Context) error {
+// setTime sets the time of the release from SOURCE_DATE_EPOCH or from the
+// last commit, so that builds are reproducible.
+func (r *release) setTime(ctx context.Context) error {
 	text := os.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {
 		out, err := r.command(ctx, nil, "git", "log", "-1", "--format=%ct")
 		if err != nil {
-			return fmt.Errorf("tell the time of the sources (set SOURCE_DATE_EPOCH): %w", err)
+			return fmt.Errorf("read the time of the last commit (or set SOURCE_DATE_EPOCH): %w", err)
 		}
 		text = strings.TrimSpace(string(out))
 	}
 	seconds, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return fmt.Errorf("the time of the sources is no number: %w", err)
+		return fmt.Errorf("parse SOURCE_DATE_EPOCH: %w", err)
 	}
 	r.time = time.Unix(seconds, 0).UTC()
 	return nil
 }
 
-// shared are the files that every archive has beside the command.
+// shared returns the files that every archive has in addition to the command.
 func (r *release) shared(ctx context.Context) ([]file, error) {
 	var all []file
 	for _, name := range []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md"} {
@@ -135,11 +135,11 @@ func (r *release) shared(ctx context.Context) ([]file, error) {
 	return all, nil
 }
 
-// platform builds for one platform, and gives the names of what it wrote.
+// platform builds for one platform and returns the names of the written files.
 func (r *release) platform(ctx context.Context, platform string, shared []file) ([]string, error) {
 	system, machine, ok := strings.Cut(platform, "/")
 	if !ok {
-		return nil, errors.New("write SYSTEM/MACHINE")
+		return nil, errors.New("platform must be OS/ARCH")
 	}
 	work, err := os.MkdirTemp("", "wexec-release-")
 	if err != nil {
@@ -157,7 +157,7 @@ func (r *release) platform(ctx context.Context, platform string, shared []file) 
 		return nil, err
 	}
 	if len(binary) > maxBinary {
-		return nil, fmt.Errorf("the command has %d bytes, %d are allowed", len(binary), maxBinary)
+		return nil, fmt.Errorf("the command has %d bytes, more than %d", len(binary), maxBinary)
 	}
 	bill, others, err := r.bill(ctx, command, system, machine)
 	if err != nil {
@@ -186,7 +186,7 @@ func (r *release) platform(ctx context.Context, platform string, shared []file) 
 	return names, nil
 }
 
-// sums writes SHA256SUMS, as sha256sum -c reads it.
+// sums writes SHA256SUMS in the format of sha256sum.
 func (r *release) sums(names []string) error {
 	slices.Sort(names)
 	var b strings.Builder
@@ -201,7 +201,7 @@ func (r *release) sums(names []string) error {
 	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), []byte(b.String()), 0o644)
 }
 
-// command runs a program at the top of the module.
+// command runs a program in the source folder.
 func (r *release) command(ctx context.Context, env []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = r.source

@@ -72,16 +72,16 @@ func (h *host) rename(from, to place) sys.Errno {
 	case a.name == "." || b.name == ".":
 		return sys.EPERM
 	case a.info.Mode()&fs.ModeSymlink != 0 || (b.info != nil && b.info.Mode()&fs.ModeSymlink != 0):
-		return sys.EPERM // a link that moves leads elsewhere
+		return sys.EPERM // a moved link would point elsewhere
 	case !a.info.IsDir() && !a.info.Mode().IsRegular():
 		return sys.EPERM
 	}
-	// What is inside a folder that moves was decided where it is, not where it
-	// goes; only files and empty folders move.
+	// The content of a moved folder was decided at its old path, not at its new
+	// path; only files and empty folders can be moved.
 	if a.info.IsDir() && !emptyFolder(a) {
 		return sys.ENOTSUP
 	}
-	// A name that would let the program read what it could not is no new name.
+	// The program must be allowed to read what it moves.
 	root, base, errno := h.anchor()
 	if errno != 0 {
 		return errno

@@ -1,7 +1,7 @@
-// Package files gives programs a file system: /tmp in memory, /mcp-servers
-// with the catalogue, /app with the program's own files, and what the policy
-// grants of the host. Each opening is decided and recorded; no link, "..",
-// race, device or spelling leads out.
+// Package files is the file system of programs: /tmp in memory, /mcp-servers
+// with the catalogue, /app with the program's files, and the host files that the policy
+// allows. The policy decides each open, and it is recorded; no link, "..",
+// race, device or spelling of a path escapes.
 package files
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/wexec/wexec/hostfns"
 )
 
-// Provider gives the runs of a table their files. It has no tools.
+// Provider mounts the files of runs. It has no tools.
 type Provider struct{ protected []string }
 
 // New makes the provider. The protected files and folders, absolute paths of
@@ -31,24 +31,24 @@ type Provider struct{ protected []string }
 // are what decides and records what programs do. So are /proc, /sys and /dev.
 func New(protected ...string) *Provider { return &Provider{protected: protected} }
 
-// Servers is empty: files are no tools.
+// Servers returns nothing: the provider has no tools.
 func (*Provider) Servers() []string { return nil }
 
-// Tools is empty.
+// Tools returns nothing.
 func (*Provider) Tools(context.Context, string) ([]catalogue.Tool, error) { return nil, nil }
 
-// Call answers nothing.
+// Call fails: the provider has no tools.
 func (*Provider) Call(context.Context, hostfns.Call) (hostfns.Answer, error) {
-	return hostfns.Answer{}, fault.New(fault.ToolUnknown, "files are no tools")
+	return hostfns.Answer{}, fault.New(fault.ToolUnknown, "the files provider has no tools")
 }
 
-// Watch never tells of a change.
+// Watch does nothing: there are no changes.
 func (*Provider) Watch(func(string)) func() { return func() {} }
 
-// Close has nothing to end.
+// Close does nothing.
 func (*Provider) Close() error { return nil }
 
-// defaultMemory bounds /tmp where the run says nothing.
+// defaultMemory bounds /tmp if the run sets no limit.
 const defaultMemory = 64 << 20
 
 // Mount makes the file system of one run.
@@ -71,12 +71,12 @@ func (p *Provider) Mount(m hostfns.Mount) (sys.FS, io.Closer, error) {
 			t.hosts = append(t.hosts, &host{gate: m.Gate, grant: grant, never: never})
 		}
 	}
-	// The longest grant that a path is in speaks for it.
+	// The longest grant that contains a path applies.
 	slices.SortFunc(t.hosts, func(a, b *host) int { return cmp.Or(len(b.grant)-len(a.grant), strings.Compare(a.grant, b.grant)) })
 	return t, t, nil
 }
 
-// cleanDir is an absolute folder of the host with slashes, or "".
+// cleanDir returns an absolute folder of the host with slashes, or "".
 func cleanDir(dir string) string {
 	if dir == "" || !filepath.IsAbs(dir) {
 		return ""
@@ -93,7 +93,7 @@ func toolTree(make func() fs.FS) fs.FS {
 	return catalogue.New(nil).Tree()
 }
 
-// tree is the whole: it sends each path to the part that has it.
+// tree is the root file system: it dispatches each path to its part.
 type tree struct {
 	sys.UnimplementedFS
 	gate hostfns.Gate
@@ -109,7 +109,7 @@ type tree struct {
 	descriptors int // open files and folders; the lock of tmp guards it
 }
 
-// Close gives up whatever is open; writing that has not ended is dropped.
+// Close closes open files; unfinished writes are dropped.
 func (t *tree) Close() error {
 	t.tmp.close()
 	for _, h := range []*host{t.app, t.packages} {
@@ -123,18 +123,18 @@ func (t *tree) Close() error {
 	return nil
 }
 
-// place is a path that was found to belong to a part.
+// place is a path resolved to a part.
 type place struct {
 	tmp   bool
 	tools bool
 	host  *host  // app or a grant
 	rel   string // within the part, without a leading slash; "." is the part itself
-	folds []string
-	dir   bool // a folder that exists only to lead to others; folds are its names
+	names []string
+	dir   bool // a folder that exists only on the way to grants; names are its entries
 	guest string
 }
 
-// parts of a path that guests name themselves.
+// Top-level folders of guests.
 const (
 	tmpName   = "tmp"
 	toolsName = "mcp-servers"
@@ -143,8 +143,8 @@ const (
 	packagesName = "packages"
 )
 
-// find says which part a path belongs to. The path comes from the guest:
-// anything that is not plain is refused.
+// find resolves a path to its part. The path comes from the guest:
+// ambiguous paths are errors.
 func (t *tree) find(name string) (place, sys.Errno) {
 	clean, errno := plain(name, runtime.GOOS == "windows")
 	if errno != 0 {
@@ -152,7 +152,7 @@ func (t *tree) find(name string) (place, sys.Errno) {
 	}
 	p := place{guest: "/" + clean}
 	if clean == "." {
-		p.dir, p.folds, p.guest = true, t.top(), "/"
+		p.dir, p.names, p.guest = true, t.top(), "/"
 		return p, 0
 	}
 	first, rest, _ := strings.Cut(clean, "/")
@@ -160,8 +160,8 @@ func (t *tree) find(name string) (place, sys.Errno) {
 		rest = "."
 	}
 	if rest != "." {
-		// What is granted of the host's own /tmp, or below a folder of such a
-		// name, stays reachable by its path.
+		// A grant below the host's /tmp, or below a folder with such a
+		// name, takes precedence.
 		if q, ok := t.granted(p, hostPath(clean)); ok {
 			return q, 0
 		}
@@ -191,7 +191,7 @@ func (t *tree) find(name string) (place, sys.Errno) {
 	return p, sys.EACCES
 }
 
-// granted finds the grant that a path of the host is in, or that it leads to.
+// granted finds the grant that contains a path of the host, or that is below it.
 func (t *tree) granted(p place, abs string) (place, bool) {
 	if abs == "" {
 		return p, false
@@ -203,14 +203,14 @@ func (t *tree) granted(p place, abs string) (place, bool) {
 		}
 	}
 	if names := t.leading(abs); len(names) > 0 {
-		p.dir, p.folds = true, names
+		p.dir, p.names = true, names
 		return p, true
 	}
 	return p, false
 }
 
-// meanings lists the paths of the host that a path of the guest may stand for:
-// as it is, and from the working folder.
+// meanings returns the host paths that a guest path may mean:
+// absolute, and relative to the working folder.
 func (t *tree) meanings(clean string) []string {
 	var out []string
 	if abs := hostPath(clean); abs != "" {
@@ -222,8 +222,8 @@ func (t *tree) meanings(clean string) []string {
 	return out
 }
 
-// hostPath turns "home/u/x" into "/home/u/x" and, on Windows, "C:/x" into
-// itself.
+// hostPath converts "home/u/x" to "/home/u/x". On Windows, it returns "C:/x"
+// unchanged.
 func hostPath(clean string) string {
 	if runtime.GOOS == "windows" {
 		if len(clean) >= 2 && clean[1] == ':' {
@@ -234,7 +234,7 @@ func hostPath(clean string) string {
 	return "/" + clean
 }
 
-// below gives the part of a path that is inside a folder.
+// below returns the part of a path below a folder.
 func below(dir, abs string) (string, bool) {
 	if abs == dir {
 		return ".", true
@@ -245,7 +245,7 @@ func below(dir, abs string) (string, bool) {
 	return "", false
 }
 
-// leading lists the names in a folder that lead to a grant.
+// leading returns the names in a folder that lead to a grant.
 func (t *tree) leading(abs string) []string {
 	var names []string
 	for _, h := range t.hosts {
@@ -260,7 +260,7 @@ func (t *tree) leading(abs string) []string {
 	return names
 }
 
-// top lists what stands at "/".
+// top returns the names in "/".
 func (t *tree) top() []string {
 	names := []string{toolsName, tmpName}
 	if t.app != nil {
@@ -314,8 +314,8 @@ func (t *tree) open(p place, flag sys.Oflag, perm fs.FileMode) (sys.File, sys.Er
 }
 
 func (p place) entries() []sys.Dirent {
-	out := make([]sys.Dirent, len(p.folds))
-	for i, n := range p.folds {
+	out := make([]sys.Dirent, len(p.names))
+	for i, n := range p.names {
 		out[i] = sys.Dirent{Name: n, Type: fs.ModeDir, Ino: inode(p.guest + "/" + n)}
 	}
 	return out
@@ -339,7 +339,7 @@ func (t *tree) stat(name string, follow bool) (stat.Stat_t, sys.Errno) {
 	return p.host.stat(p, follow)
 }
 
-// change runs something that changes one path.
+// change applies a change of one path.
 func (t *tree) change(name string, tmp func(rel string) sys.Errno, host func(*host, place) sys.Errno) sys.Errno {
 	p, errno := t.find(name)
 	switch {
@@ -372,7 +372,7 @@ func (t *tree) Utimens(name string, atim, mtim int64) sys.Errno {
 		func(h *host, p place) sys.Errno { return h.touch(p, atim, mtim) })
 }
 
-// Chmod changes nothing: files of programs have no modes of their own.
+// Chmod does nothing in /tmp and fails elsewhere.
 func (t *tree) Chmod(name string, _ fs.FileMode) sys.Errno {
 	return t.change(name, func(rel string) sys.Errno { _, errno := t.tmp.Stat(rel); return errno },
 		func(h *host, p place) sys.Errno { return sys.ENOTSUP })
@@ -392,16 +392,16 @@ func (t *tree) Rename(from, to string) sys.Errno {
 	case a.tmp && b.tmp:
 		return t.tmp.rename(a.rel, b.rel)
 	case a.tmp || b.tmp || a.host != b.host:
-		return sys.ENOTSUP // as between two devices: programs copy then
+		return sys.ENOTSUP // programs then copy, as between two devices
 	}
 	return a.host.rename(a, b)
 }
 
-// Link and Symlink make nothing: a link is a way around a decision.
+// Link and Symlink fail: a link could bypass a decision.
 func (t *tree) Link(string, string) sys.Errno    { return sys.EPERM }
 func (t *tree) Symlink(string, string) sys.Errno { return sys.EPERM }
 
-// Readlink finds no links: a path of the host is shown with its links
+// Readlink finds no links: the guest sees host paths with links
 // resolved.
 func (t *tree) Readlink(name string) (string, sys.Errno) {
 	if _, errno := t.find(name); errno != 0 {
@@ -410,7 +410,7 @@ func (t *tree) Readlink(name string) (string, sys.Errno) {
 	return "", sys.EINVAL
 }
 
-// plain refuses every path that could be read in two ways, and gives it
+// plain rejects ambiguous paths, and returns the path
 // without leading and trailing slashes.
 func plain(name string, windows bool) (string, sys.Errno) {
 	if len(name) > 4096 {
@@ -445,7 +445,7 @@ func plain(name string, windows bool) (string, sys.Errno) {
 	return strings.Join(parts, "/"), 0
 }
 
-// plainOnWindows refuses names that Windows takes for others: streams, trailing
+// plainOnWindows rejects names with a special meaning on Windows: streams, trailing
 // dots and spaces, devices, short names.
 func plainOnWindows(part string, first bool) bool {
 	if first && len(part) == 2 && part[1] == ':' {

@@ -12,7 +12,7 @@ import (
 	"github.com/wexec/wexec/hostfns"
 )
 
-// folder is an open folder: its names as they were when it was opened.
+// folder is an open folder, with its names at the time of opening.
 type folder struct {
 	sys.File // Seek
 	entries  []sys.Dirent
@@ -42,7 +42,7 @@ func (f *folder) Datasync() sys.Errno                   { return 0 }
 func (f *folder) Utimens(int64, int64) sys.Errno        { return sys.EROFS }
 func (f *folder) Close() sys.Errno                      { return 0 }
 
-// rewind goes back to the first name.
+// rewind returns to the first name.
 func (f *folder) rewind(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekStart {
 		return 0, sys.EINVAL
@@ -51,8 +51,8 @@ func (f *folder) rewind(offset int64, whence int) (int64, error) {
 	return 0, nil
 }
 
-// seeking is a way to seek. A method Seek that answers with an errno is taken
-// for a slip by go vet, so that the one of an adapted file is embedded instead.
+// seeking is a seek function. go vet rejects a method Seek that returns
+// an errno, so that of an adapted file is embedded instead.
 type seeking func(offset int64, whence int) (int64, error)
 
 func (s seeking) Seek(offset int64, whence int) (int64, error) { return s(offset, whence) }
@@ -82,14 +82,14 @@ func folderStat(name string) stat.Stat_t {
 	return stat.Stat_t{Ino: inode(name), Mode: fs.ModeDir | 0o555, Nlink: 1}
 }
 
-// inode gives a name without an inode a number of its own.
+// inode derives an inode number from a name.
 func inode(name string) stat.Inode {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))
 	return h.Sum64() | 1
 }
 
-// counted counts what is read of a file.
+// counted counts the bytes that are read from a file.
 type counted struct {
 	sys.File
 	gate hostfns.Gate
@@ -109,7 +109,7 @@ func (f *counted) Write([]byte) (int, sys.Errno)         { return 0, sys.EBADF }
 func (f *counted) Pwrite([]byte, int64) (int, sys.Errno) { return 0, sys.EBADF }
 func (f *counted) Truncate(int64) sys.Errno              { return sys.EBADF }
 
-// count adds bytes to the run's budget. Where that is used up the run ends; the
+// count adds bytes to the run's budget. If that is used up the run ends; the
 // guest sees an error in the meantime.
 func count(gate hostfns.Gate, n int, errno sys.Errno) sys.Errno {
 	if gate != nil && n > 0 {

@@ -19,24 +19,24 @@ import (
 	"github.com/wexec/wexec/hostfns"
 )
 
-// host is one folder (or file) of the host that programs may see parts of. The
-// root is opened once: from then on nothing outside of it can be named.
+// host is a folder or file of the host that programs may access in part. The
+// root is opened once, and nothing outside of it is reachable from it.
 type host struct {
 	gate  hostfns.Gate
-	grant string // literal start of what is granted, or the program's folder
-	app   bool   // the program's own folder: its sources may be read
-	whole bool   // a folder of packages, which the caller named: all of it may be read
+	grant string // literal prefix of the granted paths, or the program's folder
+	app   bool   // the program's folder: its sources may be imported
+	whole bool   // a packages folder: all of it may be read
 	never *protected
 
 	mu     sync.Mutex
 	root   *os.Root
-	base   string // folder that root is; grant or the nearest above it that exists
+	base   string // path of root: grant, or its nearest existing parent
 	real   string // base with its links resolved
 	closed bool
 	opened map[*hostFile]bool
 }
 
-// tempPrefix begins the names of files that are being written.
+// tempPrefix starts the names of files that are being written.
 const tempPrefix = ".wexec-"
 
 func (h *host) close() {
@@ -82,8 +82,8 @@ func (h *host) anchor() (*os.Root, string, sys.Errno) {
 	}
 }
 
-// node is something of the host that was reached without following a link by
-// chance: parent is the open folder it is in, name its name there.
+// node is a file or folder of the host that was reached without following an
+// unchecked link: parent is its open folder, name its name there.
 type node struct {
 	parent *os.Root
 	owned  bool // parent is to be closed
@@ -98,13 +98,13 @@ func (n *node) done() {
 	}
 }
 
-// maxLinks bounds the links that one path may pass.
+// maxLinks bounds the links in one path.
 const maxLinks = 20
 
-// walk goes to a path one folder at a time. Each folder is opened by name and
-// compared with what was looked at, so that a link put in its place in between
-// is noticed. Links are resolved here, below the root and never above it; what
-// a link points to is decided by where it leads.
+// walk resolves a path one folder at a time. Each folder is opened by name and
+// compared with the result of Lstat, so that a link that replaces it in between
+// is detected. Links are resolved here, never above the root; the target of
+// a link is decided by its own path.
 func (h *host) walk(p place, follow bool) (*node, sys.Errno) {
 	root, base, errno := h.anchor()
 	if errno != 0 {
@@ -118,7 +118,7 @@ func (h *host) walk(p place, follow bool) (*node, sys.Errno) {
 	todo := splitPath(rel)
 	var stack []string // resolved so far, below base
 	for i := 0; ; {
-		if i == len(todo) { // everything is resolved, and it is the folder itself
+		if i == len(todo) { // the path is the folder itself
 			return h.enter(root, base, stack, "")
 		}
 		part := todo[i]
@@ -170,8 +170,8 @@ func splitPath(rel string) []string {
 	return out
 }
 
-// enter opens the folders of a path without links, each compared with what
-// stands there, and looks at the last name.
+// enter opens the folders of a path without links, each compared with the result of
+// Lstat, and returns the last name as a node.
 func (h *host) enter(root *os.Root, base string, folders []string, name string) (*node, sys.Errno) {
 	if name == "" {
 		if len(folders) == 0 {
@@ -230,16 +230,16 @@ func (h *host) openFolder(parent *os.Root, name string) (*os.Root, sys.Errno) {
 	return next, 0
 }
 
-// private are names of data that is not there to be imported.
+// private matches names of data that must not be imported.
 var private = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)credential|secret|password|service[-_]?account`)
 })
 
-// sources are the files of the program's folder that it may import, and with
-// that read.
+// sources are the extensions of files in the program's folder that it may import, and
+// thus read.
 var sources = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".json", ".py", ".pyi"}
 
-// decide asks the policy about a node.
+// decide has the policy decide access to a node.
 func (h *host) decide(n *node, p place, write, look bool) sys.Errno {
 	if strings.HasPrefix(n.name, tempPrefix) || h.shields(n) {
 		return sys.EACCES
@@ -251,7 +251,7 @@ func (h *host) decide(n *node, p place, write, look bool) sys.Errno {
 		return 0
 	}
 	if _, ok := below(h.grant, n.path); !ok && !(n.info != nil && n.info.IsDir() && look) {
-		return sys.EACCES // a link led out of what is granted
+		return sys.EACCES // a link left the grant
 	}
 	err := h.gate.File(h.gate.Lifetime(), hostfns.FileRequest{Path: filepath.FromSlash(n.path), Guest: p.guest, Write: write, Look: look})
 	switch {
@@ -273,8 +273,8 @@ func (h *host) shields(n *node) bool {
 	return !ok || h.never.covers(path.Join(h.real, rel))
 }
 
-// imports reports whether a node of the program's folder, or of its packages,
-// is one of its sources or a folder that may hold some.
+// imports reports whether a node of the program's folder or of its packages
+// is a source, or a folder that may contain sources.
 func (h *host) imports(n *node) bool {
 	rel, ok := below(h.grant, n.path)
 	if !ok {
@@ -302,7 +302,7 @@ func (h *host) stat(p place, follow bool) (stat.Stat_t, sys.Errno) {
 	}
 	defer n.done()
 	if errno := h.decide(n, p, false, true); errno != 0 {
-		// A folder that may only be written to is still there.
+		// A write-only folder exists.
 		if errno == sys.EROFS || h.decide(n, p, true, true) != 0 {
 			return stat.Stat_t{}, errno
 		}
@@ -326,8 +326,8 @@ func (h *host) open(p place, flag sys.Oflag) (sys.File, sys.Errno) {
 		return nil, sys.EEXIST
 	}
 	reads := flag&sys.O_WRONLY == 0
-	// What is asked for read and write may be granted for reading alone; a
-	// guest that says "create" with both means to write.
+	// A file opened for reading and writing may be granted for reading only; a
+	// guest that also sets "create" means to write.
 	if !write || (reads && n.info != nil && flag&sys.O_TRUNC == 0) {
 		if errno := h.decide(n, p, false, false); errno != 0 {
 			return nil, errno
@@ -364,8 +364,8 @@ func (h *host) open(p place, flag sys.Oflag) (sys.File, sys.Errno) {
 	return h.keep(newHostFile(h, f))
 }
 
-// openSame opens a regular file and makes sure that it is the one that was
-// looked at.
+// openSame opens a regular file and checks that it is the one that Lstat
+// saw.
 func openSame(n *node) (*os.File, sys.Errno) {
 	f, err := n.parent.OpenFile(n.name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -379,7 +379,7 @@ func openSame(n *node) (*os.File, sys.Errno) {
 	return f, 0
 }
 
-// list opens a folder for its names.
+// list opens a folder for reading its names.
 func (h *host) list(n *node) (sys.File, sys.Errno) {
 	at := n.parent
 	if n.name != "." {
@@ -421,8 +421,8 @@ func (h *host) list(n *node) (sys.File, sys.Errno) {
 	return newFolder(entries, statOf(n.info)), 0
 }
 
-// write opens a file to be written: into a file of its own beside it, which
-// takes its name when it is closed. Nobody ever sees half of it.
+// write opens a file for writing: a temporary file in the same folder, which
+// replaces the file when it is closed.
 func (h *host) write(n *node, flag sys.Oflag) (sys.File, sys.Errno) {
 	mode := fs.FileMode(0o644)
 	var old *os.File
@@ -480,7 +480,7 @@ func (r *countedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// maxOpen bounds the files of one grant that are open at once.
+// maxOpen bounds the open files of one grant.
 const maxOpen = 256
 
 func (h *host) keep(f *hostFile) (sys.File, sys.Errno) {
@@ -497,8 +497,8 @@ func (h *host) keep(f *hostFile) (sys.File, sys.Errno) {
 	return f, 0
 }
 
-// errnoOf is what a guest sees of an error. An os.Root that was asked to leave
-// is a denial.
+// errnoOf returns the errno of an error. An escape from an os.Root
+// is EACCES.
 func errnoOf(err error) sys.Errno {
 	if err == nil {
 		return 0

@@ -10,13 +10,13 @@ import (
 	stat "github.com/tetratelabs/wazero/sys"
 )
 
-// hostFile is an open file of the host. One that is written to takes its name
-// when the guest closes it, and leaves nothing behind when the run ends before.
+// hostFile is an open file of the host. A written file replaces the original
+// when the guest closes it, and is removed if the run ends before.
 type hostFile struct {
 	sys.File // Seek
 	h        *host
 	f        *os.File
-	parent   *os.Root // of a file that is written to
+	parent   *os.Root // folder of a written file
 	temp     string
 	name     string
 	reads    bool
@@ -91,7 +91,7 @@ func (f *hostFile) Write(b []byte) (int, sys.Errno) {
 	if err != nil {
 		return 0, errnoOf(err)
 	}
-	if errno := f.grow(at); errno != 0 { // a seek may have gone past the end
+	if errno := f.grow(at); errno != 0 { // after a seek past the end
 		return 0, errno
 	}
 	if errno := count(f.h.gate, len(b), 0); errno != 0 {
@@ -120,8 +120,8 @@ func (f *hostFile) Pwrite(b []byte, off int64) (int, sys.Errno) {
 	return n, errnoOf(err)
 }
 
-// grow counts the hole that a write at size, or a truncation to it, makes: a
-// sparse file costs as much as a full one.
+// grow counts the hole of a write at size, or of a truncation to it: a
+// sparse file counts as much as a full one.
 func (f *hostFile) grow(size int64) sys.Errno {
 	info, err := f.f.Stat()
 	if err != nil {
@@ -172,15 +172,15 @@ func (f *hostFile) Utimens(atim, mtim int64) sys.Errno {
 	return errnoOf(f.parent.Chtimes(f.temp, at(atim), at(mtim)))
 }
 
-// Close gives a written file its name, unless the run is over.
+// Close replaces the original by a written file, unless the run is over.
 func (f *hostFile) Close() sys.Errno {
 	f.h.mu.Lock()
 	defer f.h.mu.Unlock()
 	return f.end(!f.h.closed && f.h.gate.Lifetime().Err() == nil && f.changed)
 }
 
-// drop forgets what was written. The lock of the host is held, or nobody else
-// has the file yet.
+// drop removes a written file. The caller holds the host's lock, or is the only one
+// with the file.
 func (f *hostFile) drop() { _ = f.end(false) }
 
 func (f *hostFile) end(keep bool) (errno sys.Errno) {

@@ -16,8 +16,8 @@ import (
 	"github.com/wexec/wexec/hostfns"
 )
 
-// memory is /tmp: an empty folder that holds a bounded number of bytes and is
-// gone after the run.
+// memory is /tmp: a folder in memory with a bounded size that is
+// dropped after the run.
 type memory struct {
 	gate hostfns.Gate
 	now  func() time.Time
@@ -29,7 +29,7 @@ type memory struct {
 	ended bool
 }
 
-// nodeCost is what a file or folder takes of the bound beside its content.
+// nodeCost is the cost of a file or folder in addition to its content.
 const nodeCost = 512
 
 type memNode struct {
@@ -37,8 +37,8 @@ type memNode struct {
 	children map[string]*memNode // of a folder
 	data     []byte
 	modified int64
-	opens    int  // files that are open on it
-	gone     bool // removed: its bytes come back when the last of them is closed
+	opens    int  // number of open files
+	gone     bool // removed: its bytes are freed when the last open file is closed
 }
 
 func newMemory(limit int64, gate hostfns.Gate, now func() time.Time) *memory {
@@ -66,7 +66,7 @@ func (m *memory) node(dir bool) *memNode {
 	return n
 }
 
-// take reserves n bytes of the bound, or gives them back if n is negative. The
+// take reserves n bytes, or frees them if n is negative. The
 // lock is held.
 func (m *memory) take(n int64) sys.Errno {
 	if m.ended || n > m.left {
@@ -76,8 +76,8 @@ func (m *memory) take(n int64) sys.Errno {
 	return 0
 }
 
-// lookup finds a node and the folder it is in; the lock is held. A missing
-// last name gives a nil node.
+// lookup finds a node and its folder; the lock is held. A missing
+// last name is a nil node.
 func (m *memory) lookup(rel string) (parent *memNode, name string, n *memNode, errno sys.Errno) {
 	n = m.root
 	if rel == "." {
@@ -126,7 +126,7 @@ func (m *memory) OpenFile(rel string, flag sys.Oflag, _ fs.FileMode) (sys.File, 
 	case flag&sys.O_DIRECTORY != 0:
 		return nil, sys.ENOTDIR
 	case flag&sys.O_TRUNC != 0:
-		_ = m.resize(n, 0) // nothing is in the way of less
+		_ = m.resize(n, 0) // shrinking cannot fail
 	}
 	n.opens++
 	f := &memFile{m: m, n: n, reads: flag&sys.O_WRONLY == 0, writes: flag&(sys.O_RDWR|sys.O_WRONLY) != 0, appends: flag&sys.O_APPEND != 0}
@@ -148,7 +148,7 @@ func (m *memory) open(n *memNode) sys.File {
 	return newFolder(entries, n.stat())
 }
 
-// resize cuts or fills with zeros; the lock is held.
+// resize truncates or extends with zeros; the lock is held.
 func (m *memory) resize(n *memNode, size int64) sys.Errno {
 	if size < 0 {
 		return sys.EINVAL
@@ -159,7 +159,7 @@ func (m *memory) resize(n *memNode, size int64) sys.Errno {
 	switch old := int64(len(n.data)); {
 	case size > old:
 		n.data = slices.Grow(n.data, int(size-old))[:size]
-	case size < int64(cap(n.data))/2: // memory that is not counted any more must not stay in use
+	case size < int64(cap(n.data))/2: // memory that is no longer counted must be freed
 		n.data = slices.Clip(slices.Clone(n.data[:size]))
 	default:
 		clear(n.data[size:])
@@ -231,8 +231,8 @@ func (m *memory) remove(rel string, dir bool) sys.Errno {
 	return 0
 }
 
-// forget gives back the bytes of a node that has no name any more, as soon as
-// nothing is open on it; the lock is held.
+// forget frees the bytes of a removed node as soon as
+// no file is open; the lock is held.
 func (m *memory) forget(n *memNode) {
 	n.gone = true
 	if n.opens == 0 {

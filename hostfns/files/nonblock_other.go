@@ -2,5 +2,5 @@
 
 package files
 
-// nonblock has no meaning where pipes do not stand among files.
+// nonblock is not needed: the file system has no pipes.
 const nonblock = 0

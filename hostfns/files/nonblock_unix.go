@@ -4,6 +4,6 @@ package files
 
 import "syscall"
 
-// nonblock keeps the opening of a pipe that was put in a file's place from
-// waiting for its other end.
+// nonblock prevents that opening a pipe that replaced a file
+// blocks.
 const nonblock = syscall.O_NONBLOCK

@@ -64,7 +64,7 @@ func (b *baker) bake(ctx context.Context) ([]part, error) {
 	}
 	fuel, err := b.prove(ctx, code, image, files)
 	if err != nil {
-		return nil, fmt.Errorf("what came out does not work: %w", err)
+		return nil, fmt.Errorf("baked guest fails its proof: %w", err)
 	}
 	stub, err := snapshot.Stub(code)
 	if err != nil {
@@ -152,7 +152,7 @@ func allowed(info meter.Info) error {
 	}
 	for _, name := range []string{"memory", "_initialize", "guest_init", "guest_run"} {
 		if !slices.ContainsFunc(info.Exports, func(e meter.Export) bool { return e.Name == name }) {
-			return fmt.Errorf("it does not export %s", name)
+			return fmt.Errorf("no export %s", name)
 		}
 	}
 	return nil

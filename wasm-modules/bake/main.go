@@ -1,17 +1,17 @@
 // Command bake makes the artefacts of a guest from its raw module: it meters
-// the module, starts it once with its prelude, takes it apart into code and
-// memory image, proves that the two work together, and writes them, compressed,
+// the module, starts it once with its prelude, splits it into code and
+// memory image, runs the guest's proof, and writes the parts, compressed,
 // with their digests into manifest.json.
 //
 //	go run ./wasm-modules/bake -guest quickjs -raw FILE [-library FILE]
 //	go run ./wasm-modules/bake -guest quickjs -cost '1+1'
 //
-// The same input gives the same artefacts, bit for bit. With -compare nothing is
-// written, and what would have been is held against what is committed. With
-// -show the manifest is read for recipes: -show version, -show sources (lines
-// for sha256sum), -show flags.NAME, -show settings.NAME. With -cost nothing is
-// written either: it prints the fuel, the written pages and the time of a
-// program, in the committed guest or in the one that -raw would become.
+// The same input gives the same artefacts, bit for bit. With -compare it writes
+// nothing and compares the result with the committed files. With
+// -show it prints values of the manifest: -show version, -show sources (lines
+// for sha256sum), -show flags.NAME, -show settings.NAME. With -cost it writes
+// nothing and prints the fuel, the written pages and the time of a
+// program, in the committed guest or in the one that -raw would give.
 package main
 
 import (
@@ -57,7 +57,7 @@ func command(args []string) error {
 	}
 	e := m.Entry(*name)
 	if e == nil {
-		return fmt.Errorf("the manifest has no guest %q", *name)
+		return fmt.Errorf("no guest %q in the manifest", *name)
 	}
 	if *show != "" {
 		return print(e, *show)
@@ -95,7 +95,7 @@ func command(args []string) error {
 	return out.write(parts)
 }
 
-// print writes one value of an entry for a recipe.
+// print prints one value of an entry for a recipe.
 func print(e *wasmmodules.Entry, what string) error {
 	group, key, _ := strings.Cut(what, ".")
 	switch group {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/wexec/wexec/internal/atomicfile"
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
@@ -62,20 +63,12 @@ func (o *output) write(parts []part) error {
 		return err
 	}
 	for name, data := range files {
-		if err := replace(filepath.Join(o.home, "artefacts", name), data); err != nil {
+		if err := atomicfile.Write(filepath.Join(o.home, "artefacts", name), data, 0o644); err != nil {
 			return err
 		}
 	}
-	return errors.Join(replace(filepath.Join(o.home, "manifest.json"), text),
-		replace(filepath.Join(o.home, "contents.txt"), o.manifest.Contents()))
-}
-
-// replace writes a file whole.
-func replace(path string, data []byte) error {
-	if err := os.WriteFile(path+".new", data, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return errors.Join(atomicfile.Write(filepath.Join(o.home, "manifest.json"), text, 0o644),
+		atomicfile.Write(filepath.Join(o.home, "contents.txt"), o.manifest.Contents(), 0o644))
 }
 
 // compare holds the artefacts and the manifest against what is there.
