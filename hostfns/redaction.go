@@ -42,7 +42,7 @@ func newRedactor(pii policy.PII, s *Session, start audit.Start, detector func() 
 	// data, and its tokens may be of another run.
 	written := append([]string{string(start.Code), string(start.Args)}, start.Argv...)
 	s.vault.Reserve(append(written, string(start.Input))...)
-	s.vault.Own(written...)
+	s.vault.Exempt(written...)
 	return &redactor{vault: s.vault, pii: pii, counts: map[string]int{}}, nil
 }
 
@@ -111,7 +111,7 @@ func (d *redactor) display(s string) string {
 	if d.off() || s == "" {
 		return s
 	}
-	out, _ := d.apply(s, d.pii.Mode, d.vault.Known)
+	out, _ := d.apply(s, d.pii.Mode, d.vault.EgressKnown)
 	return out
 }
 

@@ -324,7 +324,7 @@ func (p *Policy) PII() PII {
 		out.Tools = append(out.Tools, l.pii.tools...)
 		c := l.pii.config
 		if !l.pii.kinds {
-			c.Detect = privacy.Sure()
+			c.Detect = privacy.DefaultKinds()
 		}
 		if said {
 			c = strictestPII(out.Config, c)
@@ -332,7 +332,7 @@ func (p *Policy) PII() PII {
 		out.Config, said = c, true
 	}
 	if !said {
-		out.Config = privacy.Config{Detect: privacy.Sure()}
+		out.Config = privacy.Config{Detect: privacy.DefaultKinds()}
 	}
 	out.Mode = cmp.Or(out.Mode, privacy.Tokenize)
 	return out

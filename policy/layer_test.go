@@ -37,7 +37,7 @@ func TestNilPolicyDenies(t *testing.T) {
 	if p.DecideLanguage("python").Effect != Allow {
 		t.Error("without a policy every language runs")
 	}
-	if pii := p.PII(); pii.Mode != privacy.Tokenize || !slices.Equal(pii.Detect, privacy.Sure()) || pii.Reveals("a.b") {
+	if pii := p.PII(); pii.Mode != privacy.Tokenize || !slices.Equal(pii.Detect, privacy.DefaultKinds()) || pii.Reveals("a.b") {
 		t.Errorf("%+v", pii)
 	}
 	if Layer() != nil || Layer(Layered{nil, User}) != nil {

@@ -149,7 +149,7 @@ policy.yaml:5:15: code: must be hash, full or none, not "ful" (did you mean full
 policy.yaml:6:19: via: must be terminal, mcp or socket, not "trminal" (did you mean terminal?)
 policy.yaml:6:39: remember: must be never, run or session, not "once"
 policy.yaml:7:13: mode: must be off, detect, tokenize, redact, block or partial, not "tokenise" (did you mean tokenize?)
-policy.yaml:7:32: there is no kind "emial" (did you mean email?)
+policy.yaml:7:32: unknown kind "emial" (did you mean email?)
 policy.yaml:7:47: level: must be strict, balanced or relaxed, not "strickt" (did you mean strict?)`},
 		"quantities": {`
 version: 1

@@ -70,7 +70,7 @@ func BenchmarkDenseJSON(b *testing.B) {
 }
 
 func BenchmarkSureKindsPlainJSON(b *testing.B) {
-	d, err := NewDetector(Config{Detect: Sure()})
+	d, err := NewDetector(Config{Detect: DefaultKinds()})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -111,6 +111,6 @@ func BenchmarkOpen(b *testing.B) {
 	for b.Loop() {
 		v := NewVault(d)
 		v.Reserve(code)
-		v.Own(code)
+		v.Exempt(code)
 	}
 }

@@ -48,7 +48,7 @@ func TestOnlyTheWantedKindsAreFound(t *testing.T) {
 	if !slices.Equal(got, []string{"card 4111 1111 1111 1111"}) {
 		t.Errorf("found %q", got)
 	}
-	if got := found(t, Config{Detect: Sure()}, "Dr. Jane Miller, 203.0.113.7"); len(got) > 0 {
+	if got := found(t, Config{Detect: DefaultKinds()}, "Dr. Jane Miller, 203.0.113.7"); len(got) > 0 {
 		t.Errorf("found %q", got)
 	}
 }
@@ -155,12 +155,12 @@ func TestEveryKindIsDescribed(t *testing.T) {
 	var kinds []Kind
 	for _, k := range Kinds() {
 		kinds = append(kinds, k.Kind)
-		if k.Words == "" || k.Check == "" {
+		if k.Description == "" || k.Check == "" {
 			t.Errorf("%s has no description", k.Kind)
 		}
 	}
-	if !slices.Equal(kinds, known()) {
-		t.Errorf("kinds %v, known %v", kinds, known())
+	if !slices.Equal(kinds, knownKinds()) {
+		t.Errorf("kinds %v, known %v", kinds, knownKinds())
 	}
 }
 
@@ -170,7 +170,7 @@ func TestEncodingsHideNothing(t *testing.T) {
 		`{"a":"{\"b\":\"{\\\"c\\\":\\\"bob@example.org\\\"}\"}"}`, "\uff42\uff4f\uff42\uff20\uff45xample.org", "b\u200bo\u200db@exam\u00adple.org", "Ym9iJTQwZXhhbXBsZS5vcmc=",
 		"4111%201111%201111%201111", "4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1", "\U0001d7d2\U0001d7cf\U0001d7cf\U0001d7cf 1111 1111 1111", "4111\u00a01111\u20111111\u00a01111", "٤١١١١١١١١١١١١١١١", "4111\u200b1111\u200b1111\u200b1111",
 	} {
-		v := vault(t, Config{Detect: Sure()})
+		v := vault(t, Config{Detect: DefaultKinds()})
 		out, counts, err := v.Text(text, "")
 		if err != nil || counts.Total() == 0 {
 			t.Errorf("%q became %q: %v, %v", text, out, counts, err)

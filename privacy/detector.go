@@ -1,8 +1,15 @@
 package privacy
 
 import (
-	"slices"
+	"cmp"
 	"strings"
+
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/privacy/internal/char"
+	"github.com/wexec/wexec/privacy/internal/dates"
+	"github.com/wexec/wexec/privacy/internal/detect"
+	"github.com/wexec/wexec/privacy/internal/match"
+	"github.com/wexec/wexec/privacy/internal/token"
 )
 
 // Finding is one place in a text that holds personal data.
@@ -12,11 +19,11 @@ type Finding struct {
 	End        int     `json:"end"`   // byte offset behind it
 	Line       int     `json:"line"`  // from 1
 	Column     int     `json:"column"`
-	Field      string  `json:"field,omitempty"` // path of the field it stands in, where there is one
+	Field      string  `json:"field,omitempty"` // path of its field, if it has one
 	Confidence float64 `json:"confidence"`      // 0 to 1
 }
 
-// Explanation is what was looked at and why it counts or does not.
+// Explanation is a place that was considered, and why it counts or does not.
 type Explanation struct {
 	Finding
 	Why  string `json:"why"`
@@ -25,139 +32,124 @@ type Explanation struct {
 
 // Detector finds personal data. It is immutable and safe for concurrent use.
 type Detector struct {
-	mode    Mode
-	kinds   map[Kind]bool // nil: all
-	least   uint8         // confidence in percent below which nothing counts
-	level   string
-	regions []region
-	own     []ownKind
-	ignore  []glob
-	never   []fieldGlob
-	always  []fieldGlob
-	modes   []modeGlob
-	lexicon *lexicon
-	marks   map[string]string // kinds of tokens, in capitals
-}
-
-type modeGlob struct {
-	fieldGlob
+	find *detect.Detector
 	mode Mode
 }
 
-// NewDetector checks a configuration and makes a detector of it. Every problem
-// is reported at once, with the code usage.policy.
+// NewDetector checks a configuration and makes a Detector. An error has the code
+// usage.policy and reports every problem.
 func NewDetector(c Config) (*Detector, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	d := &Detector{mode: c.Mode, level: c.Level, least: 50, lexicon: words()}
-	if d.mode == "" {
-		d.mode = Tokenize
-	}
-	switch c.Level {
-	case Strict:
-		d.least = 30
-	case Relaxed:
-		d.least = 80
-	case "":
-		d.level = Balanced
+	modes := make(map[string]string, len(c.Modes))
+	for glob, mode := range c.Modes {
+		modes[glob] = string(mode)
 	}
 	regions := c.Regions
 	if len(regions) == 0 {
 		regions = []string{"US"}
 	}
-	for _, r := range regions {
-		d.regions = append(d.regions, regionOf(r))
+	d, err := detect.New(detect.Config{Kinds: c.Detect, AllKinds: knownKinds(), Least: confidence[c.Level], Regions: regions,
+		Patterns: c.Patterns, Lists: c.Lists, Never: c.Fields.Never, Always: c.Fields.Always, Ignore: c.Ignore, Modes: modes})
+	if err != nil {
+		return nil, fault.New(fault.UsagePolicy, "%w", err)
 	}
-	if len(c.Detect) > 0 {
-		d.kinds = map[Kind]bool{Personal: true}
-		for _, k := range c.Detect {
-			d.kinds[k] = true
-		}
-	}
-	var err error
-	if d.own, err = ownKinds(c.Patterns, c.Lists); err != nil {
-		return nil, err
-	}
-	d.marks = marks(d.own)
-	for _, o := range d.own {
-		if d.kinds != nil {
-			d.kinds[o.kind] = true
-		}
-	}
-	for _, g := range c.Ignore {
-		d.ignore = append(d.ignore, newGlob(strings.ToLower(g)))
-	}
-	for _, g := range c.Fields.Never {
-		d.never = append(d.never, newFieldGlob(g))
-	}
-	for _, g := range c.Fields.Always {
-		d.always = append(d.always, newFieldGlob(g))
-	}
-	for _, g := range sortedKeys(c.Modes) {
-		d.modes = append(d.modes, modeGlob{newFieldGlob(g), c.Modes[g]})
-	}
-	return d, nil
+	return &Detector{d, cmp.Or(c.Mode, Tokenize)}, nil
 }
 
-// Mode is the mode of the configuration; never empty.
+// Mode is the mode of the configuration; it is never empty.
 func (d *Detector) Mode() Mode { return d.mode }
 
-// Scan finds personal data in a text, in order and without overlap. A text
-// that is a JSON document is read as one.
+// Scan finds personal data in a text, in order and without overlap. A text that
+// is a JSON document is read as JSON.
 func (d *Detector) Scan(text []byte) []Finding {
-	w := d.work()
-	spans := w.document(text)
-	return d.findings(text, spans)
-}
-
-// Explain says of everything in a text that looks like personal data why it
-// counts or does not.
-func (d *Detector) Explain(text string) []Explanation {
-	w := d.work()
-	w.explain = true
-	spans := w.document([]byte(text))
-	findings := d.findings([]byte(text), spans)
-	all := make([]Explanation, 0, len(findings))
-	i := 0
-	for _, s := range spans {
-		if s.kind == "" {
-			continue
-		}
-		all = append(all, Explanation{Finding: findings[i], Why: s.why, Kept: !s.dropped})
-		i++
-	}
+	var all []Finding
+	eachFinding(text, d.find.NewPass().Document(text), func(f Finding, _ *match.Span) { all = append(all, f) })
 	return all
 }
 
-func (d *Detector) findings(text []byte, spans []span) []Finding {
-	var all []Finding
+// Explain says of everything in a text that resembles personal data why it counts
+// or does not.
+func (d *Detector) Explain(text string) []Explanation {
+	p := d.find.NewPass()
+	p.Explain = true
+	all := []Explanation{}
+	eachFinding([]byte(text), p.Document([]byte(text)), func(f Finding, s *match.Span) {
+		all = append(all, Explanation{Finding: f, Why: s.Why, Kept: !s.Dropped})
+	})
+	return all
+}
+
+func eachFinding(text []byte, spans []match.Span, yield func(Finding, *match.Span)) {
 	line, column, at := 1, 1, 0
-	for _, s := range spans {
-		if s.kind == "" {
+	for i := range spans {
+		s := &spans[i]
+		if s.Kind == "" {
 			continue
 		}
-		for ; at < s.start; at++ {
-			if text[at] == '\n' {
+		for ; at < s.Start; at++ {
+			if column++; text[at] == '\n' {
 				line, column = line+1, 1
-			} else {
-				column++
 			}
 		}
-		all = append(all, Finding{Kind: s.kind, Start: s.start, End: s.end, Line: line, Column: column,
-			Field: s.field, Confidence: float64(s.sure) / 100})
+		yield(Finding{Kind: s.Kind, Start: s.Start, End: s.End, Line: line, Column: column, Field: s.Shown, Confidence: float64(s.Sure) / 100}, s)
 	}
-	return all
 }
 
-// wants reports whether a kind is looked for.
-func (d *Detector) wants(k Kind) bool { return d.kinds == nil || d.kinds[k] }
+var separators = strings.NewReplacer(" ", "", "-", "", ".", "", "/", "")
 
-// ignored reports whether a value is on the ignore list.
-func (d *Detector) ignored(value string) bool {
-	if len(d.ignore) == 0 {
-		return false
+// canonical is the form in which two spellings of a value are equal.
+func (d *Detector) canonical(kind Kind, value string) string {
+	switch kind {
+	case Email:
+		return strings.ToLower(strings.TrimSpace(value))
+	case Phone:
+		c, _ := d.find.Phones.Canonical(value)
+		return c
+	case IBAN, Card, SSN, NationalID, VAT, Passport, Licence, Account:
+		return strings.ToUpper(separators.Replace(value))
+	case MAC, IP:
+		return strings.ToLower(strings.ReplaceAll(value, "-", ":"))
 	}
-	value = strings.ToLower(value)
-	return slices.ContainsFunc(d.ignore, func(g glob) bool { return g.match(value) })
+	return value
+}
+
+// part is the part of a value that mode partial shows: it is useful for work and
+// identifies nobody.
+func (d *Detector) part(kind Kind, value string) string {
+	part := ""
+	switch kind {
+	case Email:
+		part = domainOf(value)
+	case Card:
+		if digits := char.OnlyDigits(value); len(digits) >= 12 {
+			part = digits[len(digits)-4:]
+		}
+	case Phone:
+		_, part = d.find.Phones.Canonical(value)
+	case IBAN, VAT:
+		if len(value) > 2 && char.IsLetter(value[0]) && char.IsLetter(value[1]) {
+			part = strings.ToUpper(value[:2])
+		}
+	case Birthdate:
+		for i := 0; i+4 <= len(value); i++ {
+			if y, n := char.Number([]byte(value), i); n == 4 && dates.Year(y) {
+				part = value[i : i+4]
+				break
+			}
+		}
+	}
+	if len(part) > token.MaxPart || strings.ContainsAny(part, "[]\"\\\n") {
+		return ""
+	}
+	return part
+}
+
+func domainOf(value string) string {
+	i := strings.LastIndexByte(value, '@')
+	if i < 0 {
+		return ""
+	}
+	return strings.ToLower(strings.TrimSpace(value[i+1:]))
 }

@@ -1,15 +1,14 @@
-// Package privacy finds personal data and puts tokens in its place.
+// Package privacy finds personal data and replaces it with tokens.
 //
-// A [Detector] says where personal data stands in a text or a JSON document.
-// A [Vault] belongs to one run: it replaces what a detector finds by tokens such
-// as [EMAIL_1], keeps what they stand for, and puts the values back where the
-// caller says that they may be seen.
+// A [Detector] reports where personal data is in a text or a JSON document. A
+// [Vault] belongs to one run or session: it replaces what its detector finds with
+// tokens such as [EMAIL_1], keeps the values, and puts them back where the caller
+// decides that they may be seen.
 //
-// The package is pure: it reads no clock, file or environment and starts
-// nothing. Everything it is given counts as hostile: it takes time linear in
-// the size of a text and never panics.
+// The package is pure: it reads no clock, file or environment and starts no
+// goroutine. Its input is hostile: it takes time linear in the size of a text and
+// never panics.
 //
-// What it cannot do: code that means to smuggle data out can encode them in a
-// way that no detector knows. Such code is bounded by the policy, which says
-// what it may reach, and not by detection.
+// It does not stop code that wants to smuggle data out, since code can encode
+// data in ways that no detector knows. The policy bounds what such code can reach.
 package privacy

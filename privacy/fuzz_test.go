@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/wexec/wexec/privacy/internal/detect"
+	"github.com/wexec/wexec/privacy/internal/encodings"
+	"github.com/wexec/wexec/privacy/internal/match"
 )
 
 // seeds are texts with something of everything.
@@ -75,28 +79,28 @@ func FuzzRevealUndoesTokenise(f *testing.F) {
 		}
 		for _, d := range all[:2] {
 			v := NewVault(d)
-			w, state := v.look(Tokenize, true)
-			spans := w.document([]byte(s))
+			r := v.newRedaction(Tokenize, true)
+			spans := r.pass.Document([]byte(s))
 			var want []byte
 			at := 0
 			for _, x := range spans {
-				if !x.changed {
+				if !x.Replaced {
 					continue
 				}
-				want = append(want, s[at:x.start]...)
-				back := v.Reveal(x.put)
+				want = append(want, s[at:x.Start]...)
+				back := v.Reveal(x.Put)
 				want = append(want, back...)
-				at = x.end
+				at = x.End
 			}
 			want = append(want, s[at:]...)
-			out := string(edited([]byte(s), spans))
-			if looksJSON([]byte(s)) && json.Valid([]byte(s)) && !json.Valid([]byte(out)) {
+			out := string(match.Edited([]byte(s), spans))
+			if detect.LooksJSON([]byte(s)) && json.Valid([]byte(s)) && !json.Valid([]byte(out)) {
 				t.Fatalf("%q became %q, which is no JSON", s, out)
 			}
 			if back := v.Reveal(out); back != string(want) && !json.Valid([]byte(s)) {
 				t.Fatalf("%q\nbecame  %q\nback is %q\nwant    %q", s, out, back, want)
 			}
-			if state.counts.Total() == 0 && len(spans) == 0 && out != s {
+			if r.counts.Total() == 0 && len(spans) == 0 && out != s {
 				t.Fatalf("%q was changed without a finding", s)
 			}
 			again, _, err := v.Egress(out, Tokenize)
@@ -104,8 +108,8 @@ func FuzzRevealUndoesTokenise(f *testing.F) {
 				t.Fatal(err)
 			}
 			for _, x := range spans {
-				if x.changed && !strings.Contains(v.Reveal(again), strings.Trim(v.Reveal(x.put), `"`)) {
-					t.Fatalf("%q became %q, then %q, which has lost %q", s, out, again, x.put)
+				if x.Replaced && !strings.Contains(v.Reveal(again), strings.Trim(v.Reveal(x.Put), `"`)) {
+					t.Fatalf("%q became %q, then %q, which has lost %q", s, out, again, x.Put)
 				}
 			}
 		}
@@ -117,7 +121,7 @@ func FuzzRevealUndoesTokenise(f *testing.F) {
 func holdsCoded(s []byte, depth int) bool {
 	for i := 0; i < len(s); {
 		j := i
-		for j < len(s) && base64Byte(s[j]) {
+		for j < len(s) && encodings.IsBase64(s[j]) {
 			j++
 		}
 		for k := i; k+8 <= j; k++ {

@@ -1,131 +1,121 @@
 package privacy
 
-// Values without a form of their own, such as names, are found by their field.
-// Once one is known it is looked for everywhere else in the run, so that it
-// does not leave in a sentence.
-
-// Bounds of values that are looked for by themselves.
-const (
-	leastKnown = 4
-	mostKnown  = 160
-	wordsKnown = 12
+import (
+	"github.com/wexec/wexec/privacy/internal/char"
+	"github.com/wexec/wexec/privacy/internal/match"
 )
 
-// phrases are the values that are looked for by themselves.
-type phrases struct {
+// Values without a form, such as names, are found by their field. Once a value is
+// known it is searched everywhere in the run, so that it does not leave in a
+// sentence.
+
+// Bounds of values that are searched as they are.
+const (
+	minKnown      = 4
+	maxKnown      = 160
+	maxKnownWords = 12
+)
+
+// knownValues are the values that are searched as they are.
+type knownValues struct {
 	kinds  map[string]Kind
-	firsts map[string]int        // their first words, and how many words follow at most
-	marks  [1 << bitsKnown]uint8 // which words may be first ones: a cheap first look
+	firsts map[string]int        // the first words, and how many words a value has at most
+	filter [1 << filterBits]bool // the hashes of the first words: a cheap test
 }
 
-const bitsKnown = 12
+const filterBits = 12
 
-func markOf(word []byte) uint32 {
+func newKnownValues() *knownValues {
+	return &knownValues{kinds: make(map[string]Kind), firsts: make(map[string]int)}
+}
+
+func filterHash[T ~string | ~[]byte](word T) uint32 {
 	n := len(word)
-	return (uint32(word[0]) | uint32(word[n/2])<<8 | uint32(word[n-1])<<16 | uint32(n)<<24) * 0x9E3779B1 >> (32 - bitsKnown)
+	return (uint32(word[0]) | uint32(word[n/2])<<8 | uint32(word[n-1])<<16 | uint32(n)<<24) * 0x9E3779B1 >> (32 - filterBits)
 }
 
-// remember takes a new value among those that are looked for. The caller holds
-// the lock.
-func (v *Vault) remember(kind Kind, value string) {
+// add adds a value if it is not found by its form and is long enough to be
+// searched.
+func (k *knownValues) add(kind Kind, value string) {
 	switch kind {
 	case Email, Card, IBAN, IP, MAC:
-		return // found by their form alone
+		return // the form is enough
 	}
-	if len(value) < leastKnown || len(value) > mostKnown {
+	if len(value) < minKnown || len(value) > maxKnown || !char.IsWord(value[0]) || !char.IsWord(value[len(value)-1]) {
 		return
 	}
-	letters, digits := 0, 0
-	for i := range len(value) {
-		if isDigit(value[i]) {
-			digits++
-		} else if isLetter(value[i]) {
-			letters++
-		}
-	}
-	if letters < leastKnown && digits < 6 {
-		return
-	}
-	if !isWord(value[0]) {
-		return
-	}
-	words, first := 0, ""
-	for i := 0; i < len(value); {
-		j := i
-		for j < len(value) && isWord(value[j]) {
-			j++
-		}
-		if j > i {
-			if words == 0 {
-				first = value[i:j]
-			}
-			words++
-			i = j
-			continue
-		}
-		i++
-	}
-	if words > wordsKnown || !isWord(value[len(value)-1]) {
-		return
-	}
-	p := v.phrases
-	if p == nil {
-		p = &phrases{kinds: make(map[string]Kind), firsts: make(map[string]int)}
-		v.phrases = p
-	}
-	p.kinds[value] = kind
-	if most, ok := p.firsts[first]; !ok || most < words {
-		p.firsts[first] = words
-		p.marks[markOf([]byte(first))] = 1
-	}
-}
-
-// remembered is how many values are looked for. The caller holds the lock.
-func (v *Vault) remembered() int {
-	if v.phrases == nil {
-		return 0
-	}
-	return len(v.phrases.kinds)
-}
-
-// findKnown looks for known values in a text.
-func (v *Vault) findKnown(s *scanner) {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	p := v.phrases
-	if p == nil {
-		return
-	}
-	t := s.t
-	for i := 0; i < len(t); {
-		if !isWord(t[i]) {
+	letters, words, first := 0, 0, ""
+	text := []byte(value)
+	for i := 0; i < len(text); {
+		j := char.WordEnd(text, i)
+		if j == i {
 			i++
 			continue
 		}
-		end := s.wordEnd(i)
-		next := end
-		if p.marks[markOf(t[i:end])] == 0 {
-			i = next
+		if words == 0 {
+			first = value[i:j]
+		}
+		words++
+		for ; i < j; i++ {
+			if char.IsLetter(text[i]) {
+				letters++
+			}
+		}
+	}
+	if letters < minKnown && char.CountDigits(value) < 6 || words > maxKnownWords {
+		return
+	}
+	k.kinds[value] = kind
+	k.firsts[first] = max(k.firsts[first], words)
+	k.filter[filterHash(first)] = true
+}
+
+// knownCount is the number of values that are searched as they are.
+func (v *Vault) knownCount() int {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if v.known == nil {
+		return 0
+	}
+	return len(v.known.kinds)
+}
+
+// findKnown records the known values in a text.
+func (v *Vault) findKnown(s *match.Text) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	k := v.known
+	if k == nil {
+		return
+	}
+	t := s.Bytes
+	for i := 0; i < len(t); {
+		if !char.IsWord(t[i]) {
+			i++
 			continue
 		}
-		if most := p.firsts[string(t[i:end])]; most > 0 {
+		end := char.WordEnd(t, i)
+		next := end
+		if k.filter[filterHash(t[i:end])] {
 			found, kind := 0, Kind("")
-			for n := 0; n < most && end-i <= mostKnown; n++ {
-				if k, ok := p.kinds[string(t[i:end])]; ok {
-					found, kind = end, k
+			for range k.firsts[string(t[i:end])] {
+				if known, ok := k.kinds[string(t[i:end])]; ok {
+					found, kind = end, known
 				}
-				k := end
-				for k < len(t) && k-end < 3 && !isWord(t[k]) {
-					k++
+				word := end
+				for word < len(t) && word-end < 3 && !char.IsWord(t[word]) {
+					word++
 				}
-				if k == end || k >= len(t) || !isWord(t[k]) {
+				if word == end || word >= len(t) || !char.IsWord(t[word]) {
 					break
 				}
-				end = s.wordEnd(k)
+				if end = char.WordEnd(t, word); end-i > maxKnown {
+					break
+				}
 			}
 			if found > 0 {
-				s.hit(kind, i, found, 85, "a value that was seen before")
-				next = max(next, found)
+				s.Hit(kind, i, found, 85, "a value that was seen before")
+				next = found
 			}
 		}
 		i = next

@@ -25,7 +25,20 @@ const module = "github.com/wexec/wexec"
 // folders below it; every other package has a line.
 const floorPlan = `
 fault:
-privacy: fault internal/jsonscan
+privacy: fault internal/jsonscan privacy/internal/*
+privacy/internal/char:
+privacy/internal/checksum: privacy/internal/char
+privacy/internal/contact: privacy/internal/char privacy/internal/dates privacy/internal/match
+privacy/internal/contact/phonegen:
+privacy/internal/dates: privacy/internal/char
+privacy/internal/detect: internal/jsonscan privacy/internal/*
+privacy/internal/encodings: internal/jsonscan privacy/internal/char
+privacy/internal/finance: privacy/internal/char privacy/internal/checksum privacy/internal/match
+privacy/internal/identity: privacy/internal/char privacy/internal/checksum privacy/internal/dates privacy/internal/match
+privacy/internal/match: privacy/internal/char
+privacy/internal/names: privacy/internal/char privacy/internal/dates privacy/internal/match
+privacy/internal/secrets: privacy/internal/char privacy/internal/match
+privacy/internal/token: privacy/internal/char
 catalogue: fault internal/jsonscan internal/jsonschema internal/text
 policy: fault catalogue privacy policy/internal/document policy/internal/expr internal/jsonc internal/text internal/units internal/yamldoc
 policy/internal/document: internal/units internal/yamldoc
@@ -50,7 +63,6 @@ hostfns/internal/streams: hostfns/internal/guard
 hostfns/internal/strictjson: internal/jsonscan
 hostfns/internal/toolmeta: catalogue internal/text
 hostfns/schema: internal/jsonschema internal/text
-privacy/phonegen:
 wasm-modules/bake: internal/meter internal/snapshot wasm-modules
 wasm-modules/esbuild:
 hostfns/upstream: fault hostfns hostfns/internal/toolmeta catalogue internal/atomicfile internal/jsonscan internal/text
@@ -211,7 +223,6 @@ var crowded = map[string]int{
 	"internal/meter":         19,
 	"internal/snapshot":      21,
 	"policy":                 19,
-	"privacy":                35,
 	"internal/tools/bench":   19,
 	"internal/tools/compare": 19,
 	"internal/tools/peers":   19,

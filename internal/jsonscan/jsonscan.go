@@ -86,6 +86,10 @@ func (s *Scanner) Err() error {
 	return s.err
 }
 
+// Depth is the number of objects and arrays that are open, with the one that the
+// current token opens and without the one that it closes.
+func (s *Scanner) Depth() int { return len(s.open) }
+
 // Next advances to the next token. It returns false at the end of the document
 // and at an error.
 func (s *Scanner) Next() bool {

@@ -151,7 +151,7 @@ func (a *app) privacyKinds(ctx *cli.Context) error {
 		return a.printJSON(map[string]any{"kinds": kinds})
 	}
 	for _, k := range kinds {
-		a.printf("%-12s %s: %s\n", k.Kind, k.Words, k.Check)
+		a.printf("%-12s %s: %s\n", k.Kind, k.Description, k.Check)
 	}
 	return nil
 }

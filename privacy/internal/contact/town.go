@@ -1,0 +1,213 @@
+package contact
+
+import (
+	"bytes"
+
+	"github.com/wexec/wexec/privacy/internal/char"
+)
+
+// cityBehind is the end of what follows a street and belongs to its address: a
+// unit, a town, a state and a postal code.
+func cityBehind(t []byte, i int) int {
+	i = unitBehind(t, i)
+	if stop := germanTown(t, i); stop > i {
+		return stop
+	}
+	k := skip(t, i, ',')
+	comma := k > i
+	k = skipSpaces(t, skip(t, k, '\n'))
+	// Up to four words of a town, then a state and a code, or a British code.
+	for n := 0; n < 5; n++ {
+		a, b := nextWord(t, k)
+		if b == a {
+			break
+		}
+		if stop := britishCode(t, a); stop > 0 {
+			return stop
+		}
+		if b-a == 2 && char.IsUpper(t[a]) && char.IsUpper(t[a+1]) && n > 0 {
+			c, d := nextWord(t, b)
+			if d-c == 5 && char.CountDigits(t[c:d]) == 5 && c <= b+2 {
+				if d+4 < len(t) && t[d] == '-' && char.IsDigit(t[d+1]) && char.IsDigit(t[d+4]) {
+					d += 5
+				}
+				return d
+			}
+			return b
+		}
+		if !char.IsUpper(t[a]) && t[a] < 0x80 {
+			break
+		}
+		if comma && n < 2 && b-a > 2 && (b >= len(t) || t[b] == '.' || t[b] == ';' || t[b] == '\n' || t[b] == '"' || t[b] == ')') {
+			return b // a town at the end of a sentence or a line
+		}
+		k = skip(t, b, ',')
+		if n > 0 {
+			k = skip(t, k, '\n')
+		}
+	}
+	return i
+}
+
+// skip skips one sign at i.
+func skip(t []byte, i int, sign byte) int {
+	if i < len(t) && t[i] == sign {
+		return i + 1
+	}
+	return i
+}
+
+func skipSpaces(t []byte, i int) int {
+	for i < len(t) && t[i] == ' ' {
+		i++
+	}
+	return i
+}
+
+// unitBehind is the end of ", Apt 5" or ", #12" at i, or i.
+func unitBehind(t []byte, i int) int {
+	k := skipSpaces(t, skip(t, i, ','))
+	if k < len(t) && t[k] == '#' && k+1 < len(t) && char.IsDigit(t[k+1]) {
+		return char.WordEnd(t, k+1)
+	}
+	a, b := nextWord(t, k)
+	if b > a && roleOf(t[a:b])&streetUnit != 0 {
+		c, d := nextWord(t, skip(t, b, '.'))
+		if d > c && d-c <= 5 && (char.IsDigit(t[c]) || d-c <= 2) {
+			return d
+		}
+	}
+	return i
+}
+
+// germanTown is the end of ", 10115 Berlin" at i, four or five digits and a name,
+// or i.
+func germanTown(t []byte, i int) int {
+	k := skip(t, i, ',')
+	for k < len(t) && (t[k] == ' ' || t[k] == '\n') && k < i+3 {
+		k++
+	}
+	if k == i+1 && k+4 < len(t) && string(t[k:k+3]) == "in " && char.IsDigit(t[k+3]) {
+		k += 3
+	}
+	if k+2 < len(t) && (t[k] == 'D' || t[k] == 'F') && t[k+1] == '-' {
+		k += 2
+	}
+	_, n := char.Number(t, k)
+	if n < 4 || n > 5 || k+n+1 >= len(t) || t[k+n] != ' ' || k == i {
+		return i
+	}
+	a, b := nextWord(t, k+n)
+	if b-a < 3 || !char.IsUpper(t[a]) && !char.IsUpperRune(t[a:]) || a != k+n+1 || !townWord(t[a:b]) {
+		return i
+	}
+	// More words: Bad Homburg, Frankfurt am Main, New York.
+	for range 3 {
+		c, d := nextWord(t, b)
+		if c != b+1 || t[b] != ' ' || d == c {
+			break
+		}
+		if !townParticles[string(t[c:d])] {
+			switch string(t[b-2 : b]) { // the end of a particle
+			case "am", "an", "er", "ur", "de", "la", "en":
+			default:
+				if b-a != 3 {
+					return b
+				}
+			}
+			if !char.IsUpper(t[c]) {
+				return b
+			}
+		}
+		b = d
+	}
+	return b
+}
+
+var townParticles = char.Set(true, "am an im der sur de la sous en")
+
+// townWord reports letters that are not all capitals.
+func townWord(w []byte) bool {
+	small := false
+	for _, c := range w {
+		if char.IsDigit(c) || c == '_' {
+			return false
+		}
+		small = small || char.IsLower(c) || c >= 0x80
+	}
+	return small
+}
+
+// britishCode is the end of a postal code such as SW1A 2AA at i, or 0.
+func britishCode(t []byte, i int) int {
+	k := i
+	for k < len(t) && char.IsUpper(t[k]) {
+		k++
+	}
+	if k-i < 1 || k-i > 2 || k >= len(t) || !char.IsDigit(t[k]) {
+		return 0
+	}
+	k++
+	if k < len(t) && (char.IsDigit(t[k]) || char.IsUpper(t[k])) {
+		k++
+	}
+	if k+4 > len(t) || t[k] != ' ' {
+		return 0
+	}
+	k++
+	if !char.IsDigit(t[k]) || !char.IsUpper(t[k+1]) || !char.IsUpper(t[k+2]) || k+3 < len(t) && char.IsWord(t[k+3]) {
+		return 0
+	}
+	return k + 3
+}
+
+// JudgeAddress judges a value that is labeled as an address. whole: it is the
+// whole value of its field.
+func JudgeAddress(v []byte, weak, whole bool) (end int, sure uint8, why string) {
+	letters, digits, spaces := 0, 0, 0
+	for _, c := range v {
+		switch {
+		case char.IsDigit(c):
+			digits++
+		case char.IsLetter(c):
+			letters++
+		case c == ' ' || c == ',':
+			spaces++
+		case c == '@' || c == '{' || c == '=' || c == '_' || c == '\\' || c == '[' || c == '*' || c == '|' || c == '<' || c == '(' && weak:
+			return 0, 0, ""
+		}
+	}
+	if letters < 3 || bytes.Contains(v, []byte("//")) || bytes.HasPrefix(v, []byte("0x")) || len(v) < 5 {
+		return 0, 0, ""
+	}
+	switch {
+	case digits > 0 && spaces > 0 && (letters > digits || spaces > 1) && !bytes.HasSuffix(v, []byte(":")):
+		if !whole && weak && (digits > letters || spaces < 2 || !capitalWord(v) || !numberWord(v)) {
+			return 0, 0, ""
+		}
+		return len(v), 88, "labeled as an address, with a number in it"
+	case !weak && whole && char.IsUpper(v[0]) && len(v) < 80:
+		return len(v), 70, "labeled as a street"
+	}
+	return 0, 0, ""
+}
+
+// numberWord reports a word that begins with a digit.
+func numberWord(v []byte) bool {
+	for i := range v {
+		if char.IsDigit(v[i]) && (i == 0 || !char.IsWord(v[i-1]) && v[i-1] != '-') {
+			return true
+		}
+	}
+	return false
+}
+
+// capitalWord reports a word with a capital in it, of two letters or more.
+func capitalWord(v []byte) bool {
+	for i := range v {
+		if (char.IsUpper(v[i]) || v[i] >= 0xc0) && (i == 0 || v[i-1] == ' ') && i+1 < len(v) && char.IsLetter(v[i+1]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,104 @@
+// Package encodings undoes the encodings that personal data can be written in,
+// percent-encoding, HTML entities, \u escapes, look-alike characters and base64,
+// and maps what is found in the plain text back to the source.
+package encodings
+
+import (
+	"bytes"
+	"sort"
+	"unicode/utf8"
+
+	"github.com/wexec/wexec/internal/jsonscan"
+)
+
+// View is a text without its encodings, and the way back: where each of its
+// bytes was in the source. Between the pieces the two texts are equal.
+type View struct {
+	Text   []byte
+	pieces []piece
+}
+
+// piece is a part of a View that is written differently in the source.
+type piece struct {
+	at, size     int // in the view; size 0: left out
+	from, length int // in the source
+	encoding     encoding
+}
+
+type encoding uint8
+
+const (
+	unicodeForm   encoding = iota // another form of the same character
+	percent                       // %40
+	entity                        // &#64;
+	unicodeEscape                 // \u0040
+)
+
+// Start maps the first byte of a span to the source.
+func (v *View) Start(p int) int {
+	i := sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].at > p }) - 1
+	if i < 0 {
+		return p
+	}
+	b := v.pieces[i]
+	if p < b.at+b.size {
+		return b.from
+	}
+	return b.from + b.length + p - b.at - b.size
+}
+
+// End maps the end of a span to the source.
+func (v *View) End(p int) int {
+	i := sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].at >= p }) - 1
+	if i < 0 {
+		return p
+	}
+	b := v.pieces[i]
+	return b.from + b.length + max(0, p-b.at-b.size)
+}
+
+// Encode encodes the replacement of a span as the span is written in the source.
+func (v *View) Encode(replacement string, start, end int) string {
+	var used [unicodeEscape + 1]bool
+	i := sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].at+v.pieces[i].size > start })
+	for ; i < len(v.pieces) && v.pieces[i].at < end; i++ {
+		used[v.pieces[i].encoding] = true
+	}
+	switch {
+	case used[percent]:
+		return EscapePercent(replacement)
+	case used[unicodeEscape]:
+		return EscapeJSON(replacement)
+	}
+	return replacement
+}
+
+// replace appends the source up to from, and text in the place of what is between
+// from and to. It returns to.
+func (v *View) replace(src []byte, done, from, to int, text []byte, e encoding) int {
+	v.Text = append(v.Text, src[done:from]...)
+	v.pieces = append(v.pieces, piece{at: len(v.Text), size: len(text), from: from, length: to - from, encoding: e})
+	v.Text = append(v.Text, text...)
+	return to
+}
+
+// UnescapeJSON decodes the inside of a JSON string. Invalid escapes stay as they
+// are.
+func UnescapeJSON(raw []byte) *View {
+	v := &View{Text: make([]byte, 0, len(raw))}
+	done := 0
+	var buffer [4]byte
+	for {
+		i := done + bytes.IndexByte(raw[done:], '\\')
+		if i < done || i+1 == len(raw) {
+			break
+		}
+		text, n := raw[i:i+2], 2
+		if r, size := jsonscan.Unescape(raw[i:]); size > 0 {
+			text, n = utf8.AppendRune(buffer[:0], r), size
+		}
+		done = v.replace(raw, done, i, i+n, text, unicodeEscape)
+	}
+	v.Text = append(v.Text, raw[done:]...)
+	return v
+}

@@ -1,0 +1,175 @@
+package privacy
+
+import (
+	"slices"
+
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/privacy/internal/detect"
+	"github.com/wexec/wexec/privacy/internal/match"
+	"github.com/wexec/wexec/privacy/internal/token"
+)
+
+// JSON redacts a document that a tool answered. The empty mode is that of the
+// configuration. If nothing changes it returns doc itself, else a copy in which
+// every other byte is as it was. Text that is only written like a token is
+// escaped, so that tools cannot forge tokens. In mode block a finding is an error
+// with the code denied.tool. A text that is not JSON is an error with the code
+// guest.result: use Text for it.
+func (v *Vault) JSON(doc []byte, mode Mode) ([]byte, Counts, error) {
+	r := v.newRedaction(mode, true)
+	if r.idle() && !v.hasToken(doc) {
+		return doc, Counts{}, nil
+	}
+	return r.json(doc)
+}
+
+// Text is JSON for a text that a tool answered. A text that is a JSON document is
+// treated as JSON.
+func (v *Vault) Text(s string, mode Mode) (string, Counts, error) {
+	r := v.newRedaction(mode, true)
+	if r.idle() && !v.hasToken([]byte(s)) {
+		return s, Counts{}, nil
+	}
+	return r.text(s)
+}
+
+// Egress redacts a text that leaves for the agent: output, an error, a question
+// to a person. Tokens stay, and so do the values that [Vault.Exempt] names.
+func (v *Vault) Egress(s string, mode Mode) (string, Counts, error) {
+	r := v.newRedaction(mode, false)
+	if r.idle() {
+		return s, Counts{}, nil
+	}
+	return r.text(s)
+}
+
+// EgressKnown is Egress that issues no token: a value that has a token gets it,
+// any other is redacted. Use it for text that does not come at a time of the
+// program's choice, so that the numbers of tokens do not depend on that time.
+func (v *Vault) EgressKnown(s string, mode Mode) (string, Counts, error) {
+	r := v.newRedaction(mode, false)
+	r.frozen = true
+	if r.idle() {
+		return s, Counts{}, nil
+	}
+	return r.text(s)
+}
+
+// EgressJSON is Egress for a JSON document.
+func (v *Vault) EgressJSON(doc []byte, mode Mode) ([]byte, Counts, error) {
+	r := v.newRedaction(mode, false)
+	if r.idle() {
+		return doc, Counts{}, nil
+	}
+	return r.json(doc)
+}
+
+// hasToken reports text that is written like a token.
+func (v *Vault) hasToken(src []byte) bool {
+	found := false
+	v.eachToken(src, func(token.Token) { found = true })
+	return found
+}
+
+// redaction replaces what is found in one text or document.
+type redaction struct {
+	v       *Vault
+	pass    *detect.Pass
+	mode    Mode
+	inbound bool // the text comes from a tool
+	frozen  bool // no token is issued
+	known   int  // values that were known when it began
+	counts  Counts
+	err     error // of mode block
+}
+
+func (v *Vault) newRedaction(mode Mode, inbound bool) *redaction {
+	if mode == "" {
+		mode = v.d.mode
+	}
+	r := &redaction{v: v, pass: v.d.find.NewPass(), mode: mode, inbound: inbound, known: v.knownCount()}
+	r.pass.Escape = inbound
+	r.pass.Put = r.put
+	r.pass.Known = v.findKnown
+	return r
+}
+
+// idle reports that no mode searches anything.
+func (r *redaction) idle() bool { return r.mode == Off && !r.v.d.find.HasModes() }
+
+// put decides what takes the place of a span.
+func (r *redaction) put(s *match.Span, f *match.Field, number bool) {
+	if s.Kind == "" {
+		s.Put, s.Replaced = token.Escape(s.Value), true
+		return
+	}
+	mode := r.mode
+	if f != nil && f.Mode != "" {
+		mode = Mode(f.Mode)
+	}
+	if mode == Off || !r.inbound && mode != Block && r.v.isExempt(s.Kind, s.Value) {
+		return
+	}
+	r.counts.add(s.Kind, 1)
+	r.counts.addField(s.Shown)
+	switch mode {
+	case Detect:
+	case Redact:
+		s.Put, s.Replaced = redacted(s.Kind), true
+	case Block:
+		if r.err == nil {
+			where := ""
+			if s.Shown != "" {
+				where = " in " + s.Shown
+			}
+			r.err = fault.New(fault.DeniedTool, "personal data of kind %s was found%s, and the policy blocks it", s.Kind, where).
+				WithHint("use mode tokenize to let the program work with tokens instead")
+		}
+	default:
+		part := ""
+		if mode == Partial {
+			part = r.v.d.part(s.Kind, s.Value)
+		}
+		s.Put, s.Replaced = r.v.issue(s, r.inbound, number, part, r.frozen), true
+	}
+}
+
+// again reports that values became known since the redaction began: they may be
+// in front of the place where they were found. It prepares a pass for them.
+func (r *redaction) again() bool {
+	if r.v.knownCount() == r.known {
+		return false
+	}
+	r.pass.KnownOnly, r.pass.Escape = true, false
+	return true
+}
+
+func (r *redaction) json(doc []byte) ([]byte, Counts, error) {
+	out, err := r.pass.EditJSON(doc)
+	if err == nil && r.err == nil && r.again() {
+		out, err = r.pass.EditJSON(out)
+	}
+	switch {
+	case err != nil:
+		return nil, Counts{}, fault.New(fault.GuestResult, "the text is not JSON: %w", err).WithOp("read json")
+	case r.err != nil:
+		return nil, r.counts, r.err
+	}
+	return out, r.counts, nil
+}
+
+func (r *redaction) text(s string) (string, Counts, error) {
+	src := []byte(s)
+	spans := r.pass.Document(src)
+	if r.err != nil {
+		return "", r.counts, r.err
+	}
+	if !slices.ContainsFunc(spans, func(x match.Span) bool { return x.Replaced }) {
+		return s, r.counts, nil
+	}
+	out := match.Edited(src, spans)
+	if r.again() {
+		out = match.Edited(out, r.pass.Document(out))
+	}
+	return string(out), r.counts, nil
+}
