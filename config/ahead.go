@@ -43,6 +43,6 @@ func begin(dir, language string) *engine.Cache {
 	if err != nil {
 		return nil
 	}
-	cache.Begin(language)
+	cache.Prefetch(language)
 	return cache
 }

@@ -7,12 +7,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/wexec/wexec/fault"
 )
@@ -21,33 +18,37 @@ import (
 // an earlier version of wexec.
 const keyVersion = "wexec result key 2"
 
-// cacheable says whether the result cache concerns the request at all.
+// caching is the part that the result cache has in one run.
+type caching struct {
+	key     resultKey
+	release func() // lets the runs that wait for this one go on
+	files   fileDependencies
+	chance  bool // the program may have used the time or a random number
+}
+
+// cacheable reports whether the result cache concerns the request.
 func (j *job) cacheable() bool {
 	r := &j.req
 	if !r.Deterministic && len(j.table.Servers()) == 0 {
-		return false // no call that a rule could have marked
+		return false // it has no calls, so no rule allows to reuse them
 	}
-	return j.e.results.most > 0 && (r.Cache == nil || *r.Cache) && r.Session == "" && r.Plugin == "" &&
+	return j.e.results.entries.max > 0 && (r.Cache == nil || *r.Cache) && r.Session == "" && r.Plugin == "" &&
 		r.Packages == "" && !r.DryRun && !r.Check
 }
 
-// streams reports whether standard input is a stream, of which the key knows
-// nothing: a program that reads it is not kept.
+// streams reports whether standard input is a stream, which the key does not
+// cover: a program that reads it is not cached.
 func (j *job) streams() bool { return j.req.Stdin != nil && j.req.Input == nil }
 
-// key is what the answer depends on. Of the tools that is what their servers
-// were last known to list, in this process or an earlier one; a server that is
-// not known stands as such in the key, and makes it another than the one with
-// which a program is kept that asked that server for anything.
-func (j *job) key() (resultKey, bool) {
-	known, err := json.Marshal(j.known())
-	if err != nil {
-		return resultKey{}, false
-	}
+// resultKey returns everything that the value depends on. Tools are covered by
+// the digests of what their servers last listed, in this process or an earlier
+// one. An unknown server makes another key than a known one.
+func (j *job) resultKey() (resultKey, error) {
 	r := &j.req
-	limits, err := json.Marshal(j.limits)
-	if err != nil {
-		return resultKey{}, false
+	var errs [3]error
+	marshal := func(i int, v any) (data []byte) {
+		data, errs[i] = json.Marshal(v)
+		return data
 	}
 	var seed [9]byte
 	if r.Deterministic {
@@ -57,28 +58,27 @@ func (j *job) key() (resultKey, bool) {
 	if j.streams() {
 		seed[0] |= 2
 	}
-	env, err := json.Marshal(j.env())
-	if err != nil {
-		return resultKey{}, false
-	}
 	h := sha256.New()
 	for _, part := range [][]byte{
 		[]byte(keyVersion), []byte(r.Language), []byte(r.Code), []byte(r.File), r.Args, []byte(strings.Join(r.Argv, "\x00")),
-		r.Input, env, []byte(r.Root), []byte(r.Dir), []byte(j.res.Provenance.Guest),
-		[]byte(j.e.guests.compilerDigest(r.Language)), []byte(j.res.Provenance.Policy), known, limits, seed[:],
+		r.Input, marshal(0, j.world.Environment().Variables), []byte(r.Root), []byte(r.Dir), []byte(j.res.Provenance.Guest),
+		[]byte(j.e.guests.CompilerDigest(r.Language)), []byte(j.res.Provenance.Policy), marshal(1, j.listed()), marshal(2, j.limits), seed[:],
 		[]byte(r.Actor.ID), []byte(r.Actor.Type), []byte(strings.Join(j.table.Servers(), "\x00")),
 	} {
-		var n [8]byte
-		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
-		h.Write(n[:])
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		h.Write(part)
 	}
-	return resultKey{j.table, hex.EncodeToString(h.Sum(nil))}, true
+	for _, err := range errs {
+		if err != nil {
+			return resultKey{}, err
+		}
+	}
+	return resultKey{j.table, hex.EncodeToString(h.Sum(nil))}, nil
 }
 
-// known are the digests of the tools of each server as far as they are known,
-// and of the pins.
-func (j *job) known() map[string]string {
+// listed returns the digests of the tools of each server that is known, and of
+// the pins.
+func (j *job) listed() map[string]string {
 	listed, pins := j.table.Digests()
 	if j.table == j.e.table {
 		for server, digest := range j.e.cache.catalogue(j.table) {
@@ -93,30 +93,31 @@ func (j *job) known() map[string]string {
 	return listed
 }
 
-// cached answers the job from the result cache where that is possible.
-func (j *job) cached(ctx context.Context) bool {
+// fromCache answers the job from the result cache if possible.
+func (j *job) fromCache(ctx context.Context) bool {
 	if !j.cacheable() {
 		return false
 	}
-	key, ok := j.key()
-	if !ok {
+	key, err := j.resultKey()
+	if err != nil {
 		return false
 	}
 	j.res.Cache = "miss"
-	e, hit, land := j.e.results.find(ctx, key, j.req.Root, j.req.Deterministic)
-	j.cacheKey, j.land = key, land
+	e, hit, release := j.e.results.find(ctx, key, j.req.Root, j.req.Deterministic)
+	j.caching.key, j.caching.release = key, release
 	if !hit {
 		return false
 	}
 	j.res.Cache = "hit"
 	j.res.Value = slices.Clone(e.Value)
 	j.res.Stdout, j.res.Stderr = e.Stdout, e.Stderr
-	j.replayOutput("stdout", e.Stdout, j.req.Output.Stdout)
-	j.replayOutput("stderr", e.Stderr, j.req.Output.Stderr)
+	j.writeOutput("stdout", e.Stdout, j.req.Output.Stdout)
+	j.writeOutput("stderr", e.Stderr, j.req.Output.Stderr)
 	return true
 }
 
-func (j *job) replayOutput(stream, text string, to io.Writer) {
+// writeOutput passes on output that came from the cache.
+func (j *job) writeOutput(stream, text string, to io.Writer) {
 	if text == "" {
 		return
 	}
@@ -126,92 +127,53 @@ func (j *job) replayOutput(stream, text string, to io.Writer) {
 	j.event(Event{Type: EventOutput, Stream: stream, Text: text})
 }
 
-// keep stores the result where the same answer is certain next time.
-func (j *job) keep(cacheable time.Duration) {
+// store puts the result into the cache if the same result is certain next time.
+// Reusable says how long the calls may be reused: 0 if one may not, and below 0
+// without calls.
+func (j *job) store(reusable time.Duration) {
 	if j.res.Cache != "miss" {
 		return
 	}
-	files, ok := j.seen.files()
-	again := j.req.Deterministic
-	var expires time.Time
+	if j.fault != nil && transient(j.fault.Code) {
+		return // the next run may succeed
+	}
+	files, certain := j.caching.files.digests()
+	certain = certain && j.fault == nil && j.guestErr == nil && reusable != 0
+	if j.streams() && (j.host == nil || j.host.ReadStdin()) {
+		certain = false
+	}
+	if !j.req.Deterministic {
+		certain = certain && reusable > 0 && !j.caching.chance && len(files) == 0
+	}
+	if !certain {
+		j.e.results.refuse(j.caching.key)
+		return
+	}
+	entry := resultEntry{Value: j.res.Value, Stdout: j.res.Stdout, Stderr: j.res.Stderr,
+		Tools: j.res.Provenance.Tools, Files: files}
+	if reusable > 0 {
+		entry.Expires = time.Now().Add(reusable)
+	}
+	key, err := j.resultKey()
+	if err != nil {
+		key = j.caching.key
+	}
+	if key != j.caching.key {
+		// The run has listed servers that were unknown when it began. Runs that
+		// wait for it look for the earlier key.
+		j.e.results.entries.put(j.caching.key, entry, entry.size())
+	}
+	j.e.results.put(key, entry)
+}
+
+// transient reports whether a fault comes from the caller or the machine, and
+// not from the program.
+func transient(code fault.Code) bool {
 	switch {
-	case cacheable == 0, j.streams() && (j.run == nil || j.run.heard):
-		ok = false
-	case cacheable > 0:
-		expires = time.Now().Add(cacheable)
-		again = again || !j.chance()
-	}
-	if j.fault != nil && passing(j.fault.Code) {
-		return // its twins may fare better
-	}
-	if j.fault != nil || j.guestErr != nil || !ok || !again {
-		j.e.results.refuse(j.cacheKey)
-		return
-	}
-	entry := resultEntry{
-		Value: j.res.Value, Stdout: j.res.Stdout, Stderr: j.res.Stderr,
-		Tools: j.res.Provenance.Tools, Expires: expires, Files: files,
-	}
-	if late, ok := j.key(); ok && late != j.cacheKey {
-		// The run has listed what was not known when it began. Twins that wait
-		// look under the key that they began with.
-		j.e.results.keep(late, entry)
-		j.e.results.remember(j.cacheKey, entry)
-		return
-	}
-	j.e.results.keep(j.cacheKey, entry)
-}
-
-// passing reports whether a fault is the caller's or the machine's doing, and
-// not the program's.
-func passing(code fault.Code) bool {
-	switch code {
-	case fault.LimitTime, fault.LimitBusy:
+	case code == fault.LimitTime, code == fault.LimitBusy:
 		return true
-	}
-	switch code.Class() {
-	case fault.ClassCancelled, fault.ClassInternal:
+	case code.Class() == fault.ClassCancelled, code.Class() == fault.ClassInternal:
 		return true
 	}
 	return false
 }
-
-// chancy are words without which a program cannot ask for the time or for
-// chance, by language, and those with which it could reach them by other names.
-func chancy(language string) []string {
-	if language == Python {
-		return []string{"random", "uuid", "secret", "time", "date", "clock", "hash", "id(", "shuffle", "import", "eval", "exec",
-			"attr", "globals", "locals", "vars", "builtins", "__", "sys", "tempfile", "threading", "open("}
-	}
-	return []string{"Math", "Date", "crypto", "performance", "Temporal", "global", "this", "constructor", "Reflect", "eval",
-		"Function", "import", "prototype", "proto", "self", "time", "File", "FormData", "Event", `\u`}
-}
-
-// harmless are lines that a Python program may begin with all the same.
-var harmless = sync.OnceValue(func() *regexp.Regexp {
-	const module = `(json|re|math|asyncio|collections|itertools|functools|statistics)`
-	return regexp.MustCompile(`(?m)^(from tools(\.aio)? import [\w, ]+|import ` + module + `(, *` + module + `)*)[ \t]*$`)
-})
-
-// chance reports whether the value of a run with a real clock and real entropy
-// may depend on them. A run that took more random bytes than its interpreter
-// does at its start does; otherwise the text of the program decides, on the
-// safe side.
-func (j *job) chance() bool {
-	if j.run == nil || j.run.drawn > startDraws || j.seen.paths != nil {
-		return true
-	}
-	code := harmless().ReplaceAllString(j.req.Code, "")
-	if strings.ContainsFunc(code, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		return true // Python takes names in other letters for the plain ones
-	}
-	for _, w := range chancy(j.req.Language) {
-		if strings.Contains(code, w) {
-			return true
-		}
-	}
-	return false
-}
-
-// startDraws is how many random bytes an interpreter takes at its start.
-const startDraws = 4096

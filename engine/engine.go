@@ -9,77 +9,78 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/engine/internal/guestcache"
+	"github.com/wexec/wexec/engine/internal/sandbox"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/snapshot"
 )
 
-// Config says how an [Engine] works. The zero value is usable: it keeps no
-// files, logs nothing, and lets programs compute and nothing else.
+// Config configures an [Engine]. The zero value is usable: it keeps no files,
+// logs nothing, and lets programs only compute.
 type Config struct {
 	// Cache is a folder for compiled guests, memory images, outputs of the
-	// TypeScript compiler and results. Empty means none: everything is prepared
-	// anew by each process.
+	// TypeScript compiler and results. Empty means none: each process prepares
+	// everything again.
 	Cache string
-	// Shared, where it is not nil, is used in place of Cache, so that several
-	// engines of one process hold one copy of the compiled guests.
+	// Shared, if not nil, replaces Cache: several engines of one process share
+	// one copy of the compiled guests.
 	Shared *Cache
-	// Table is what programs may reach where a [Request] brings no table of its
-	// own. Nil denies everything and keeps no record.
+	// Table is what programs may reach if a [Request] has no table. Nil denies
+	// everything and keeps no record.
 	Table *hostfns.Table
 	// Version is the version of wexec that audit records name. It may be empty.
 	Version string
-	// Logger is told what goes wrong without failing a run. Nil means nobody.
+	// Logger receives what goes wrong without failing a run. Nil logs nothing.
 	Logger *slog.Logger
 
 	// Running is how many programs run at once. Zero is the number of
 	// processors.
 	Running int
-	// Queue is how many runs may wait for their turn; one more is limit.busy.
-	// Zero is 10,000; below zero is none.
+	// Queue is how many runs may wait; one more is limit.busy. Zero is 10,000;
+	// below zero is none.
 	Queue int
-	// Memory bounds what the memories of all runs grow to in bytes. A new run
-	// waits while they are above it, and a program that would take them above
-	// it waits before it grows, until others have ended; where all wait, the
-	// first goes on. Zero is 4 GiB.
+	// Memory bounds the memory of all runs in bytes. While it is reached, new runs
+	// wait, and so do programs that want to grow, until others have ended. If all
+	// wait, the first one goes on. Zero is 4 GiB.
 	Memory int64
-	// Ready is how many instances of each guest are kept ready at most. Zero is
-	// twice Running; below zero is none.
+	// Ready bounds the instances of each guest that are kept ready. Zero is twice
+	// Running; below zero is none.
 	Ready int
 
-	// Sessions bounds how many sessions live at once; zero is 100.
+	// Sessions bounds the sessions that exist at once; zero is 100.
 	Sessions int
-	// SessionIdle ends a session that was not used for so long; zero is 15
+	// SessionIdle is the time after which an unused session ends; zero is 15
 	// minutes.
 	SessionIdle time.Duration
-	// SessionRuns and SessionTime bound what a session runs in all; zero is
-	// 1,000 runs and an hour.
+	// SessionRuns and SessionTime bound the runs of a session and their total
+	// time; zero is 1,000 runs and an hour.
 	SessionRuns int
 	SessionTime time.Duration
 
-	// Results bounds the result cache in bytes, in memory and again in the
-	// cache folder. Zero is 64 MiB; below zero turns it off.
+	// Results bounds the result cache in bytes, in memory and also in the cache
+	// folder. Zero is 64 MiB; below zero turns it off.
 	Results int64
 
-	// Interpreter runs guests on wazero's interpreter: no native code, and
+	// Interpreter runs guests on wazero's interpreter, without native code and
 	// fifty times slower.
 	Interpreter bool
 }
 
-// An Engine runs programs. It is safe for use by any number of goroutines.
-// Close it when it is not needed any more.
+// An Engine runs programs. It is safe for concurrent use. Close it when it is no
+// longer needed.
 type Engine struct {
 	config Config
 	log    *slog.Logger
 	table  *hostfns.Table
 	cache  *Cache
-	guests *guestSet
-	cores  *admission
-	ledger ledger
+	guests *guestcache.Set
+	cores  *sandbox.Admission
+	ledger sandbox.Ledger
 
 	sessions *sessions
 	results  *resultCache
-	outputs  *compiler
+	compiler *compiler
 
 	mu     sync.Mutex
 	closed bool
@@ -88,19 +89,19 @@ type Engine struct {
 	ctx    context.Context // ends with the engine
 }
 
-// New makes an engine. It compiles nothing yet: the first run of each language
-// does, or [Engine.Warm]. All problems of the configuration are reported at
-// once, as usage.config.
+// New returns an engine. It compiles nothing yet: the first run of each language
+// does, or [Engine.Warm]. All problems of the configuration are reported at once,
+// as usage.config.
 func New(ctx context.Context, c Config) (*Engine, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
 	c = c.orDefaults()
-	// Every instance takes address space and mappings; a machine that has too
-	// little of them is told so now, and not by a run in the middle.
-	room, bound := snapshot.MaxInstances(readyMemory)
+	// Every instance takes address space and mappings. If the machine has too
+	// little of them, New fails instead of a later run.
+	room, bound := snapshot.MaxInstances(sandbox.InstanceSpace)
 	if room < c.Running {
-		return nil, fault.New(fault.UsageConfig, "this machine has room for %d instances and %d are to run at once: %s", room, c.Running, bound).
+		return nil, fault.New(fault.UsageConfig, "this machine has room for %d instances, but %d run at once: %s", room, c.Running, bound).
 			WithOp("make an engine").WithHint("raise that bound, or set Running to less")
 	}
 	c.Ready = min(c.Ready, room/4)
@@ -118,19 +119,20 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	if e.cache == nil {
 		var err error
 		if e.cache, err = OpenCache(c.Cache); err != nil {
-			e.log.Warn("no cache folder is used", "folder", c.Cache, "error", err)
+			e.log.Warn("the cache folder cannot be used", "folder", c.Cache, "error", err)
 			if e.cache, err = OpenCache(""); err != nil {
 				return nil, err
 			}
 		}
 	}
 	e.ctx, e.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	e.cores = newAdmission(c.Running, c.Queue, func() bool { return e.ledger.bytes.Load() < c.Memory })
-	e.ledger.less, e.ledger.most = e.cores.look, c.Memory
-	e.guests = newGuestSet(e)
+	e.ledger.Max = c.Memory
+	e.cores = sandbox.NewAdmission(c.Running, c.Queue, &e.ledger)
+	e.guests = guestcache.NewSet(guestcache.SetOptions{Context: e.ctx, Store: e.cache.store, Ledger: &e.ledger, Log: e.log,
+		Interpreter: c.Interpreter, Ready: c.Ready})
 	e.sessions = newSessions(e)
 	e.results = newResultCache(e)
-	e.outputs = newCompiler(e)
+	e.compiler = newCompiler(e)
 	return e, nil
 }
 
@@ -138,16 +140,16 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 func (c Config) check() error {
 	var all []error
 	if c.Running < 0 {
-		all = append(all, errors.New("the setting Running is below zero"))
+		all = append(all, errors.New("Running must not be negative"))
 	}
 	if c.Memory < 0 {
-		all = append(all, errors.New("the setting Memory is below zero"))
+		all = append(all, errors.New("Memory must not be negative"))
 	}
 	if c.Shared != nil && c.Cache != "" {
-		all = append(all, errors.New("both Cache and Shared are set"))
+		all = append(all, errors.New("Cache and Shared must not both be set"))
 	}
 	if c.Sessions < 0 || c.SessionIdle < 0 || c.SessionRuns < 0 || c.SessionTime < 0 {
-		all = append(all, errors.New("a limit of sessions is below zero"))
+		all = append(all, errors.New("limits of sessions must not be negative"))
 	}
 	if len(all) == 0 {
 		return nil
@@ -192,8 +194,8 @@ func (c Config) orDefaults() Config {
 	return c
 }
 
-// Close ends what runs, as cancelled, waits for it, and gives everything back.
-// Tables are their owner's to close, and so is a shared cache.
+// Close cancels what runs, waits for its end, and frees everything except tables
+// and a shared cache, which their owner closes.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	if e.closed {
@@ -205,15 +207,14 @@ func (e *Engine) Close() error {
 	e.end(fault.New(fault.Cancelled, "the engine is closed"))
 	e.live.Wait()
 	e.sessions.close()
-	e.results.close()
-	err := e.guests.close(context.Background())
+	err := e.guests.Close(context.Background())
 	if e.config.Shared == nil {
 		err = errors.Join(err, e.cache.Close())
 	}
 	return err
 }
 
-// enter counts a piece of work that Close waits for.
+// enter counts work that Close waits for.
 func (e *Engine) enter() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -1,21 +1,25 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/wexec/wexec/hostfns"
+)
 
 // EventType names one kind of [Event].
 type EventType string
 
 // The kinds of progress. Each run ends with exactly one [EventDone].
 const (
-	EventQueued    EventType = "queued"    // waiting for a place; Count is how many are before it
-	EventCompiling EventType = "compiling" // preparing a guest for the first time on this machine; Text names it
+	EventQueued    EventType = "queued"    // the run waits for a core; Count runs are before it
+	EventCompiling EventType = "compiling" // a guest is compiled for the first time on this machine; Text is its name
 	EventStarted   EventType = "started"   // the program runs
-	EventCalling   EventType = "calling"   // a call of a tool begins; Text is the tool, Number tells it from others
-	EventCall      EventType = "call"      // a call of a tool has ended; Call is set, and Number as it was in its calling
-	EventFuel      EventType = "fuel"      // the program computes; comes a few times a second, for its Fuel
+	EventCalling   EventType = "calling"   // a tool call begins; Text is the tool, Number identifies the call
+	EventCall      EventType = "call"      // a tool call has ended; Call is set, and Number as in EventCalling
+	EventFuel      EventType = "fuel"      // the program computes; sent a few times a second, for its Fuel
 	EventOutput    EventType = "output"    // Text was written to Stream
-	EventProgress  EventType = "progress"  // the program or a tool says how far it is: Done of Total, Text
-	EventWaiting   EventType = "waiting"   // people are waited for; Text says why
+	EventProgress  EventType = "progress"  // the program or a tool reports progress: Done of Total, Text
+	EventWaiting   EventType = "waiting"   // the run waits for people; Text says why
 	EventDone      EventType = "done"      // the run has ended; Text is its status
 )
 
@@ -29,8 +33,51 @@ type Event struct {
 	Stream string    `json:"stream,omitempty"` // stdout or stderr
 	Call   *Call     `json:"call,omitempty"`
 	Number uint64    `json:"number,omitempty"`
-	Fuel   int64     `json:"fuel,omitempty"` // that the program had used when this was last looked at, in every event
+	Fuel   int64     `json:"fuel,omitempty"` // used when it was last read; in every event
 	Count  int       `json:"count,omitempty"`
 	Done   float64   `json:"done,omitempty"`
 	Total  float64   `json:"total,omitempty"`
+}
+
+// event sends an event to the request's listener.
+func (j *job) event(e Event) {
+	if j.req.Progress == nil {
+		return
+	}
+	j.eventMu.Lock()
+	defer j.eventMu.Unlock()
+	e.Run, e.Time = j.res.RunID, time.Now().UTC()
+	if j.host != nil {
+		e.Fuel = j.host.Fuel()
+	}
+	j.req.Progress(e)
+}
+
+func (j *job) queued(before int)        { j.event(Event{Type: EventQueued, Count: before}) }
+func (j *job) compiling(guest string)   { j.event(Event{Type: EventCompiling, Text: guest}) }
+func (j *job) output(name, text string) { j.event(Event{Type: EventOutput, Stream: name, Text: text}) }
+
+// Computed implements the observer of package sandbox.
+func (j *job) Computed() { j.event(Event{Type: EventFuel}) }
+
+// AskingPeople implements the observer of package sandbox.
+func (j *job) AskingPeople() {
+	j.event(Event{Type: EventWaiting, Text: "waiting for a person's answer"})
+}
+
+func (j *job) progress(p hostfns.Progress) {
+	j.event(Event{Type: EventProgress, Text: p.Text, Done: p.Done, Total: p.Total})
+}
+
+func (j *job) callBegins(c hostfns.CallInfo) {
+	j.event(Event{Type: EventCalling, Text: c.Tool, Number: c.Number})
+}
+
+func (j *job) callEnded(c hostfns.CallInfo) {
+	call := callOf(c)
+	j.event(Event{Type: EventCall, Call: &call, Number: c.Number})
+}
+
+func callOf(c hostfns.CallInfo) Call {
+	return Call{Tool: c.Tool, Decision: c.Decision, Rule: c.Rule, MS: c.Time.Milliseconds(), Bytes: c.Bytes, OK: c.OK, Code: c.Code}
 }

@@ -5,16 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/text"
 )
 
 // guestError is an error outcome as a guest writes it, see wasm-modules/ABI.md.
-// A program may have a hand in every field of it.
+// A program can control every field of it.
 type guestError struct {
 	Code    fault.Code `json:"code"`
 	Name    string     `json:"name"`
@@ -29,10 +30,10 @@ type guestError struct {
 	Stack   string     `json:"stack"`
 	Exit    int        `json:"exit"`
 
-	placed bool // in the author's own terms
+	located bool // the place is one of the author's source
 }
 
-// Bounds of what is shown of a guest's error.
+// Limits of what is shown of a guest's error.
 const (
 	maxMessage = 16 << 10
 	maxStack   = 16 << 10
@@ -40,12 +41,12 @@ const (
 	maxExcerpt = 160 // characters of a source line
 )
 
-// readGuestError reads an error outcome. Whatever it says, it becomes an error
-// of a class that a program can cause.
+// readGuestError reads an error outcome. Its code becomes one that a program can
+// cause.
 func readGuestError(data []byte) *guestError {
 	g := &guestError{}
 	if err := json.Unmarshal(data, g); err != nil {
-		return &guestError{Code: fault.GuestException, Message: "the program failed and its error could not be read"}
+		return &guestError{Code: fault.GuestException, Message: "the program failed, and its error is not readable"}
 	}
 	switch g.Code.Class() {
 	case fault.ClassGuest, fault.ClassDenied, fault.ClassUpstream:
@@ -54,22 +55,38 @@ func readGuestError(data []byte) *guestError {
 			g.Code = fault.GuestException
 		}
 	}
-	g.Message = clip(g.Message, maxMessage)
-	g.Stack = clip(g.Stack, maxStack)
+	g.Message = text.Clip(g.Message, maxMessage)
+	g.Stack = text.Clip(g.Stack, maxStack)
 	for _, s := range []*string{&g.Name, &g.Tool, &g.Rule, &g.File} {
-		*s = clip(*s, maxName)
+		*s = text.Clip(*s, maxName)
 	}
-	g.Hint = clip(g.Hint, 4*maxName)
+	g.Hint = text.Clip(g.Hint, 4*maxName)
 	g.Line, g.Column = max(g.Line, 0), max(g.Column, 0)
 	g.Exit &= 0xff
 	return g
 }
 
-// failure is the error that the caller sees.
+// locate moves the place of an error from what a guest ran, which a compiler may
+// have made, to the author's source.
+func (g *guestError) locate(p guests.Program) {
+	g.Stack = p.Stack(g.Stack)
+	if g.located || g.Line == 0 || p.File == "" || g.File != p.File {
+		return
+	}
+	g.located = true
+	at, ok := p.Origin(g.Line, g.Column)
+	switch {
+	case ok:
+		g.Line, g.Column, g.Text = at.Line, at.Column, at.Text
+	case p.Map != nil:
+		g.Line, g.Column, g.Text = 0, 0, ""
+	}
+}
+
+// failure returns the error that the caller sees.
 func (j *job) failure() *Error {
-	if j.fault != nil {
-		f := j.fault
-		e := &Error{Code: fault.CodeOf(f), Class: fault.CodeOf(f).Class(), Message: f.Error(), Hint: fault.HintOf(f), cause: f}
+	if f := j.fault; f != nil {
+		e := newError(f)
 		var exit *sys.ExitError
 		if errors.As(f, &exit) {
 			e.Exit = int(exit.ExitCode() & 0xff)
@@ -77,26 +94,34 @@ func (j *job) failure() *Error {
 		return e
 	}
 	g := j.guestErr
-	if s := j.refused; s != nil && g.Line == 0 && g.Message == s.Error() {
-		g.Name, g.Message, g.Hint, g.placed = "SyntaxError", s.Message, s.Hint, true
+	if s := j.sources.refused; s != nil && g.Line == 0 && g.Message == s.Error() {
+		g.Name, g.Message, g.Hint, g.located = "SyntaxError", s.Message, s.Hint, true
 		g.File, g.Line, g.Column, g.Text = s.File, s.Line, s.Column, s.Text
 	}
-	g.place(j.source)
-	g.Stack = j.source.Stack(g.Stack)
-	for _, p := range j.modules {
-		g.place(p)
-		g.Stack = p.Stack(g.Stack)
+	g.locate(j.sources.program)
+	for _, p := range j.sources.modules {
+		g.locate(p)
 	}
-	shown := func(s string) string { return j.tools.Egress("error", s) }
-	e := &Error{
-		Code: g.Code, Class: g.Code.Class(), Message: shown(g.Message), Hint: shown(g.Hint), Name: shown(g.Name),
-		Tool: g.Tool, Rule: g.Rule, File: g.File, Line: g.Line, Column: g.Column, Stack: shown(g.Stack), Exit: g.Exit,
+	filter := func(s string) string { return j.tools.Egress("error", s) }
+	return &Error{
+		Code: g.Code, Class: g.Code.Class(), Message: filter(g.Message), Hint: filter(g.Hint), Name: filter(g.Name),
+		Tool: g.Tool, Rule: g.Rule, File: g.File, Line: g.Line, Column: g.Column, Stack: filter(g.Stack), Exit: g.Exit,
+		Excerpt: filter(excerpt(g.Text, g.Line, g.Column)),
 	}
-	e.Excerpt = shown(excerpt(g.Text, g.Line, g.Column))
-	return e
 }
 
-// faultOf makes any error a fault.
+func newError(f *fault.Error) *Error {
+	code := fault.CodeOf(f)
+	return &Error{Code: code, Class: code.Class(), Message: f.Error(), Hint: fault.HintOf(f), cause: f}
+}
+
+// failWith makes the result one of a run that failed.
+func (r *Result) failWith(f *fault.Error) {
+	r.Error = newError(f)
+	r.Status = statusOf(r.Error)
+}
+
+// faultOf makes a fault of any error.
 func faultOf(err error) *fault.Error {
 	var f *fault.Error
 	if errors.As(err, &f) {
@@ -109,7 +134,7 @@ func faultOf(err error) *fault.Error {
 	return fault.New(fault.CodeOf(err), "%w", err)
 }
 
-// statusOf is the status of a run that ended with e.
+// statusOf returns the status of a run that ended with e.
 func statusOf(e *Error) Status {
 	if e == nil {
 		return StatusOK
@@ -123,35 +148,24 @@ func statusOf(e *Error) Status {
 	return StatusError
 }
 
-// excerpt shows a line of source with a caret below the column. A long line is
+// excerpt returns a line of source with a caret below the column. A long line is
 // cut around it.
-func excerpt(text string, line, column int) string {
-	text = strings.TrimRight(text, " \t\r\n")
-	if text == "" || line <= 0 {
+func excerpt(line string, number, column int) string {
+	line = strings.TrimRight(line, " \t\r\n")
+	if line == "" || number <= 0 {
 		return ""
 	}
-	runes := []rune(strings.ReplaceAll(text, "\t", " "))
+	runes := []rune(strings.ReplaceAll(line, "\t", " "))
 	at := min(max(column-1, 0), len(runes))
 	if len(runes) > maxExcerpt {
 		from := max(0, min(at-maxExcerpt/2, len(runes)-maxExcerpt))
 		runes = runes[from : from+maxExcerpt]
 		at -= from
 	}
-	head := fmt.Sprintf("%4d | ", line)
+	head := fmt.Sprintf("%4d | ", number)
 	out := head + string(runes)
 	if column > 0 {
 		out += "\n" + strings.Repeat(" ", len(head)-2) + "| " + strings.Repeat(" ", at) + "^"
 	}
 	return out
-}
-
-// clip cuts a text to n bytes at a whole character.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return strings.ToValidUTF8(s, "\uFFFD")
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return strings.ToValidUTF8(s[:n], "\uFFFD") + "…"
 }

@@ -22,9 +22,8 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// A folder that may be read only is used as far as something lies in it: by the
-// skeleton where the code is there, whole where it is not. Nothing fails, and
-// nothing is tried twice.
+// A read-only folder is used for what it has: through the stub if it has the code,
+// and whole otherwise. Nothing fails, and nothing is tried twice.
 func TestAReadOnlyFolderIsUsedAsItIs(t *testing.T) {
 	if onInterpreter() {
 		t.Skip("the interpreter has no native code")
@@ -45,8 +44,8 @@ func TestAReadOnlyFolderIsUsedAsItIs(t *testing.T) {
 		if err := unix.Mount("", disk, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 			t.Skipf("no disk can be made read-only here: %v", err)
 		}
-		if got := bySkeleton(t, dir); got != laid {
-			t.Errorf("%s: used by its skeleton: %v", name, got)
+		if got := throughStub(t, dir); got != laid {
+			t.Errorf("%s: through its stub: %v", name, got)
 		}
 		e := newTiny(t, Config{Cache: dir})
 		for _, want := range []string{"miss", "hit"} {

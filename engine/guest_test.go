@@ -3,84 +3,31 @@ package engine
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	_ "embed"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"os"
 	"sync"
 	"testing"
-	"testing/fstest"
-
-	"github.com/klauspost/compress/zstd"
-	"github.com/tetratelabs/wazero"
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/internal/meter"
 	"github.com/wexec/wexec/internal/snapshot"
+	"github.com/wexec/wexec/internal/tools/tinyguest"
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
-//go:embed testdata/guest/guest.wasm
-var plainGuest []byte
+// tinyGuest returns the guest of package tinyguest.
+var tinyGuest = sync.OnceValues(func() (*wasmmodules.Module, error) { return tinyguest.Module(meter.Options{}) })
 
-// tinyGuest is the guest of testdata/guest as the engine opens it: metered, and
-// split into code and an image.
-var tinyGuest = sync.OnceValues(func() (*wasmmodules.Module, error) { return makeTiny(meter.Options{}) })
-
-func makeTiny(o meter.Options) (*wasmmodules.Module, error) {
-	metered, _, err := meter.Rewrite(plainGuest, o)
-	if err != nil {
-		return nil, err
-	}
-	code, image, err := splitModule(metered)
-	if err != nil {
-		return nil, err
-	}
-	bones, err := snapshot.Stub(code)
-	if err != nil {
-		return nil, err
-	}
-	enc, err := zstd.NewWriter(nil)
-	if err != nil {
-		return nil, err
-	}
-	files, artefacts := fstest.MapFS{}, map[string]wasmmodules.Artefact{}
-	for kind, data := range map[string][]byte{"code": code, "image": image, "stub": bones} {
-		packed := enc.EncodeAll(data, nil)
-		sum := sha256.Sum256(data)
-		files["artefacts/"+kind] = &fstest.MapFile{Data: packed}
-		artefacts[kind] = wasmmodules.Artefact{File: kind, Digested: wasmmodules.Digested{Size: int64(len(data)), SHA256: hex.EncodeToString(sum[:])}}
-	}
-	m := &wasmmodules.Manifest{Guests: []wasmmodules.Entry{{Name: "tiny", Version: "1", Artefacts: artefacts}}}
-	return wasmmodules.OpenFrom(files, m, "tiny")
-}
-
-// splitModule instantiates a metered module, as the baker does, and splits it.
-func splitModule(metered []byte) (code, image []byte, err error) {
-	ctx := context.Background()
-	rt := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(features))
-	defer rt.Close(ctx)
-	if err := importStubs(ctx, rt, metered); err != nil {
-		return nil, nil, err
-	}
-	inst, err := rt.InstantiateWithConfig(ctx, metered, wazero.NewModuleConfig().WithStartFunctions())
-	if err != nil {
-		return nil, nil, err
-	}
-	return snapshot.Split(metered, inst)
-}
-
-// open makes an engine, on other ground where WEXEC_TEST_ON says so:
-// "interpreter" is wazero's interpreter, "portable" memories that are copied
-// as they are where a platform cannot map them.
+// open returns an engine. With WEXEC_TEST_ON=interpreter it uses wazero's
+// interpreter, and with "portable" memories that are copied, as on platforms that
+// cannot map them.
 func open(c Config) (*Engine, error) {
 	on := os.Getenv("WEXEC_TEST_ON")
 	c.Interpreter = c.Interpreter || on == "interpreter"
 	e, err := New(context.Background(), c)
 	if err == nil && on == "portable" {
-		e.cache.memories = snapshot.Copy
+		e.cache.store.Memories = snapshot.Copy
 	}
 	return e, err
 }
@@ -100,7 +47,7 @@ func newTiny(t testing.TB, c Config) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.guests.open = opens(m)
+	e.guests.Open = opens(m)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -100,7 +98,7 @@ func TestHammerOverRunsSessionsCancelAndClose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.guests.open = opens(m)
+		e.guests.Open = opens(m)
 		hammer(t, e, 12, time.Now().Add(300*time.Millisecond))
 		// Close in the middle of runs.
 		var all sync.WaitGroup
@@ -119,7 +117,7 @@ func TestHammerOverRunsSessionsCancelAndClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		all.Wait()
-		if n := e.ledger.bytes.Load(); n != 0 {
+		if n := e.ledger.Bytes(); n != 0 {
 			t.Fatalf("%d bytes of memory are still counted", n)
 		}
 		if live := len(e.sessions.byKey); live != 0 {
@@ -155,7 +153,7 @@ func TestTheQueueIsBoundedAndSaysSoAtOnce(t *testing.T) {
 			_, _ = e.Run(ctx, Request{Language: "js", Code: "l 0"})
 		}()
 	}
-	for until := time.Now().Add(time.Minute); e.cores.waiting() < 2; time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(time.Minute); e.cores.Waiting() < 2; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("nobody waits")
 		}
@@ -166,30 +164,6 @@ func TestTheQueueIsBoundedAndSaysSoAtOnce(t *testing.T) {
 	all.Wait()
 	res, err := tiny(t, e, "v 1")
 	wantValue(t, res, err, "1")
-}
-
-func TestActorsWaitInTurn(t *testing.T) {
-	a := newAdmission(1, 100, func() bool { return true })
-	if err := a.enter(context.Background(), "x", nil); err != nil {
-		t.Fatal(err)
-	}
-	order := make(chan string, 10)
-	for k, actor := range []string{"greedy", "greedy", "greedy", "greedy", "modest"} {
-		go func() {
-			if err := a.enter(context.Background(), actor, nil); err == nil {
-				order <- actor
-				a.leave()
-			}
-		}()
-		for a.waiting() != k+1 {
-			runtime.Gosched()
-		}
-	}
-	a.leave()
-	got := []string{<-order, <-order}
-	if strings.Join(got, " ") != "greedy modest" {
-		t.Errorf("the first two were %v", got)
-	}
 }
 
 func TestARunWaitsWhileTheMemoryInFlightIsOverItsBound(t *testing.T) {
@@ -243,7 +217,7 @@ func TestAProgramWaitsBeforeItGrowsOverTheMemoryInFlight(t *testing.T) {
 		t.Error("it grew over the bound")
 	case <-time.After(100 * time.Millisecond):
 	}
-	if n := e.ledger.bytes.Load(); n > 64<<20 {
+	if n := e.ledger.Bytes(); n > 64<<20 {
 		t.Errorf("%d bytes are in flight", n)
 	}
 	cancel()

@@ -166,10 +166,10 @@ func TestAPluginThatIsRefusedSaysWhy(t *testing.T) {
 		want   fault.Code
 		says   string
 	}{
-		"nothing":               {nil, fault.UsageFile, "cannot be used"},
-		"text":                  {[]byte("(module)"), fault.UsageFile, "cannot be used"},
-		"half of it":            {whole[:len(whole)/2], fault.UsageFile, "cannot be used"},
-		"all but its end":       {whole[:len(whole)-1], fault.UsageFile, "cannot be used"},
+		"nothing":               {nil, fault.UsageFile, "load the plugin"},
+		"text":                  {[]byte("(module)"), fault.UsageFile, "load the plugin"},
+		"half of it":            {whole[:len(whole)/2], fault.UsageFile, "load the plugin"},
+		"all but its end":       {whole[:len(whole)-1], fault.UsageFile, "load the plugin"},
 		"an exception's tag":    {wasmModule(typ, fn, section(13, []byte{1, 0, 0}), exports("f"), code), fault.UsageFile, "exception handling"},
 		"a throw":               {wasmModule(typ, fn, exports("f"), section(10, []byte{1}, body(0x08, 0))), fault.UsageFile, "exception handling"},
 		"a way to the host":     {wasmModule(typ, imports("env", "system"), fn, code), fault.UsageFile, "env.system"},
@@ -180,7 +180,7 @@ func TestAPluginThatIsRefusedSaysWhy(t *testing.T) {
 		"two memories":          {wasmModule(typ, fn, section(5, []byte{2, 0, 1, 0, 1}), exports("f"), code), fault.UsageFile, "memor"},
 		"a million entries":     {wasmModule(typ, fn, section(4, []byte{1, 0x70, 0, 0xc1, 0x84, 0xbd, 1}), exports("f"), code), fault.UsageFile, "table"},
 		"many tables":           {wasmModule(typ, fn, section(4, many, bytes.Repeat([]byte{0x70, 0, 1}, 1_000_000)), exports("f"), code), fault.UsageFile, "table"},
-		"our own names":         {wasmModule(typ, fn, exports(startExport), section(8, []byte{0}), code), fault.UsageFile, startExport},
+		"our own names":         {wasmModule(typ, fn, exports("wexec_start"), section(8, []byte{0}), code), fault.UsageFile, "wexec_start"},
 		"the meter's name":      {wasmModule(typ, fn, exports("wexec_fuel"), code), fault.UsageFile, "wexec_fuel"},
 	} {
 		_, err := plugin(t, e, "f", "", pluginFile(t, c.module), limited(Limits{Memory: 32 << 20}))
@@ -190,7 +190,7 @@ func TestAPluginThatIsRefusedSaysWhy(t *testing.T) {
 	}
 	wantLedger(t, e, 0)
 	for function, hint := range map[string]string{
-		"uper": "did you mean upper?", "Upper": "did you mean upper?", "nothing of the kind": "it has fail, ", "two": "it has fail, ", "upper\x1b": "did you mean upper?",
+		"uper": "did you mean upper?", "Upper": "did you mean upper?", "nothing of the kind": "it exports fail, ", "two": "it exports fail, ", "upper\x1b": "did you mean upper?",
 	} {
 		res, err := plugin(t, e, function, "")
 		wantCode(t, err, fault.UsageFlag)
@@ -237,7 +237,7 @@ func TestTheMemoryAPluginBeginsWithCounts(t *testing.T) {
 	if _, err := plugin(t, e, "f", "", large, func(r *Request) {
 		r.Progress = func(ev Event) {
 			if ev.Type == EventStarted {
-				held = e.ledger.bytes.Load()
+				held = e.ledger.Bytes()
 			}
 		}
 	}); err != nil || held < 700<<16 {

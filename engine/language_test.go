@@ -1,14 +1,14 @@
 package engine
 
 import (
-	"errors"
-	"strings"
-
 	"context"
-	"github.com/wexec/wexec/fault"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/wexec/wexec/fault"
 )
 
 // testCache is a cache folder that outlives the test, so that the guests are
@@ -97,7 +97,7 @@ func TestTheInterpreterGivesTheSameAnswerForTheSameFuel(t *testing.T) {
 
 func TestExtismsOwnOutputIsRefused(t *testing.T) {
 	e := newTiny(t, Config{})
-	t.Setenv(wasiOutput, "1")
+	t.Setenv("EXTISM_ENABLE_WASI_OUTPUT", "1")
 	_, err := tiny(t, e, "v 1")
 	wantCode(t, err, fault.UsageConfig)
 }

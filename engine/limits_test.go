@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wexec/wexec/engine/internal/sandbox"
 	"github.com/wexec/wexec/fault"
 )
 
@@ -50,7 +51,7 @@ func TestMemoryIsExactAtTheEdgeAndARefusedGrowthEndsTheRun(t *testing.T) {
 	}
 	_, err = tiny(t, e, code, limited(Limits{Memory: 1 << 16}))
 	wantCode(t, err, fault.LimitMemory)
-	wantLedger(t, e, int64(e.config.Ready)*instanceShare)
+	wantLedger(t, e, int64(e.config.Ready)*sandbox.InstanceShare)
 }
 
 func TestMemoryBeyondThatOfReadyInstancesIsGranted(t *testing.T) {
@@ -201,9 +202,9 @@ func TestRequestsThatCannotBeUsedAreRefused(t *testing.T) {
 // instances are ended beside the runs.
 func wantLedger(t *testing.T, e *Engine, most int64) {
 	t.Helper()
-	for until := time.Now().Add(time.Minute); e.ledger.bytes.Load() > most; time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(time.Minute); e.ledger.Bytes() > most; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
-			t.Fatalf("%d bytes are still counted", e.ledger.bytes.Load())
+			t.Fatalf("%d bytes are still counted", e.ledger.Bytes())
 		}
 	}
 }

@@ -35,59 +35,6 @@ func TestExcerptsPointAtTheColumn(t *testing.T) {
 	}
 }
 
-func TestSizesAreWrittenAsFlagsTakeThem(t *testing.T) {
-	for n, want := range map[int64]string{0: "0B", 1500: "1500B", 1 << 10: "1KiB", 64 << 20: "64MiB", 3 << 30: "3GiB", 1<<20 + 1: "1048577B"} {
-		if got := size(n); got != want {
-			t.Errorf("%d: %s", n, got)
-		}
-	}
-	for n, want := range map[int64]int64{0: 1, 1: 2, 3: 4, 4: 8, 1 << 20: 2 << 20} {
-		if got := roundUp(n); got != want {
-			t.Errorf("above %d: %d", n, got)
-		}
-	}
-}
-
-func TestADeadlineStandsStillWhileItIsPaused(t *testing.T) {
-	const limit = 300 * time.Millisecond
-	over := make(chan time.Time, 1)
-	for begun := time.Now(); ; begun = time.Now() {
-		d := newDeadline(limit, func() { over <- time.Now() })
-		d.pause()
-		d.pause()
-		if time.Since(begun) > limit/2 { // the machine did something else
-			d.stop()
-			over = make(chan time.Time, 1)
-			continue
-		}
-		time.Sleep(limit + limit/3)
-		d.resume()
-		select {
-		case <-over:
-			t.Fatal("it passed while it was paused")
-		default:
-		}
-		d.resume()
-		if took := (<-over).Sub(begun); took < 2*limit {
-			t.Errorf("it passed after %s", took)
-		}
-		break
-	}
-	for {
-		begun := time.Now()
-		d := newDeadline(limit, func() { over <- time.Now() })
-		d.stop()
-		if time.Since(begun) < limit/2 {
-			break
-		}
-		over = make(chan time.Time, 1)
-	}
-	time.Sleep(limit + limit/3)
-	if len(over) > 0 {
-		t.Error("it passed after it was stopped")
-	}
-}
-
 func TestRunIDsSortByTime(t *testing.T) {
 	now := time.Now()
 	a, b := newID(now), newID(now.Add(2*time.Millisecond))
@@ -152,11 +99,11 @@ func TestWarmHasInstancesReadyAndTellsOfIt(t *testing.T) {
 	if len(events) == 0 || events[len(events)-1] != "done quickjs" {
 		t.Errorf("%v", events)
 	}
-	g, err := e.guests.get(context.Background(), JavaScript, nil)
+	g, err := e.guests.Get(context.Background(), JavaScript, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(g.pool.ready); n != 3 {
+	if n := g.Ready(); n != 3 {
 		t.Errorf("%d instances are ready", n)
 	}
 	if err := e.Warm(context.Background(), nil, "cobol"); err == nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/tools/tinyguest"
 )
 
 func plugin(t *testing.T, e *Engine, function, input string, change ...func(*Request)) (*Result, error) {
@@ -70,10 +71,10 @@ func TestAForeignPluginIsCheckedBeforeItRuns(t *testing.T) {
 	if !strings.Contains(err.Error(), "http_request") {
 		t.Errorf("the import is not named: %v", err)
 	}
-	_, err = plugin(t, e, "guest_run", "", func(r *Request) { r.Plugin = "testdata/guest/guest.wasm" })
+	_, err = plugin(t, e, "guest_run", "", func(r *Request) { r.Plugin = "../internal/tools/tinyguest/guest/guest.wasm" })
 	wantCode(t, err, fault.UsageFile) // what guests may import is not for plugins
 	broken := filepath.Join(t.TempDir(), "broken.wasm")
-	if err := os.WriteFile(broken, plainGuest[:len(plainGuest)/2], 0o600); err != nil {
+	if err := os.WriteFile(broken, tinyguest.Wasm[:len(tinyguest.Wasm)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err = plugin(t, e, "upper", "", func(r *Request) { r.Plugin = broken })

@@ -54,17 +54,17 @@ func child(dir string) error {
 		if err != nil {
 			return err
 		}
-		e.guests.open = opens(m)
+		e.guests.Open = opens(m)
 		off := false
 		res, err := e.Run(context.Background(), Request{Language: JavaScript, Code: "l 1000\nv 7", Cache: &off, Deterministic: true})
 		if err != nil {
 			return err
 		}
-		g, err := e.guests.get(context.Background(), JavaScript, nil)
+		g, err := e.guests.Get(context.Background(), JavaScript, nil)
 		if err != nil {
 			return err
 		}
-		fmt.Println(string(res.Value), res.Usage.Fuel, g.compiled.skeleton || onInterpreter())
+		fmt.Println(string(res.Value), res.Usage.Fuel, g.Stub || onInterpreter())
 		if err := e.Close(); err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func TestAProcessKilledWhileItLaysTheCacheHarmsNobody(t *testing.T) {
 		res, err := tiny(t, e, "l 1000\nv 7")
 		wantValue(t, res, err, "7")
 	}
-	if !onInterpreter() && !bySkeleton(t, dir) {
+	if !onInterpreter() && !throughStub(t, dir) {
 		t.Error("what was laid is not used")
 	}
 	if left := halfMade(t, dir); len(left) > 0 {

@@ -3,18 +3,18 @@ package engine
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
-	"slices"
-	"time"
+	"unicode/utf8"
 
+	"github.com/wexec/wexec/engine/internal/sandbox"
+	"github.com/wexec/wexec/engine/internal/world"
 	"github.com/wexec/wexec/fault"
-	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/jsonscan"
-	"github.com/wexec/wexec/privacy"
 )
 
-// document is what a guest reads first, see wasm-modules/ABI.md.
-type document struct {
+// input is the document that a guest reads first, see wasm-modules/ABI.md.
+type input struct {
 	Code          string            `json:"code"`
 	File          string            `json:"file"`
 	Args          json.RawMessage   `json:"args"`
@@ -32,45 +32,43 @@ type document struct {
 	Check         bool              `json:"check,omitempty"`
 }
 
-// runProgram runs the request's code in a guest.
-func (j *job) runProgram(r *run) {
-	if j.req.Session != "" {
-		j.runInSession(r)
-		return
+// runProgram compiles the request's code if necessary and runs it in a guest.
+func (j *job) runProgram(ctx context.Context) error {
+	if err := j.prepare(ctx); err != nil {
+		return err
 	}
-	if err := j.prepare(r); err != nil {
-		j.failIn(r.ctx, err)
-		return
-	}
-	for try, again := 0, true; again && try < 3; try++ {
-		g, err := j.e.guests.get(r.ctx, j.req.Language, j.compiling)
-		if err != nil {
-			j.failIn(r.ctx, err)
-			return
-		}
-		i, err := g.take(r.ctx, j.limits.Memory)
-		if err != nil {
-			j.failIn(r.ctx, err)
-			return
-		}
-		if again = j.drive(r, g, i); again && try == 2 {
-			j.fail(fault.New(fault.Internal, "the guest %s has no code, however it is loaded", g.name))
-		}
-		g.discard(i)
-	}
-}
-
-// prepare turns the code into what the guest takes, and writes its document.
-func (j *job) prepare(r *run) error {
-	p, err := j.program(r)
+	doc, err := j.input()
 	if err != nil {
 		return err
 	}
-	j.source = p
-	d := document{
-		Code: p.Code, File: p.File, Args: j.req.Args, Argv: j.req.Argv, Env: j.env(),
-		Servers: j.servers(), Session: j.req.Session != "", Deterministic: j.req.Deterministic,
-		Recursion: j.limits.Recursion, Fetch: j.fetches(), PII: j.veiled(), Check: j.req.Check,
+	if j.session != nil {
+		return j.runInSession(ctx, doc)
+	}
+	for range 3 {
+		g, err := j.e.guests.Get(ctx, j.req.Language, j.compiling)
+		if err != nil {
+			return err
+		}
+		i, err := g.Take(ctx, j.limits.Memory)
+		if err != nil {
+			return err
+		}
+		again, err := j.serve(ctx, g, i, doc)
+		g.Discard(i)
+		if err != nil || !again {
+			return err
+		}
+	}
+	return fault.New(fault.Internal, "load the guest: its code is missing, although it was compiled again")
+}
+
+// input returns the document of the run.
+func (j *job) input() ([]byte, error) {
+	env, p := j.world.Environment(), j.sources.program
+	d := input{
+		Code: p.Code, File: p.File, Args: j.req.Args, Argv: j.req.Argv, Env: env.Variables,
+		Servers: env.Servers, Session: j.req.Session != "", Deterministic: j.req.Deterministic, Cwd: "/tmp",
+		Recursion: j.limits.Recursion, Fetch: env.Has(world.OfferFetch), PII: env.Has(world.OfferPII), Check: j.req.Check,
 	}
 	if len(d.Args) == 0 {
 		d.Args = json.RawMessage("null")
@@ -78,236 +76,155 @@ func (j *job) prepare(r *run) error {
 	if d.Argv == nil {
 		d.Argv = []string{}
 	}
-	if j.req.Root != "" {
+	if env.Has(world.OfferApp) {
 		d.Root = "/app"
 	}
-	if j.req.Packages != "" {
+	if env.Has(world.OfferPackages) {
 		d.Packages = "/packages"
 	}
-	// Relative paths mean the caller's working folder where anything of it may
-	// be granted, and the scratch folder where nothing is.
-	if d.Cwd = "/tmp"; j.granted() {
+	// Relative paths start at the caller's working folder if the policy grants
+	// files of the host, and at the scratch folder otherwise.
+	if env.Has(world.OfferGranted) {
 		d.Cwd = "/"
 	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(d); err != nil {
-		return fault.New(fault.Internal, "write the guest's input: %w", err)
+		return nil, fault.New(fault.Internal, "write the guest's input: %w", err)
 	}
-	r.input = buf.Bytes()
-	return nil
+	return buf.Bytes(), nil
 }
 
-// granted says whether the policy grants any files of the host.
-func (j *job) granted() bool {
-	if j.rec != nil {
-		return slices.Contains(j.rec.Start.Offers, "granted")
+// newHost returns the host of the job's guest.
+func (j *job) newHost(ctx context.Context, doc []byte) error {
+	o := sandbox.Options{
+		Limits: j.limits, World: j.world, Input: doc, Cancel: j.cancel, Tools: j.tools, Ordered: j.req.Deterministic,
+		Compile: j.compileModule, Look: j.caching.files.add, Slot: j.slot, Relieve: j.e.sessions.relieve,
+		Sinks: sandbox.OutputSinks{Stdout: j.req.Output.Stdout, Stderr: j.req.Output.Stderr},
 	}
-	files := j.table.Policy().Files()
-	return len(files.Read)+len(files.Write) > 0
-}
-
-// compiling is told when a guest has to be compiled first.
-func (j *job) compiling(name string) {
-	j.event(Event{Type: EventCompiling, Text: name})
-}
-
-// drive ties an instance to the run, runs the program in it, and collects what
-// became of it. It is true where the guest turned out to have no code: then
-// nothing has happened, and another instance has to do it.
-func (j *job) drive(r *run, g *guest, i *instance) (again bool) {
-	if err := j.bind(r, g, i); err != nil {
-		j.failIn(r.ctx, err)
-		return false
+	if j.req.Progress != nil {
+		o.Observer, o.Sinks.Event = j, j.output
 	}
-	j.event(Event{Type: EventStarted})
-	begun := time.Now()
-	err := i.call(r)
-	if err != nil && g.compiled.skeleton && !r.asked {
-		j.unbind(r, i)
-		i.broken = true
-		j.e.guests.lose(g)
-		return true
+	if j.world.Environment().Has(world.OfferPII) {
+		o.Sinks.Filter = j.tools.Egress
 	}
-	j.finish(r, i, begun, err)
-	if j.fault == nil {
-		j.outcomeOf(r)
-	}
-	return false
-}
-
-// bind gives the run everything that lasts as long as the program runs.
-func (j *job) bind(r *run, g *guest, i *instance) error {
-	files, err := j.tools.FS()
+	h, err := sandbox.NewHost(ctx, o)
 	if err != nil {
 		return err
 	}
-	r.clock = newClock(j.req.Deterministic)
-	r.entropy = entropy(j.req.Deterministic, j.req.Seed)
-	switch {
-	case j.rec != nil:
-		files = j.recall(r, files)
-	case j.tools.Kept() && j.session == nil:
-		files = j.witness(r, files)
-	}
-	r.files = &rooted{library: g.library, rest: files, look: j.seen.look}
-	switch {
-	case r.stdin != nil:
-	case j.req.Input != nil:
-		r.stdin = bytes.NewReader(j.req.Input)
-	case j.req.Stdin != nil:
-		r.stdin = j.req.Stdin
-	}
-	var show func(stream, text string)
-	if j.req.Progress != nil {
-		show = func(stream, text string) { j.event(Event{Type: EventOutput, Stream: stream, Text: text}) }
-	}
-	var egress func(stream, text string) string
-	if j.veiled() {
-		egress = j.tools.Egress
-	}
-	r.out = newOutputs(j.limits.Output, j.req.Output, egress, show)
-	r.time = newDeadline(j.limits.Time, func() { j.cancel(timeOver(j.limits.Time)) })
-	r.calls = hostfns.NewCalls(j.tools, hostfns.CallsOptions{
-		Ordered: j.req.Deterministic, Order: j.order(), Sleep: r.clock.Sleep, Park: r.park, Resume: r.unpark,
-		People: func(only bool) {
-			if only {
-				r.time.pause()
-				j.event(Event{Type: EventWaiting, Text: "a person is asked"})
-			} else {
-				r.time.resume()
-			}
-		},
-		Compile: func(ctx context.Context, file, code string) (string, error) { return j.module(ctx, r, file, code) },
-	})
-	if j.req.Progress != nil {
-		r.gauge = &gauge{used: &j.fuel, level: i.fuel.Get, tell: func() { j.event(Event{Type: EventFuel}) }, told: time.Now()}
-	}
-	r.memory = i.main.Memory()
-	i.fuel.Set(0)
-	i.run = r
-	i.mems.limit, i.mems.room, i.mems.armed = j.limits.Memory, r.room, true
+	j.host = h
+	j.event(Event{Type: EventStarted})
 	return nil
 }
 
-// unbind takes the instance from the run. No call is in flight afterwards.
-func (j *job) unbind(r *run, i *instance) {
-	i.mems.armed, i.mems.room = false, nil
-	r.time.stop()
-	r.calls.Close()
-	i.run = nil
+// serve runs the program in an instance. It returns true if the guest has no
+// code: then nothing has happened, and another instance has to run it.
+func (j *job) serve(ctx context.Context, g *sandbox.Guest, i *sandbox.Instance, doc []byte) (again bool, err error) {
+	if err := j.newHost(ctx, doc); err != nil {
+		return false, err
+	}
+	end := i.Serve(j.host)
+	if end.Fault != nil && g.Stub && j.host.NeverStarted() {
+		j.e.guests.LostCode(g)
+		return true, nil
+	}
+	j.collect(end)
+	j.caching.chance = j.host.UsedChance(startReadings(j.req.Language))
+	if j.fault != nil {
+		return false, nil
+	}
+	switch o := end.Outcome; {
+	case !o.Given:
+		return false, fault.New(fault.Internal, "the guest ended without an outcome")
+	case o.Kind == sandbox.OutcomeError:
+		j.guestErr = readGuestError(o.Data)
+	case o.Kind == sandbox.OutcomeValue:
+		return false, j.setValue(o.Data)
+	}
+	return false, nil
 }
 
-// finish unties the instance and counts what was used.
-func (j *job) finish(r *run, i *instance, begun time.Time, err error) {
-	took := time.Since(begun)
-	j.unbind(r, i)
-	r.out.out.close(false)
-	r.out.err.close(false)
+// startReadings returns how often the prelude of a language reads the clock
+// before the program begins.
+func startReadings(language string) int {
+	if language == Python {
+		return 0
+	}
+	return 1 // the origin of performance.now
+}
 
+// collect puts the end of a guest into the result.
+func (j *job) collect(end sandbox.End) {
 	u := &j.res.Usage
-	level := int64(i.fuel.Get())
-	u.Fuel = min(r.tank.Used(level), j.limits.Fuel)
-	j.fuel.Store(u.Fuel)
-	if i.mems.guest != nil {
-		u.MemoryPeak = i.mems.guest.size
+	u.Fuel, u.MemoryPeak, u.GuestMS = end.Fuel, end.MemoryPeak, end.GuestTime.Milliseconds()
+	out := j.host.Outputs()
+	j.res.Stdout, j.res.Stderr = out.Stdout.String(), out.Stderr.String()
+	if end.Fault != nil {
+		j.fail(end.Fault)
 	}
-	u.GuestMS = max(took-r.parked, 0).Milliseconds()
-	j.inTools = r.inTools
-	j.res.Stdout, j.res.Stderr = r.out.out.text.String(), r.out.err.text.String()
+}
+
+// setValue makes JSON from the guest the value of the result.
+func (j *job) setValue(data []byte) error {
+	if !jsonscan.Valid(data) {
+		return fault.New(fault.Internal, "the guest returned a value that is not JSON")
+	}
+	if j.req.Check {
+		data = j.sources.program.LocateReferences(data)
+	}
+	value, err := j.tools.EgressJSON("value", data)
+	if err != nil {
+		return err
+	}
+	j.res.Value, j.res.reveal = value, j.tools.Reveal
+	return nil
+}
+
+// runPlugin calls the request's function of a foreign plugin. It is metered and
+// bounded as any guest.
+func (j *job) runPlugin(ctx context.Context) error {
+	g, functions, err := j.e.guests.Plugin(ctx, j.plugin)
+	if err != nil {
+		return err
+	}
+	j.res.Provenance.Guest = g.Digest
+	if err := functions.Check(j.req.Function); err != nil {
+		return err
+	}
+	i, err := g.TakeUnpooled(ctx, j.limits.Memory, j.slot, j.e.sessions.relieve)
+	if err != nil {
+		return err
+	}
+	defer i.Close(context.Background())
+	if err := j.newHost(ctx, nil); err != nil {
+		return err
+	}
+	end := i.ServeFunction(j.host, j.req.Function, j.req.Input)
+	if j.collect(end); j.fault != nil {
+		return nil
+	}
+	if err := j.host.Outputs().Charge(len(end.Output)); err != nil {
+		return err
+	}
+	return j.setPluginValue(end.Output)
+}
+
+// setPluginValue makes the bytes that a plugin returned the value: JSON as it
+// is, text as a string, and anything else as bytes.
+func (j *job) setPluginValue(output []byte) (err error) {
 	switch {
-	case err != nil:
-		i.broken = true
-		f := trapped(err)
-		switch {
-		case f.Code == fault.Internal && r.ctx.Err() != nil:
-			f = interrupted(r.ctx)
-		case f.Code == fault.Internal:
-			f = broughtDown(f, err)
-		}
-		j.fail(f)
-	case !r.tank.Settle(level):
-		i.broken = true
-		j.fail(fuelOver(j.limits.Fuel))
-	case r.ctx.Err() != nil:
-		i.broken = true
-		j.fail(interrupted(r.ctx))
+	case len(output) == 0:
+	case jsonscan.Valid(output):
+		j.res.Value, err = j.tools.EgressJSON("value", output)
+		output = j.res.Value
+	case utf8.Valid(output):
+		text := j.tools.Egress("value", string(output))
+		output = []byte(text)
+		j.res.Value, err = json.Marshal(text)
+	default:
+		j.res.Value, err = json.Marshal(map[string]string{"$bytes": base64.StdEncoding.EncodeToString(output)})
 	}
-}
-
-// outcomeOf reads what the guest handed over.
-func (j *job) outcomeOf(r *run) {
-	o := r.outcome
-	switch {
-	case !o.given:
-		j.fail(fault.New(fault.Internal, "the guest ended without an outcome"))
-	case o.kind == outcomeError:
-		j.guestErr = readGuestError(o.data)
-	case o.kind == outcomeValue:
-		if !jsonscan.Valid(o.data) {
-			j.fail(fault.New(fault.Internal, "the guest gave a value that is not JSON"))
-			return
-		}
-		if j.req.Check {
-			o.data = j.source.LocateReferences(o.data)
-		}
-		value, err := j.tools.EgressJSON("value", o.data)
-		if err != nil {
-			j.fail(err)
-			return
-		}
-		j.res.Value = value
-		j.res.reveal = j.tools.Reveal
-	}
-}
-
-// env is the environment the program sees.
-func (j *job) env() map[string]string {
-	env := map[string]string{}
-	for name, value := range j.req.Env {
-		if j.rec != nil || j.table.Policy().AllowsEnv(name) {
-			env[name] = value
-		}
-	}
-	return env
-}
-
-// servers are the identifiers under which the program reaches servers.
-func (j *job) servers() []string {
-	if j.rec != nil {
-		return j.rec.Start.Servers
-	}
-	return j.table.Identifiers()
-}
-
-// fetches reports whether the program may ask for anything from the network.
-func (j *job) fetches() bool {
-	if j.rec != nil {
-		return slices.Contains(j.rec.Start.Offers, "fetch")
-	}
-	return len(j.table.Policy().Network().Allow) > 0
-}
-
-// veiled reports whether personal data is replaced in what leaves the run.
-func (j *job) veiled() bool {
-	if j.rec != nil {
-		return slices.Contains(j.rec.Start.Offers, "pii")
-	}
-	mode := j.table.Policy().PII().Mode
-	return mode != "" && mode != privacy.Off
-}
-
-// offers names what the program finds, as the record keeps it.
-func (j *job) offers() []string {
-	var out []string
-	for name, there := range map[string]bool{
-		"app": j.req.Root != "", "packages": j.req.Packages != "", "fetch": j.fetches(), "pii": j.veiled(),
-		"granted": j.granted(),
-	} {
-		if there {
-			out = append(out, name)
-		}
-	}
-	return out
+	j.res.output, j.res.reveal = output, j.tools.Reveal
+	return err
 }

@@ -72,7 +72,7 @@ func TestEachLimitIsExactSaysWhatItAllowsAndKeepsWhatWasDone(t *testing.T) {
 		}
 		res, err = run(Limits{Fuel: res.Usage.Fuel - 1})
 		wantCode(t, err, fault.LimitFuel)
-		if !strings.Contains(res.Error.Hint, "--fuel") || !strings.Contains(res.Error.Message, count(res.Usage.Fuel)) {
+		if !strings.Contains(res.Error.Hint, "--fuel") || !strings.Contains(res.Error.Message, fmt.Sprint(res.Usage.Fuel)) {
 			t.Errorf("%q %q %d", res.Error.Message, res.Error.Hint, res.Usage.Fuel)
 		}
 	}
@@ -87,7 +87,7 @@ func TestHostBytesAreExactAtTheEdge(t *testing.T) {
 	wantValue(t, res, err, "21")
 	res, err = tiny(t, e, "o seen\nc math.add "+args, limited(Limits{HostBytes: edge - 1}))
 	wantCode(t, err, fault.LimitHostBytes)
-	if res.Stdout != "seen\n" || !strings.Contains(res.Error.Message, count(edge-1)) || !strings.Contains(res.Error.Hint, "host_bytes") {
+	if res.Stdout != "seen\n" || !strings.Contains(res.Error.Message, fmt.Sprint(edge-1)) || !strings.Contains(res.Error.Hint, "host_bytes") {
 		t.Errorf("%q %q %q", res.Stdout, res.Error.Message, res.Error.Hint)
 	}
 }

@@ -92,7 +92,7 @@ func TestAReplayThatTakesAnotherCourseNamesTheFirstDifference(t *testing.T) {
 		want   string
 	}{
 		"one call more":   {func(r *audit.Recording) { r.Start.Code = []byte(code + "\nc x.next {}") }, "call 2 of x.next is not in the record"},
-		"one call less":   {func(r *audit.Recording) { r.Start.Code = []byte("o hello\nv 1") }, "call 1 of x.next is in the record alone"},
+		"one call less":   {func(r *audit.Recording) { r.Start.Code = []byte("o hello\nv 1") }, "did not make call 1 of x.next"},
 		"fewer arguments": {func(r *audit.Recording) { r.Start.Code = []byte("o hello\nc x.next {}") }, "other arguments"},
 		"more arguments": {func(r *audit.Recording) {
 			r.Start.Code = []byte("o hello\nc x.next {\"a\":1,\"b\":2}")
@@ -100,7 +100,7 @@ func TestAReplayThatTakesAnotherCourseNamesTheFirstDifference(t *testing.T) {
 		"another name": {func(r *audit.Recording) { r.Start.Code = []byte("o hello\nc x.nest {\"a\":1}") }, "the record has x.next"},
 		"another value": {func(r *audit.Recording) {
 			r.Start.Code = []byte(code + "\nv 99")
-		}, "another value: 99, and the record 1"},
+		}, "another value: 99, but the record has 1"},
 		"other output": {func(r *audit.Recording) { r.Start.Code = []byte("o hellO\nc x.next {\"a\":1}") }, "another output"},
 		"other error output": {func(r *audit.Recording) {
 			r.Start.Code = []byte("w oh\n" + code)
@@ -182,20 +182,6 @@ func TestAReplayKnowsThatTokensStandForData(t *testing.T) {
 	again, err := e.Replay(context.Background(), rec)
 	if err != nil || again.Stdout != first.Stdout {
 		t.Errorf("%v %q", err, again.Stdout)
-	}
-	for now, then := range map[string]string{
-		"to a@b.c today": "to [EMAIL_1] today", "a@b.c": "[EMAIL_1]", "x [A] y": "x [A] y", "a, b": "[NAME_1], [NAME_2]",
-	} {
-		if !unveils(now, then) {
-			t.Errorf("%q is not taken for %q", now, then)
-		}
-	}
-	for now, then := range map[string]string{
-		"to a@b.c today": "to [EMAIL_1] tomorrow", "of a@b.c": "to [EMAIL_1]", "": "[EMAIL_1]", "a b": "a b c", " today": "[EMAIL_1] today",
-	} {
-		if unveils(now, then) {
-			t.Errorf("%q is taken for %q", now, then)
-		}
 	}
 }
 

@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 
 	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/policy"
 )
 
 // Languages a [Request] may name. Short spellings ("js", "ts", "py") mean the
@@ -16,40 +18,42 @@ const (
 	Python     = guests.Python
 )
 
-// A Request is one program to run, and everything it may see. Its JSON form is
-// the one that every door accepts; fields without a JSON name exist for Go
-// hosts only. The zero value of a field is its safe default.
+// A Request is one program to run, and everything it may see. The command, the
+// MCP server and the HTTP API accept its JSON form; fields without a JSON name
+// exist for Go hosts only. The zero value of a field is its safe default.
 type Request struct {
 	// Language is javascript, typescript or python. Required unless Plugin is
 	// set.
 	Language string `json:"language,omitempty"`
 	// Code is the program.
 	Code string `json:"code,omitempty"`
-	// File is the name under which errors point at the program, "main.js" and
-	// the like where it is empty. It is never opened.
+	// File is the name of the program in errors; empty is "main.js" and the like.
+	// It is never opened.
 	File string `json:"file,omitempty"`
-	// Args is what the program sees as args: any JSON, null where it is empty.
+	// Args is what the program sees as args: any JSON. Empty is null.
 	Args json.RawMessage `json:"args,omitempty"`
-	// Argv is what follows the file on a command line.
+	// Argv lists the arguments after the file on a command line.
 	Argv []string `json:"argv,omitempty"`
-	// Intent says in words what the program is for. It is recorded.
+	// Intent describes the purpose of the program. It is recorded.
 	Intent string `json:"intent,omitempty"`
-	// Limits raise or lower the defaults. None goes over what a policy says.
+	// Limits raise or lower the defaults, within those of the policy.
 	Limits Limits `json:"limits,omitzero"`
-	// Deterministic gives the program a virtual clock and a seeded source, so
-	// that it can be repeated bit for bit.
+	// Deterministic gives the program a virtual clock and seeded random numbers,
+	// so that it can be repeated bit for bit.
 	Deterministic bool `json:"deterministic,omitempty"`
-	// Seed is the seed of a deterministic run. Zero is a seed like any other.
+	// Seed is the seed of a deterministic run. Zero is a valid seed.
 	Seed uint64 `json:"seed,omitempty"`
-	// Cache false turns the result cache off for this run. Nil means on where
-	// the same answer is certain.
+	// Cache false turns the result cache off for this run. With nil, a result is
+	// cached if the same result is certain next time.
 	Cache *bool `json:"cache,omitempty"`
-	// Session names a session: globals, imports and definitions live on from
-	// one run to the next. Empty means none.
+	// Session names a session, whose runs share globals, imports and
+	// definitions. Empty means none.
 	Session string `json:"session,omitempty"`
-	// Actor is on whose behalf the program runs. Runs wait in turn by actor.
+	// Actor is on whose behalf the program runs. The queue is fair between
+	// actors.
 	Actor Actor `json:"actor,omitzero"`
-	// Trigger is the door: cli, mcp, api or schedule. Empty means api.
+	// Trigger is how the run was requested: cli, mcp, api or schedule. Empty
+	// means api.
 	Trigger string `json:"trigger,omitempty"`
 	// Root is a folder of the host whose files the program may import. Empty
 	// means none.
@@ -59,7 +63,7 @@ type Request struct {
 	// Input is the program's standard input, or the input of a plugin.
 	Input []byte `json:"input,omitempty"`
 
-	// Plugin is the path of a foreign Extism plugin, run in place of Code.
+	// Plugin is the path of a foreign Extism plugin, which runs instead of Code.
 	Plugin string `json:"plugin,omitempty"`
 	// PluginDigest is the SHA-256 that the plugin must have, in hex. Empty
 	// means any.
@@ -69,31 +73,30 @@ type Request struct {
 
 	// ID is the run's id. Empty means a fresh one.
 	ID string `json:"-"`
-	// Table is what the program may reach, in place of the engine's own: one
-	// for each tenant.
+	// Table is what the program may reach, instead of the engine's table: each
+	// tenant can have one.
 	Table *hostfns.Table `json:"-"`
-	// Asker is asked where the policy says ask. Nil means the table's.
+	// Asker decides the calls for which the policy says ask. Nil means the
+	// table's.
 	Asker hostfns.Asker `json:"-"`
-	// Env is the environment the program may see, as far as the policy lets it
-	// through.
+	// Env is the environment of the program. It sees the variables that the
+	// policy allows.
 	Env map[string]string `json:"-"`
 	// Dir is the folder of the host from which relative paths of files start.
 	// Empty means none.
 	Dir string `json:"-"`
-	// DryRun answers every call of a tool with null, after it was decided and
-	// listed.
+	// DryRun answers every tool call with null, after it was decided and listed.
 	DryRun bool `json:"-"`
 	// Check compiles the program and does not run it. The value lists the tools
 	// that the program refers to, as rows of [server, tool, line, column,
 	// explicit]. A row that is not explicit is not written under tools.
 	Check bool `json:"-"`
-	// Stdin is read where Input is nil. A run that reads it is never answered
-	// from the result cache.
+	// Stdin is read if Input is nil. A run that reads it is never cached.
 	Stdin io.Reader `json:"-"`
 	// Output receives stdout and stderr while the program runs.
 	Output Output `json:"-"`
-	// Progress is told what is going on. It is called from one goroutine at a
-	// time and must not block for long.
+	// Progress receives the events of the run. It is called from one goroutine
+	// at a time and must not block for long.
 	Progress func(Event) `json:"-"`
 }
 
@@ -103,17 +106,37 @@ type Actor struct {
 	Type string `json:"type,omitempty"` // agent, person or service
 }
 
-// Output is where a running program's output goes, besides into its [Result].
-// A nil writer is skipped. Writes come in the order of the program's, whole
-// lines as a rule, never with a character cut in two; an error of a writer
-// stops writes to it and nothing else.
+// Output receives a running program's output, which also goes into its
+// [Result]. A nil writer is skipped. Writes are in the program's order, usually
+// whole lines, and never split a character. After an error of a writer it gets
+// no more writes, and the run goes on.
 type Output struct {
 	Stdout, Stderr io.Writer
 }
 
-// Language gives the full name of a language from any accepted spelling. An
+// Language returns the full name of a language from any accepted spelling. An
 // unknown one is usage.language.
 func Language(name string) (string, error) {
 	g, err := guests.Lookup(name)
 	return g.Language, err
+}
+
+// Limits bound a run. Zero means the default, never unlimited. The smallest
+// limit of all layers of a policy applies; a request may raise a default, but
+// never exceed a policy.
+type Limits = policy.Limits
+
+func (r *Request) trigger() string {
+	if r.Trigger == "" {
+		return "api"
+	}
+	return r.Trigger
+}
+
+// stdin returns the standard input of the program, or nil.
+func (r *Request) stdin() io.Reader {
+	if r.Input != nil {
+		return bytes.NewReader(r.Input)
+	}
+	return r.Stdin
 }

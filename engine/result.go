@@ -7,41 +7,41 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// Status says in one word how a run ended.
+// Status is how a run ended.
 type Status string
 
 // The statuses of a [Result].
 const (
 	StatusOK      Status = "ok"
 	StatusError   Status = "error"   // classes guest, usage, upstream, cancelled, internal
-	StatusDenied  Status = "denied"  // a denial that the program did not catch
+	StatusDenied  Status = "denied"  // a denied call that the program did not catch
 	StatusLimit   Status = "limit"   // a limit was reached
-	StatusWaiting Status = "waiting" // people are waited for; the door keeps the run
+	StatusWaiting Status = "waiting" // the run waits for people, and its server keeps it
 )
 
-// A Result is what became of a run. Every door shows this one shape. What is
-// absent did not happen.
+// A Result is the outcome of a run, in the shape that the command, the MCP server
+// and the HTTP API show. What is absent did not happen.
 type Result struct {
 	RunID   string    `json:"run_id"`
 	Status  Status    `json:"status"`
 	Started time.Time `json:"started"`
-	// Value is the program's result as JSON; nil (JSON null) where it had none.
+	// Value is the program's result as JSON; nil (JSON null) if it had none.
 	Value  json.RawMessage `json:"value"`
 	Stdout string          `json:"stdout,omitempty"`
 	Stderr string          `json:"stderr,omitempty"`
 	Error  *Error          `json:"error,omitempty"`
 	Usage  Usage           `json:"usage"`
 	Calls  []Call          `json:"calls,omitempty"`
-	// Privacy is what was found and replaced.
+	// Privacy counts the personal data that was found.
 	Privacy    *Privacy   `json:"privacy,omitempty"`
 	Provenance Provenance `json:"provenance"`
 	// Cache is hit, miss or off.
 	Cache string `json:"cache"`
-	// Waiting lists the questions a waiting run has put to people.
+	// Waiting lists the questions to people that a waiting run has open.
 	Waiting []Waiting `json:"waiting,omitempty"`
 
-	output []byte              // of a plugin: its bytes
-	reveal func(string) string // tokens to values, for the Go host
+	output []byte              // of a plugin
+	reveal func(string) string // replaces tokens by values, for the Go host
 }
 
 // An Error is a failure as the caller sees it.
@@ -50,7 +50,7 @@ type Error struct {
 	Class   fault.Class `json:"class"`
 	Message string      `json:"message"`
 	Hint    string      `json:"hint,omitempty"`
-	Name    string      `json:"name,omitempty"` // the exception's own: TypeError
+	Name    string      `json:"name,omitempty"` // of the exception: TypeError
 	Tool    string      `json:"tool,omitempty"`
 	Rule    string      `json:"rule,omitempty"`
 	File    string      `json:"file,omitempty"`
@@ -58,12 +58,12 @@ type Error struct {
 	Column  int         `json:"column,omitempty"` // from 1, in characters
 	Excerpt string      `json:"excerpt,omitempty"`
 	Stack   string      `json:"stack,omitempty"`
-	Exit    int         `json:"exit,omitempty"` // of guest.exit: the program's own status
+	Exit    int         `json:"exit,omitempty"` // of guest.exit: the program's exit status
 
 	cause error
 }
 
-// Error is the message, after the exception's name where there is one.
+// Error returns the message, after the name of the exception if there is one.
 func (e *Error) Error() string {
 	if e.Name != "" {
 		return e.Name + ": " + e.Message
@@ -71,8 +71,8 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap gives the code, so that errors.Is(err, fault.LimitFuel) holds, and
-// the host's own cause where there is one.
+// Unwrap returns the code, so that errors.Is(err, fault.LimitFuel) works, and the
+// cause on the host's side if there is one.
 func (e *Error) Unwrap() []error {
 	if e.cause == nil {
 		return []error{e.Code}
@@ -80,25 +80,25 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Code, e.cause}
 }
 
-// Usage is what a run used up.
+// Usage is what a run used.
 type Usage struct {
 	Fuel       int64 `json:"fuel"`        // about one wasm instruction each
 	MemoryPeak int64 `json:"memory_peak"` // bytes of linear memory
-	WallMS     int64 `json:"wall_ms"`     // from start to end, waiting included
-	GuestMS    int64 `json:"guest_ms"`    // of that, inside the guest
+	WallMS     int64 `json:"wall_ms"`     // from start to end, with waiting
+	GuestMS    int64 `json:"guest_ms"`    // of WallMS, inside the guest
 	ToolCalls  int   `json:"tool_calls"`
-	ToolBytes  int64 `json:"tool_bytes"`   // answers of tools, as the guest saw them
+	ToolBytes  int64 `json:"tool_bytes"`   // of answers of tools, as the guest got them
 	ResultSize int64 `json:"result_bytes"` // value, stdout and stderr
-	// TokensInTools estimates the tokens of all tool answers, TokensOut those
-	// of what goes back to the caller.
+	// TokensInTools estimates the tokens of all tool answers, TokensOut those of
+	// value, stdout and stderr.
 	TokensInTools int64 `json:"tokens_in_tools"`
 	TokensOut     int64 `json:"tokens_out"`
-	// ContextSavings is 1 − TokensOut/TokensInTools, never below 0; nil
-	// without calls.
+	// ContextSavings is 1 − TokensOut/TokensInTools, at least 0; nil without
+	// calls.
 	ContextSavings *float64 `json:"context_savings,omitempty"`
 }
 
-// A Call is one call of a tool, in the order in which the calls were started.
+// A Call is one tool call. A result lists calls in the order of their starts.
 type Call struct {
 	Tool     string     `json:"tool"`
 	Decision string     `json:"decision"` // allow, deny or ask
@@ -115,8 +115,8 @@ type Privacy struct {
 	Counts map[string]int `json:"counts"`
 }
 
-// Provenance says what exactly was run, by digest. Two runs with the same
-// digests and a deterministic clock give the same value.
+// Provenance identifies what was run by digests. Two deterministic runs with the
+// same digests give the same value.
 type Provenance struct {
 	Code      string   `json:"code_sha256,omitempty"`
 	Args      string   `json:"args_sha256,omitempty"`
@@ -127,7 +127,7 @@ type Provenance struct {
 	AuditHead string   `json:"audit_head,omitempty"`
 }
 
-// Waiting is a question that a person has not answered yet.
+// Waiting is a question that no person has answered yet.
 type Waiting struct {
 	ID      string    `json:"id"`
 	Tool    string    `json:"tool"`
@@ -136,22 +136,22 @@ type Waiting struct {
 	Expires time.Time `json:"expires"`
 }
 
-// Output gives the bytes a plugin's function returned; nil for programs.
+// Output returns the bytes that a plugin's function returned; nil for programs.
 func (r *Result) Output() []byte { return r.output }
 
-// Decode puts the value into v, as json.Unmarshal does.
+// Decode stores the value in v, as json.Unmarshal does.
 func (r *Result) Decode(v any) error {
 	if r.Value == nil {
-		return fault.New(fault.GuestResult, "the program gave no value")
+		return fault.New(fault.GuestResult, "the program returned no value")
 	}
 	if err := json.Unmarshal(r.Value, v); err != nil {
-		return fault.New(fault.GuestResult, "the value does not fit: %w", err)
+		return fault.New(fault.GuestResult, "decode the value: %w", err)
 	}
 	return nil
 }
 
-// Reveal gives the value with the tokens of this run replaced by what they
-// stand for. Only a Go host can ask: no door ever shows it.
+// Reveal returns the value with the tokens of this run replaced by the personal
+// data that they stand for. It is for Go hosts: no command or server shows it.
 func (r *Result) Reveal() json.RawMessage {
 	if r.reveal == nil || r.Value == nil {
 		return r.Value

@@ -1,44 +1,42 @@
 package engine
 
 import (
-	"container/list"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/wexec/wexec/engine/internal/guestcache"
 	"github.com/wexec/wexec/hostfns"
 )
 
-// resultCache keeps values of programs that certainly give them again: those
-// that called no tool and were deterministic, and those whose every call may
-// be reused as its rule says.
+// resultCache holds the values of programs that certainly give them again:
+// those that called no tool and were deterministic, and those whose every call
+// may be reused by its rule.
 type resultCache struct {
-	e    *Engine
-	disk *shelf // nil: none
-	most int64  // bytes in memory; 0: the cache is off
+	e       *Engine
+	entries *lru[resultKey, resultEntry]
+	disk    *guestcache.DiskCache
 
-	mu      sync.Mutex
-	byKey   map[resultKey]*list.Element
-	used    *list.List // of *kept, latest first
-	bytes   int64
-	flights map[resultKey]*flight
-	vain    map[resultKey]time.Time // runs that turned out not to be cacheable
+	mu          sync.Mutex
+	running     map[resultKey]chan struct{} // closed when the run has ended
+	uncacheable map[resultKey]bool          // runs whose value could not be kept
 }
 
-// resultKey is everything the answer depends on. The table is part of it: two
-// tenants never share an answer.
+// resultKey is everything that the value depends on. The table is part of it:
+// two tenants never share a value.
 type resultKey struct {
 	table  *hostfns.Table
 	digest string // of the rest, in hex
-}
-
-// kept is one entry.
-type kept struct {
-	key   resultKey
-	entry resultEntry
-	size  int64
 }
 
 // resultEntry is what is kept of a run.
@@ -48,159 +46,110 @@ type resultEntry struct {
 	Stderr  string          `json:"stderr,omitempty"`
 	Tools   []string        `json:"tools,omitempty"`
 	Expires time.Time       `json:"expires,omitzero"` // zero: never
-	Files   []seenFile      `json:"files,omitempty"`  // of the program's folder that it looked at
+	Files   []fileDigest    `json:"files,omitempty"`  // of the program's folder that the run used
 }
 
-// flight is a run whose twins wait for it.
-type flight struct{ done chan struct{} }
-
-// maxVain bounds how many runs are remembered as not cacheable.
-const maxVain = 4096
+// maxUncacheable bounds how many keys are remembered as uncacheable.
+const maxUncacheable = 4096
 
 func newResultCache(e *Engine) *resultCache {
-	c := &resultCache{e: e, most: max(e.config.Results, 0), byKey: map[resultKey]*list.Element{}, used: list.New(),
-		flights: map[resultKey]*flight{}, vain: map[resultKey]time.Time{}}
-	if c.most > 0 && e.cache.dir != "" {
-		c.disk = &shelf{dir: filepath.Join(e.cache.dir, "results"), magic: "wexec result 1\n", most: c.most, each: 8 << 20}
-	}
-	return c
+	most := max(e.config.Results, 0)
+	return &resultCache{e: e, entries: newLRU[resultKey, resultEntry](most),
+		disk:    e.cache.disk("results", "wexec result 1\n", most, 8<<20),
+		running: map[resultKey]chan struct{}{}, uncacheable: map[resultKey]bool{}}
 }
 
-// find gives the entry of a key. Where there is none, the caller is to run the
-// program and then call land; twins of a run that may be kept wait for it
-// first.
-func (c *resultCache) find(ctx context.Context, key resultKey, root string, twins bool) (e resultEntry, ok bool, land func()) {
-	land = func() {}
+// find returns the entry of a key. If there is none, the caller runs the program
+// and calls release after that. With share, runs of one key wait for the first
+// of them.
+func (c *resultCache) find(ctx context.Context, key resultKey, root string, share bool) (e resultEntry, ok bool, release func()) {
 	for {
-		c.mu.Lock()
-		if e, ok = c.inMemory(key); ok {
-			c.mu.Unlock()
-			if e.holds(root) {
-				return e, true, land
-			}
-			c.forget(key)
-			return resultEntry{}, false, land
+		if e, ok := c.valid(key, root); ok {
+			return e, true, func() {}
 		}
-		_, vain := c.vain[key]
-		f := c.flights[key]
-		if f == nil || vain || !twins {
-			if twins && !vain {
-				f = &flight{done: make(chan struct{})}
-				c.flights[key] = f
-				land = func() {
-					c.mu.Lock()
-					delete(c.flights, key)
-					c.mu.Unlock()
-					close(f.done)
-				}
-			}
+		c.mu.Lock()
+		running := c.running[key]
+		if !share || c.uncacheable[key] {
 			c.mu.Unlock()
+			release = func() {}
+			break
+		}
+		if running == nil {
+			done := make(chan struct{})
+			c.running[key] = done
+			c.mu.Unlock()
+			release = func() {
+				c.mu.Lock()
+				delete(c.running, key)
+				c.mu.Unlock()
+				close(done)
+			}
 			break
 		}
 		c.mu.Unlock()
 		select {
-		case <-f.done:
+		case <-running:
 		case <-ctx.Done():
-			return resultEntry{}, false, land
+			return resultEntry{}, false, func() {}
 		}
 	}
-	if c.disk != nil && key.table == c.e.table {
-		if e, ok := c.onDisk(key.digest); ok && e.valid() && e.holds(root) {
-			c.remember(key, e)
-			return e, true, land
-		}
+	if e, ok := c.onDisk(key); ok && e.fresh() && e.filesUnchanged(root) {
+		c.entries.put(key, e, e.size())
+		return e, true, release
 	}
-	return resultEntry{}, false, land
+	return resultEntry{}, false, release
 }
 
-// inMemory looks an entry up. The lock is held.
-func (c *resultCache) inMemory(key resultKey) (resultEntry, bool) {
-	el := c.byKey[key]
-	if el == nil {
-		return resultEntry{}, false
+// valid returns the entry of a key in memory, and removes one that is no longer
+// valid.
+func (c *resultCache) valid(key resultKey, root string) (resultEntry, bool) {
+	e, ok := c.entries.get(key)
+	if !ok {
+		return e, false
 	}
-	k := el.Value.(*kept)
-	if !k.entry.valid() {
-		c.remove(el)
-		return resultEntry{}, false
+	if !e.fresh() || !e.filesUnchanged(root) {
+		c.entries.remove(key)
+		return e, false
 	}
-	c.used.MoveToFront(el)
-	return k.entry, true
+	return e, true
 }
 
-// onDisk looks an entry up in the cache folder.
-func (c *resultCache) onDisk(digest string) (e resultEntry, ok bool) {
-	data, ok := c.disk.read(digest)
+func (c *resultCache) onDisk(key resultKey) (e resultEntry, ok bool) {
+	if key.table != c.e.table {
+		return e, false
+	}
+	data, ok := c.disk.Get(key.digest)
 	if ok && json.Unmarshal(data, &e) != nil {
-		c.disk.remove(digest)
+		c.disk.Remove(key.digest)
 		return resultEntry{}, false
 	}
 	return e, ok
 }
 
-// keep stores an entry.
-func (c *resultCache) keep(key resultKey, e resultEntry) {
-	c.remember(key, e)
-	if c.disk != nil && key.table == c.e.table {
-		data, err := json.Marshal(e)
-		if err == nil {
-			err = c.disk.write(key.digest, data)
-		}
-		if err != nil {
-			c.e.log.Debug("a result is not kept on disk", "error", err)
-		}
+// put stores an entry in memory and on disk.
+func (c *resultCache) put(key resultKey, e resultEntry) {
+	c.entries.put(key, e, e.size())
+	if key.table != c.e.table {
+		return
+	}
+	data, err := json.Marshal(e)
+	if err == nil {
+		err = c.disk.Put(key.digest, data)
+	}
+	if err != nil {
+		c.e.log.Debug("a result was not written to the cache folder", "error", err)
 	}
 }
 
-// refuse notes that the runs of a key cannot be kept, so that no twin waits
-// for nothing again.
+// refuse notes that the runs of a key cannot be kept, so that none waits for
+// another one again.
 func (c *resultCache) refuse(key resultKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.vain) >= maxVain {
-		clear(c.vain)
+	if len(c.uncacheable) >= maxUncacheable {
+		clear(c.uncacheable)
 	}
-	c.vain[key] = time.Now()
-}
-
-func (c *resultCache) remember(key resultKey, e resultEntry) {
-	size := e.size()
-	if size > c.most/4 {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if el := c.byKey[key]; el != nil {
-		c.remove(el)
-	}
-	c.byKey[key] = c.used.PushFront(&kept{key: key, entry: e, size: size})
-	c.bytes += size
-	for c.bytes > c.most {
-		c.remove(c.used.Back())
-	}
-}
-
-func (c *resultCache) forget(key resultKey) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if el := c.byKey[key]; el != nil {
-		c.remove(el)
-	}
-}
-
-// remove drops an entry. The lock is held.
-func (c *resultCache) remove(el *list.Element) {
-	k := c.used.Remove(el).(*kept)
-	delete(c.byKey, k.key)
-	c.bytes -= k.size
-}
-
-func (c *resultCache) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.used.Init()
-	clear(c.byKey)
-	c.bytes = 0
+	c.uncacheable[key] = true
 }
 
 func (e *resultEntry) size() int64 {
@@ -211,4 +160,95 @@ func (e *resultEntry) size() int64 {
 	return int64(n)
 }
 
-func (e *resultEntry) valid() bool { return e.Expires.IsZero() || time.Now().Before(e.Expires) }
+func (e *resultEntry) fresh() bool { return e.Expires.IsZero() || time.Now().Before(e.Expires) }
+
+// filesUnchanged reports whether the files that an entry depends on are what
+// they were.
+func (e *resultEntry) filesUnchanged(root string) bool {
+	for _, f := range e.Files {
+		if d, err := digestFile(root, f.Path); err != nil || d != f.Digest {
+			return false
+		}
+	}
+	return true
+}
+
+// fileDigest is a file of the program's folder as a run saw it.
+type fileDigest struct {
+	Path   string `json:"path"`             // below the folder, with slashes
+	Digest string `json:"sha256,omitempty"` // empty: the file did not exist
+}
+
+// fileDependencies collects the files that the value of a run depends on.
+type fileDependencies struct {
+	root    string // folder of the host; empty: none
+	paths   map[string]bool
+	unknown bool // the value depends on other files too
+}
+
+// maxDependencies bounds the files of an entry.
+const maxDependencies = 1000
+
+// add notes that the program named a path.
+func (d *fileDependencies) add(p string) {
+	p = path.Clean(strings.TrimPrefix(p, "/"))
+	first, rest, _ := strings.Cut(p, "/")
+	switch first {
+	case "lib", "tmp", "mcp-servers", ".", "dev": // part of the key, or the run's own
+	case "app":
+		switch {
+		case d.root == "" || len(d.paths) >= maxDependencies:
+			d.unknown = true
+		case rest != "":
+			if d.paths == nil {
+				d.paths = map[string]bool{}
+			}
+			d.paths[rest] = true
+		}
+	default:
+		d.unknown = true
+	}
+}
+
+// digests returns the files with their digests. It is false if the value depends
+// on more than they say.
+func (d *fileDependencies) digests() ([]fileDigest, bool) {
+	if d.unknown {
+		return nil, false
+	}
+	var out []fileDigest
+	for p := range d.paths {
+		sum, err := digestFile(d.root, p)
+		if err != nil {
+			return nil, false
+		}
+		out = append(out, fileDigest{p, sum})
+	}
+	return out, true
+}
+
+// digestFile returns the digest of a file, "" if it does not exist, or "folder".
+func digestFile(root, p string) (string, error) {
+	f, err := os.Open(filepath.Join(root, filepath.FromSlash(p)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return "", err
+	case info.IsDir():
+		return "folder", nil
+	case !info.Mode().IsRegular():
+		return "", errors.New("not a regular file")
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

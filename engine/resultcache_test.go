@@ -15,6 +15,7 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/meter"
+	"github.com/wexec/wexec/internal/tools/tinyguest"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -283,8 +284,8 @@ func TestTheCacheIsBoundedAndForgetsWhatWasUsedLeast(t *testing.T) {
 	if res, _ := tiny(t, e, big+"n", fixed); res.Cache == "hit" {
 		t.Error("nothing was forgotten")
 	}
-	if e.results.bytes > 20000 {
-		t.Errorf("%d bytes", e.results.bytes)
+	if e.results.entries.bytes > 20000 {
+		t.Errorf("%d bytes", e.results.entries.bytes)
 	}
 }
 
@@ -293,7 +294,7 @@ func TestAnAnswerIsOfItsGuestAndItsPolicyAlone(t *testing.T) {
 	dir := t.TempDir()
 	run := func(price int64, flags policy.Flags) string {
 		t.Helper()
-		m, err := makeTiny(meter.Options{Weights: meter.Weights{Host: price}})
+		m, err := tinyguest.Module(meter.Options{Weights: meter.Weights{Host: price}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +308,7 @@ func TestAnAnswerIsOfItsGuestAndItsPolicyAlone(t *testing.T) {
 		}
 		defer table.Close()
 		e := newTiny(t, Config{Cache: dir, Table: table})
-		e.guests.open = opens(m)
+		e.guests.Open = opens(m)
 		res, err := tiny(t, e, "r", fixed)
 		if err != nil {
 			t.Fatal(err)

@@ -1,23 +1,26 @@
 package engine
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/wexec/wexec/engine/internal/sandbox"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/units"
 )
 
-// sessionKey is whose session it is: two tenants, or two actors of one, never
-// reach the same one.
+// sessionKey identifies a session. Two tenants, or two actors of one, never
+// share one.
 type sessionKey struct {
 	table       *hostfns.Table
 	actor, name string
 }
 
-// sessions holds the instances that outlive a run.
+// sessions holds the sessions of an engine.
 type sessions struct {
 	e *Engine
 
@@ -26,66 +29,66 @@ type sessions struct {
 	closed bool
 }
 
-// session is one of them. One run at a time is in it.
+// session is an instance that outlives a run. It serves one run at a time.
 type session struct {
 	key      sessionKey
 	language string
 	shared   *hostfns.Session
 
-	// Below is guarded by sessions.mu; guest and instance belong to the run
-	// that is in it.
+	// The fields below are guarded by sessions.mu, except guest and instance,
+	// which belong to the run in it.
 	busy  bool
 	used  time.Time
 	runs  int
 	spent time.Duration
 	timer *time.Timer
-	ended *fault.Error // why it is gone; told to the next run that asks for it
+	ended *fault.Error // why it ended; returned to the next run that asks for it
 
-	guest    *guest
-	instance *instance
+	guest    *sandbox.Guest
+	instance *sandbox.Instance
 }
 
 func newSessions(e *Engine) *sessions {
 	return &sessions{e: e, byKey: map[sessionKey]*session{}}
 }
 
-// enter gives the session of a request to its run, and makes it where there is
-// none.
+// enter returns the session of a request to its run, and creates it if
+// necessary.
 func (s *sessions) enter(key sessionKey, language string) (*session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := s.byKey[key]
-	if one == nil {
+	sess := s.byKey[key]
+	if sess == nil {
 		if len(s.byKey) >= s.e.config.Sessions && !s.evict() {
-			return nil, fault.New(fault.LimitBusy, "%d sessions are busy already", len(s.byKey)).
-				WithHint("end a session that is not needed any more")
+			return nil, fault.New(fault.LimitBusy, "all %d sessions are busy", len(s.byKey)).
+				WithHint("end a session that is no longer needed")
 		}
-		one = &session{key: key, language: language, shared: &hostfns.Session{ID: key.name}}
-		s.byKey[key] = one
+		sess = &session{key: key, language: language, shared: &hostfns.Session{ID: key.name}}
+		s.byKey[key] = sess
 	}
 	switch {
-	case one.ended != nil:
+	case sess.ended != nil:
 		delete(s.byKey, key)
-		return nil, one.ended
-	case one.busy:
-		return nil, fault.New(fault.UsageSession, "the session %q is in the middle of a run", key.name).
+		return nil, sess.ended
+	case sess.busy:
+		return nil, fault.New(fault.UsageSession, "the session %q is busy with another run", key.name).
 			WithHint("wait for that run, or use another session")
-	case !sameGuest(one.language, language):
-		return nil, fault.New(fault.UsageSession, "the session %q runs %s, not %s", key.name, one.language, language).
+	case !sameGuest(sess.language, language):
+		return nil, fault.New(fault.UsageSession, "the session %q runs %s, not %s", key.name, sess.language, language).
 			WithHint("use another session for another language")
-	case one.runs >= s.e.config.SessionRuns:
-		return nil, s.drop(one, fault.New(fault.UsageSession, "the session %q has had its %d runs", key.name, one.runs).
+	case sess.runs >= s.e.config.SessionRuns:
+		return nil, s.drop(sess, fault.New(fault.UsageSession, "the session %q reached its limit of %d runs", key.name, sess.runs).
 			WithHint("start another session"))
-	case one.spent >= s.e.config.SessionTime:
-		return nil, s.drop(one, fault.New(fault.UsageSession, "the session %q has run for %s in all", key.name, one.spent.Round(time.Second)).
+	case sess.spent >= s.e.config.SessionTime:
+		return nil, s.drop(sess, fault.New(fault.UsageSession, "the session %q reached its limit of time: it ran for %s", key.name, sess.spent.Round(time.Millisecond)).
 			WithHint("start another session"))
 	}
-	one.busy = true
-	one.runs++
-	if one.timer != nil {
-		one.timer.Stop()
+	sess.busy = true
+	sess.runs++
+	if sess.timer != nil {
+		sess.timer.Stop()
 	}
-	return one, nil
+	return sess, nil
 }
 
 // sameGuest reports whether two languages run in the same guest, as JavaScript
@@ -96,40 +99,40 @@ func sameGuest(a, b string) bool {
 	return errG == nil && errH == nil && g.Module == h.Module
 }
 
-// leave ends a run in a session. Where why is not nil, the session ends too.
-func (s *sessions) leave(one *session, took time.Duration, why *fault.Error) {
+// leave ends a run in a session. If why is not nil, the session ends too.
+func (s *sessions) leave(sess *session, took time.Duration, why *fault.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one.busy, one.used = false, time.Now()
-	one.spent += took
+	sess.busy, sess.used = false, time.Now()
+	sess.spent += took
 	if s.closed && why == nil {
 		why = fault.New(fault.Cancelled, "the engine is closed")
 	}
 	if why != nil {
-		s.free(one)
-		one.ended = fault.New(fault.UsageSession, "the session %q ended with its last run: %s", one.key.name, why.Message).
-			WithHint("run again to start it anew; what it had defined is gone")
+		s.free(sess)
+		sess.ended = fault.New(fault.UsageSession, "the session %q ended with its last run: %s", sess.key.name, why.Message).
+			WithHint("run again to start a new one, without the earlier definitions")
 		return
 	}
-	one.timer = time.AfterFunc(s.e.config.SessionIdle, func() { s.expire(one) })
+	sess.timer = time.AfterFunc(s.e.config.SessionIdle, func() { s.expire(sess) })
 }
 
-// expire ends a session that nobody uses.
-func (s *sessions) expire(one *session) {
+// expire ends a session that was not used for long.
+func (s *sessions) expire(sess *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if one.busy || s.byKey[one.key] != one || time.Since(one.used) < s.e.config.SessionIdle {
+	if sess.busy || s.byKey[sess.key] != sess || time.Since(sess.used) < s.e.config.SessionIdle {
 		return
 	}
-	_ = s.drop(one, nil)
+	_ = s.drop(sess, nil)
 }
 
 // evict ends the session that was unused for longest. The lock is held.
 func (s *sessions) evict() bool {
 	var oldest *session
-	for _, one := range s.byKey {
-		if !one.busy && (oldest == nil || one.used.Before(oldest.used)) {
-			oldest = one
+	for _, sess := range s.byKey {
+		if !sess.busy && (oldest == nil || sess.used.Before(oldest.used)) {
+			oldest = sess
 		}
 	}
 	if oldest == nil {
@@ -139,36 +142,39 @@ func (s *sessions) evict() bool {
 	return true
 }
 
-// relieve ends idle sessions, those unused for longest first, while the
-// memories of all instances are over their bound: nobody may wait for memory
-// that only lies there.
+// relieve ends idle sessions, those unused for longest first, while the memory
+// of all instances is at its bound: no run waits for memory that is idle.
 func (s *sessions) relieve() {
-	if s.e.ledger.bytes.Load() < s.e.config.Memory {
+	if !s.e.ledger.Full() {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.e.ledger.bytes.Load() >= s.e.config.Memory && s.evict() {
+	for s.e.ledger.Full() && s.evict() {
 	}
 }
 
-// drop forgets a session. The lock is held.
-func (s *sessions) drop(one *session, why error) error {
-	if s.byKey[one.key] == one {
-		delete(s.byKey, one.key)
+// drop removes a session and returns why. The lock is held.
+func (s *sessions) drop(sess *session, why error) error {
+	if s.byKey[sess.key] == sess {
+		delete(s.byKey, sess.key)
 	}
-	s.free(one)
+	s.free(sess)
 	return why
 }
 
-// free gives its instance back. The lock is held, and no run is in it.
-func (s *sessions) free(one *session) {
-	if one.timer != nil {
-		one.timer.Stop()
+// free discards the session's instance. The lock is held, and no run is in it.
+func (s *sessions) free(sess *session) {
+	if sess.timer != nil {
+		sess.timer.Stop()
 	}
-	if one.instance != nil {
-		one.guest.discard(one.instance)
-		one.instance = nil
+	sess.discard()
+}
+
+func (sess *session) discard() {
+	if sess.instance != nil {
+		sess.guest.Discard(sess.instance)
+		sess.guest, sess.instance = nil, nil
 	}
 }
 
@@ -176,13 +182,13 @@ func (s *sessions) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	for _, one := range s.byKey {
-		_ = s.drop(one, nil)
+	for _, sess := range s.byKey {
+		_ = s.drop(sess, nil)
 	}
 }
 
-// Sessions names the sessions of an actor of a table, sorted. A nil table is
-// the engine's own.
+// Sessions returns the names of an actor's sessions in a table, sorted. A nil
+// table is the engine's own.
 func (e *Engine) Sessions(table *hostfns.Table, actor string) []string {
 	if table == nil {
 		table = e.table
@@ -190,8 +196,8 @@ func (e *Engine) Sessions(table *hostfns.Table, actor string) []string {
 	e.sessions.mu.Lock()
 	defer e.sessions.mu.Unlock()
 	var names []string
-	for key, one := range e.sessions.byKey {
-		if key.table == table && key.actor == actor && one.ended == nil {
+	for key, sess := range e.sessions.byKey {
+		if key.table == table && key.actor == actor && sess.ended == nil {
 			names = append(names, key.name)
 		}
 	}
@@ -199,9 +205,8 @@ func (e *Engine) Sessions(table *hostfns.Table, actor string) []string {
 	return names
 }
 
-// EndSession ends a session of an actor of a table. A nil table is the
-// engine's own. A session that is not there, or has a run in it, is
-// usage.session.
+// EndSession ends a session of an actor in a table. A nil table is the engine's
+// own. It is usage.session if the session does not exist or is busy.
 func (e *Engine) EndSession(table *hostfns.Table, actor, name string) error {
 	if table == nil {
 		table = e.table
@@ -209,51 +214,47 @@ func (e *Engine) EndSession(table *hostfns.Table, actor, name string) error {
 	s := e.sessions
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := s.byKey[sessionKey{table, actor, name}]
+	sess := s.byKey[sessionKey{table, actor, name}]
 	switch {
-	case one == nil:
-		return fault.New(fault.UsageSession, "there is no session %q", name)
-	case one.busy:
-		return fault.New(fault.UsageSession, "the session %q is in the middle of a run", name).
+	case sess == nil:
+		return fault.New(fault.UsageSession, "end the session %q: it does not exist", name)
+	case sess.busy:
+		return fault.New(fault.UsageSession, "end the session %q: it is busy with a run", name).
 			WithHint("cancel that run first")
 	}
-	_ = s.drop(one, nil)
+	_ = s.drop(sess, nil)
 	return nil
 }
 
-// runInSession runs the request's code in the instance of its session.
-func (j *job) runInSession(r *run) {
+// runInSession runs the program in the instance of its session.
+func (j *job) runInSession(ctx context.Context, doc []byte) error {
 	s := j.session
-	if err := j.prepare(r); err != nil {
-		j.failIn(r.ctx, err)
-		return
-	}
-	if s.instance == nil {
-		g, err := j.e.guests.get(r.ctx, j.req.Language, j.compiling)
-		if err != nil {
-			j.failIn(r.ctx, err)
-			return
+	for {
+		if s.instance == nil {
+			g, err := j.e.guests.Get(ctx, j.req.Language, j.compiling)
+			if err != nil {
+				return err
+			}
+			i, err := g.Take(ctx, j.limits.Memory)
+			if err != nil {
+				return err
+			}
+			s.guest, s.instance = g, i
 		}
-		i, err := g.take(r.ctx, j.limits.Memory)
-		if err != nil {
-			j.failIn(r.ctx, err)
-			return
+		if have := s.instance.MemorySize(); have > j.limits.Memory {
+			return fault.New(fault.LimitMemory, "the session already uses %s of memory, but this run may use only %s", units.FormatSize(have), units.FormatSize(j.limits.Memory)).
+				WithHint("allow more with --memory %s, or start another session", units.FormatSize(sandbox.RoundUp(have)))
 		}
-		s.guest, s.instance = g, i
-	}
-	if have := s.instance.mems.guest.size; have > j.limits.Memory {
-		j.fail(fault.New(fault.LimitMemory, "the session holds %s already, more than the %s this run may have", size(have), size(j.limits.Memory)).
-			WithHint("allow more with --memory %s, or start another session", size(roundUp(have))))
-		return
-	}
-	if j.drive(r, s.guest, s.instance) {
-		s.guest.discard(s.instance)
-		s.guest, s.instance = nil, nil
-		j.runInSession(r)
+		again, err := j.serve(ctx, s.guest, s.instance, doc)
+		if err != nil || !again {
+			return err
+		}
+		s.discard()
 	}
 }
 
-// leaveSession ends the run's part in its session.
+// leaveSession ends the run's part in its session. The session ends too if its
+// interpreter cannot go on.
 func (j *job) leaveSession() {
 	if j.session == nil {
 		return
@@ -261,13 +262,12 @@ func (j *job) leaveSession() {
 	var why *fault.Error
 	switch i := j.session.instance; {
 	case i == nil:
-	case i.broken:
+	case i.Broken():
 		if why = j.fault; why == nil {
-			why = fault.New(fault.Internal, "the interpreter is in no state to go on")
+			why = fault.New(fault.Internal, "the interpreter is in an unknown state")
 		}
 	case j.fault != nil && j.fault.Code.Class() == fault.ClassInternal:
 		why = j.fault
 	}
-	took := time.Duration(j.res.Usage.GuestMS) * time.Millisecond
-	j.e.sessions.leave(j.session, took, why)
+	j.e.sessions.leave(j.session, time.Duration(j.res.Usage.GuestMS)*time.Millisecond, why)
 }

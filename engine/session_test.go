@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/engine/internal/sandbox"
 	"github.com/wexec/wexec/fault"
 )
 
@@ -149,7 +150,7 @@ func TestASessionEndsWithItsTimeInAll(t *testing.T) {
 		res, err := tiny(t, e, "l 10000000\na 1", inSession("s"))
 		if err != nil {
 			wantCode(t, err, fault.UsageSession)
-			if run == 0 || !strings.Contains(err.Error(), "in all") || res.Error.Hint == "" {
+			if run == 0 || !strings.Contains(err.Error(), "limit of time") || res.Error.Hint == "" {
 				t.Errorf("after %d runs: %v, hint %q", run, err, res.Error.Hint)
 			}
 			break
@@ -169,7 +170,7 @@ func TestATrapOrAnInternalFaultEndsTheSessionAndSaysSoOnce(t *testing.T) {
 		code fault.Code
 		says string
 	}{
-		"x":      {fault.GuestException, "interpreter down"},
+		"x":      {fault.GuestException, "crashed its interpreter"},
 		"R":      {fault.LimitRecursion, "deeper"},
 		"v [1":   {fault.Internal, "not JSON"},
 		"b 30":   {fault.LimitOutput, "20B"},
@@ -186,7 +187,7 @@ func TestATrapOrAnInternalFaultEndsTheSessionAndSaysSoOnce(t *testing.T) {
 		}
 		res, err := tiny(t, e, "a 1", inSession("s"))
 		wantCode(t, err, fault.UsageSession)
-		if !strings.Contains(err.Error(), want.says) || !strings.Contains(res.Error.Hint, "anew") {
+		if !strings.Contains(err.Error(), want.says) || !strings.Contains(res.Error.Hint, "start a new one") {
 			t.Errorf("%s: %v, hint %q", code, err, res.Error.Hint)
 		}
 		res, err = tiny(t, e, "a 1", inSession("s"))
@@ -194,7 +195,7 @@ func TestATrapOrAnInternalFaultEndsTheSessionAndSaysSoOnce(t *testing.T) {
 		if err := e.EndSession(nil, "", "s"); err != nil {
 			t.Error(err)
 		}
-		wantLedger(t, e, int64(e.config.Ready)*instanceShare)
+		wantLedger(t, e, int64(e.config.Ready)*sandbox.InstanceShare)
 	}
 }
 

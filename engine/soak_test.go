@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/engine/internal/sandbox"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 )
@@ -241,7 +242,7 @@ func TestSoak(t *testing.T) {
 		after.mappings > before.mappings+100 || after.resident > before.resident+before.resident/4+32<<10 {
 		t.Errorf("not level: before %+v, after %+v", before, after)
 	}
-	if held := e.ledger.bytes.Load(); held > int64(e.config.Ready*4+e.config.Sessions)*readyMemory {
+	if held := e.ledger.Bytes(); held > int64(e.config.Ready*4+e.config.Sessions)*sandbox.InstanceSpace {
 		t.Errorf("%d bytes of memory are counted while nothing runs", held)
 	}
 }

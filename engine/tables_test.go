@@ -27,11 +27,11 @@ func TestTablesAreLearntAndGiveTheSameRun(t *testing.T) {
 				t.Errorf("%s, instance %d: %s with %d of fuel, the first gave %s with %d", language, n, res.Value, res.Usage.Fuel, first.Value, first.Usage.Fuel)
 			}
 		}
-		g, err := e.guests.get(context.Background(), language, nil)
+		g, err := e.guests.Get(context.Background(), language, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if g.compiled.tables == nil && !e.config.Interpreter {
+		if !g.Module.TablesLearned() && !e.config.Interpreter {
 			t.Errorf("the tables of %s were not learnt: wazero's inside is not what internal/snapshot knows", language)
 		}
 	}

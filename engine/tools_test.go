@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/engine/internal/world"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/policy"
@@ -221,7 +222,7 @@ func TestDeterministicRunsAreRepeatedBitForBit(t *testing.T) {
 			t.Fatalf("run %d: %s, before: %s", k, one, first)
 		}
 	}
-	if want := fmt.Sprint(virtualStart.Add(time.Second).UnixNano()); !strings.HasPrefix(first, want+" ") {
+	if want := fmt.Sprint(world.VirtualStart().Add(time.Second).UnixNano()); !strings.HasPrefix(first, want+" ") {
 		t.Errorf("%s does not begin with %s", first, want)
 	}
 	a, _ := tiny(t, e, "r", func(r *Request) { r.Deterministic, r.Seed = true, 7 })

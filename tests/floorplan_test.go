@@ -70,7 +70,11 @@ hostfns/fetch: fault hostfns catalogue internal/text
 hostfns/files: fault hostfns catalogue
 hostfns/approvals: fault hostfns internal/text
 hostfns/embeddings: fault catalogue internal/atomicfile internal/text
-engine: fault privacy catalogue policy audit internal/atomicfile internal/jsonscan internal/meter internal/snapshot internal/text internal/units wasm-modules guests hostfns
+engine: fault privacy policy audit engine/internal/guestcache engine/internal/sandbox engine/internal/tokens engine/internal/world internal/atomicfile internal/jsonscan internal/snapshot internal/text internal/units guests hostfns
+engine/internal/tokens:
+engine/internal/world: fault audit internal/text
+engine/internal/sandbox: fault catalogue policy engine/internal/tokens engine/internal/world internal/meter internal/snapshot internal/text internal/units wasm-modules hostfns
+engine/internal/guestcache: fault engine/internal/sandbox internal/atomicfile internal/snapshot wasm-modules guests
 config: fault privacy catalogue policy audit internal/atomicfile internal/jsonc internal/meter internal/snapshot internal/text internal/units internal/yamldoc wasm-modules guests hostfns hostfns/* engine
 cmd: *
 tests: *
@@ -212,11 +216,11 @@ func TestFilesHaveAtMost600Lines(t *testing.T) {
 // crowded lists packages that are still to be split, with the number of files
 // that each may have until then.
 var crowded = map[string]int{
+	"engine":                 19,
 	"audit":                  19,
 	"cmd/wexec/cli":          38,
 	"cmd/wexec/mcpd":         19,
 	"config":                 19,
-	"engine":                 43,
 	"examples/demo-server":   19,
 	"hostfns/files":          19,
 	"hostfns/upstream":       19,

@@ -50,7 +50,7 @@ GUEST_EXPORT("guest_init") int32_t guest_init(void) {
 GUEST_EXPORT("guest_run") int32_t guest_run(void) {
     JSContext *ctx = guest.ctx;
     JS_UpdateStackTop(guest.rt);
-    reseed(ctx);
+    forget_seed(ctx);
     run_document(ctx, read_input(ctx));
     return 0;
 }

@@ -186,11 +186,14 @@ static int turn_event_loop(JSContext *ctx, JSValueConst promise) {
 
 /* ---- a run ---- */
 
-static void reseed(JSContext *ctx) {
+/* The seed of Math.random, drawn at its first use, see patches/12-random.patch. */
+static uint64_t guest_random_seed(void) {
     uint64_t seed = 0;
     random_bytes(&seed, sizeof(seed));
-    ctx->random_state = seed ? seed : 1;
+    return seed ? seed : 1;
 }
+
+static void forget_seed(JSContext *ctx) { ctx->random_state = 0; }
 
 #define STACK_SIZE (3 << 19)   /* of the wasm stack, what programs may use */
 #define STACK_PER_CALL 296     /* of a plain call in JavaScript, measured */

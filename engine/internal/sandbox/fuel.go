@@ -1,0 +1,79 @@
+package sandbox
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/wexec/wexec/internal/meter"
+)
+
+const (
+	// processorTime is how long a guest keeps its processor before others may
+	// have it.
+	processorTime = time.Millisecond
+	// A slice of fuel takes between shortSlice and longSlice: slices get smaller
+	// and larger again if the machine is slow, or if the program does what takes
+	// longer than it is charged for. The charge stays the same.
+	longSlice, shortSlice = 2 * time.Millisecond, time.Millisecond / 2
+	minSlice              = meter.DefaultSlice / 32
+
+	// fuelInterval is the time between two reports of fuel.
+	fuelInterval = 200 * time.Millisecond
+)
+
+// fuelMeter grants fuel in slices, so that a guest cannot occupy its processor:
+// compiled code cannot be interrupted, and the collector, timers and other
+// guests wait for it.
+type fuelMeter struct {
+	meter.Tank
+	level    api.MutableGlobal // fuel left, in the guest
+	sliced   time.Time         // when the guest got its current slice
+	parked   time.Duration     // how long the run had been parked by then
+	yielded  time.Time         // when others could last have the processor
+	reported time.Time
+}
+
+func (f *fuelMeter) init(budget int64) {
+	f.Budget, f.reported = budget, time.Now()
+}
+
+// pace adjusts the size of slices and yields the processor. It returns the time
+// after that; parked is how long the run has been parked in all.
+func (f *fuelMeter) pace(now time.Time, parked time.Duration) time.Time {
+	if f.sliced.IsZero() {
+		f.yielded = now // yielding at once would wake an idle processor
+	} else {
+		switch took := now.Sub(f.sliced) - (parked - f.parked); {
+		case took > longSlice:
+			f.Slice = max(f.slice()/2, minSlice)
+		case took < shortSlice:
+			f.Slice = min(f.slice()*2, meter.DefaultSlice)
+		}
+	}
+	if now.Sub(f.yielded) > processorTime {
+		runtime.Gosched()
+		now = time.Now()
+		f.yielded = now
+	}
+	f.sliced, f.parked = now, parked
+	return now
+}
+
+// slice returns how much fuel is granted at once.
+func (f *fuelMeter) slice() int64 {
+	if f.Slice == 0 {
+		return meter.DefaultSlice
+	}
+	return f.Slice
+}
+
+// report reports whether it is time to report the fuel again.
+func (f *fuelMeter) report(now time.Time) bool {
+	if now.Sub(f.reported) < fuelInterval {
+		return false
+	}
+	f.reported = now
+	return true
+}

@@ -1,0 +1,122 @@
+package sandbox
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/wexec/wexec/internal/text"
+)
+
+// maxLine is how much of a line is held back until its end.
+const maxLine = 64 << 10
+
+// Outputs collects what a run writes. Both streams and the value share one
+// limit. It belongs to the goroutine of the guest.
+type Outputs struct {
+	Stdout, Stderr stream
+	limit, used    int64
+}
+
+// OutputSinks says where output goes, besides into [Outputs]. Nil fields are
+// skipped.
+type OutputSinks struct {
+	Stdout, Stderr io.Writer
+	Filter         func(stream, text string) string // replaces personal data in whole lines
+	Event          func(stream, text string)
+}
+
+// stream turns the guest's bytes into valid UTF-8, filters and forwards them.
+type stream struct {
+	all     *Outputs
+	name    string
+	to      io.Writer
+	sinks   *OutputSinks
+	pending []byte // an unfinished character or line
+	text    strings.Builder
+}
+
+// NewOutputs returns the outputs of a run.
+func NewOutputs(limit int64, sinks OutputSinks) *Outputs {
+	o := &Outputs{limit: limit}
+	o.Stdout = stream{all: o, name: "stdout", to: sinks.Stdout, sinks: &sinks}
+	o.Stderr = stream{all: o, name: "stderr", to: sinks.Stderr, sinks: &sinks}
+	return o
+}
+
+// take charges n bytes and returns how many of them fit.
+func (o *Outputs) take(n int) int {
+	fits := int(min(int64(n), o.limit-o.used))
+	o.used += int64(fits)
+	return fits
+}
+
+// Charge counts n bytes of a value. It is limit.output if they do not fit.
+func (o *Outputs) Charge(n int) error {
+	if o.take(n) < n {
+		return outputFault(o.limit)
+	}
+	return nil
+}
+
+func (o *Outputs) close() {
+	o.Stdout.show(len(o.Stdout.pending))
+	o.Stderr.show(len(o.Stderr.pending))
+}
+
+// String returns the text that was written.
+func (s *stream) String() string { return s.text.String() }
+
+// Write takes bytes from the guest. It ends the run if the limit is reached;
+// the bytes below the limit are shown first, without a character that is cut.
+func (s *stream) Write(p []byte) (int, error) {
+	n := s.all.take(len(p))
+	s.pending = append(s.pending, p[:n]...)
+	if n < len(p) {
+		s.pending = s.pending[:len(s.pending)-incomplete(s.pending)]
+		s.show(len(s.pending))
+		panic(&stop{outputFault(s.all.limit)})
+	}
+	end := len(s.pending) - incomplete(s.pending)
+	if s.sinks.Filter != nil && end < maxLine {
+		end = bytes.LastIndexByte(s.pending, '\n') + 1
+	}
+	s.show(end)
+	return len(p), nil
+}
+
+// show forwards the first n pending bytes.
+func (s *stream) show(n int) {
+	if n == 0 {
+		return
+	}
+	shown := text.Valid(string(s.pending[:n]))
+	s.pending = append(s.pending[:0], s.pending[n:]...)
+	if s.sinks.Filter != nil {
+		shown = s.sinks.Filter(s.name, shown)
+	}
+	s.text.WriteString(shown)
+	if s.to != nil {
+		if _, err := io.WriteString(s.to, shown); err != nil {
+			s.to = nil
+		}
+	}
+	if s.sinks.Event != nil {
+		s.sinks.Event(s.name, shown)
+	}
+}
+
+// incomplete returns how many bytes at the end of b begin a character whose
+// rest is missing.
+func incomplete(b []byte) int {
+	for i := 1; i <= min(len(b), utf8.UTFMax-1); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-i:]) {
+				return i
+			}
+			return 0
+		}
+	}
+	return 0
+}

@@ -1,6 +1,0 @@
-#!/bin/sh
-# Builds guest.wasm, the guest of the engine's own tests, with clang 19.
-set -e
-cd "$(dirname "$0")"
-clang-19 --target=wasm32 -O2 -nostdlib -fno-builtin -mbulk-memory -Wall \
-	-Wl,--no-entry -Wl,--strip-all -Wl,-z,stack-size=65536 -o guest.wasm guest.c
