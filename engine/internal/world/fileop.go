@@ -65,71 +65,63 @@ func (op FileOp) On(f experimentalsys.FS) (r FileResult) {
 	return r
 }
 
-// FileHandler is a file system made of one function.
-type FileHandler func(FileOp) FileResult
+// fileHandler is a file system made of one function. It is a pointer because
+// wazero compares file systems.
+type fileHandler struct{ do func(FileOp) FileResult }
 
-// OpenFile implements the file system of wazero, as do the methods below.
-func (h FileHandler) OpenFile(p string, flag experimentalsys.Oflag, perm fs.FileMode) (experimentalsys.File, experimentalsys.Errno) {
-	r := h(FileOp{Name: "open", Path: p, Flag: flag, Perm: perm})
+// FileHandler returns the file system whose operations do does.
+func FileHandler(do func(FileOp) FileResult) experimentalsys.FS { return &fileHandler{do} }
+
+func (h *fileHandler) OpenFile(p string, flag experimentalsys.Oflag, perm fs.FileMode) (experimentalsys.File, experimentalsys.Errno) {
+	r := h.do(FileOp{Name: "open", Path: p, Flag: flag, Perm: perm})
 	return r.File, r.Errno
 }
 
-// Lstat returns the status of a file, without following a link.
-func (h FileHandler) Lstat(p string) (sys.Stat_t, experimentalsys.Errno) {
-	r := h(FileOp{Name: "lstat", Path: p})
+func (h *fileHandler) Lstat(p string) (sys.Stat_t, experimentalsys.Errno) {
+	r := h.do(FileOp{Name: "lstat", Path: p})
 	return r.Stat, r.Errno
 }
 
-// Stat returns the status of a file.
-func (h FileHandler) Stat(p string) (sys.Stat_t, experimentalsys.Errno) {
-	r := h(FileOp{Name: "stat", Path: p})
+func (h *fileHandler) Stat(p string) (sys.Stat_t, experimentalsys.Errno) {
+	r := h.do(FileOp{Name: "stat", Path: p})
 	return r.Stat, r.Errno
 }
 
-// Mkdir makes a folder.
-func (h FileHandler) Mkdir(p string, perm fs.FileMode) experimentalsys.Errno {
-	return h(FileOp{Name: "mkdir", Path: p, Perm: perm}).Errno
+func (h *fileHandler) Mkdir(p string, perm fs.FileMode) experimentalsys.Errno {
+	return h.do(FileOp{Name: "mkdir", Path: p, Perm: perm}).Errno
 }
 
-// Chmod changes the mode of a file.
-func (h FileHandler) Chmod(p string, perm fs.FileMode) experimentalsys.Errno {
-	return h(FileOp{Name: "chmod", Path: p, Perm: perm}).Errno
+func (h *fileHandler) Chmod(p string, perm fs.FileMode) experimentalsys.Errno {
+	return h.do(FileOp{Name: "chmod", Path: p, Perm: perm}).Errno
 }
 
-// Rename moves a file.
-func (h FileHandler) Rename(from, to string) experimentalsys.Errno {
-	return h(FileOp{Name: "rename", Path: from, To: to}).Errno
+func (h *fileHandler) Rename(from, to string) experimentalsys.Errno {
+	return h.do(FileOp{Name: "rename", Path: from, To: to}).Errno
 }
 
-// Rmdir removes an empty folder.
-func (h FileHandler) Rmdir(p string) experimentalsys.Errno {
-	return h(FileOp{Name: "rmdir", Path: p}).Errno
+func (h *fileHandler) Rmdir(p string) experimentalsys.Errno {
+	return h.do(FileOp{Name: "rmdir", Path: p}).Errno
 }
 
-// Unlink removes a file.
-func (h FileHandler) Unlink(p string) experimentalsys.Errno {
-	return h(FileOp{Name: "unlink", Path: p}).Errno
+func (h *fileHandler) Unlink(p string) experimentalsys.Errno {
+	return h.do(FileOp{Name: "unlink", Path: p}).Errno
 }
 
-// Link makes a hard link.
-func (h FileHandler) Link(from, to string) experimentalsys.Errno {
-	return h(FileOp{Name: "link", Path: from, To: to}).Errno
+func (h *fileHandler) Link(from, to string) experimentalsys.Errno {
+	return h.do(FileOp{Name: "link", Path: from, To: to}).Errno
 }
 
-// Symlink makes a symbolic link.
-func (h FileHandler) Symlink(target, link string) experimentalsys.Errno {
-	return h(FileOp{Name: "symlink", Path: link, Target: target}).Errno
+func (h *fileHandler) Symlink(target, link string) experimentalsys.Errno {
+	return h.do(FileOp{Name: "symlink", Path: link, Target: target}).Errno
 }
 
-// Readlink returns the target of a symbolic link.
-func (h FileHandler) Readlink(p string) (string, experimentalsys.Errno) {
-	r := h(FileOp{Name: "readlink", Path: p})
+func (h *fileHandler) Readlink(p string) (string, experimentalsys.Errno) {
+	r := h.do(FileOp{Name: "readlink", Path: p})
 	return r.Text, r.Errno
 }
 
-// Utimens sets the times of a file.
-func (h FileHandler) Utimens(p string, atime, mtime int64) experimentalsys.Errno {
-	return h(FileOp{Name: "utimens", Path: p, Atime: atime, Mtime: mtime}).Errno
+func (h *fileHandler) Utimens(p string, atime, mtime int64) experimentalsys.Errno {
+	return h.do(FileOp{Name: "utimens", Path: p, Atime: atime, Mtime: mtime}).Errno
 }
 
 // inScratch reports whether an operation stays in the scratch folder, which a
