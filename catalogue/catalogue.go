@@ -10,30 +10,30 @@ import (
 	"sync"
 )
 
-// Catalogue is a set of tools with the names code gives them. It does not
-// change; a server that changes its tools makes for a new catalogue. The order
-// in which servers were connected plays no part.
+// Catalogue is an immutable set of tools with their names in code. It does not
+// depend on the order of the tools. It is safe for concurrent use.
 type Catalogue struct {
-	tools   []Tool               // sorted by server, then name
+	tools   []Tool               // sorted by server and name
 	servers []Server             // sorted by name
-	byID    map[string]int       // "server.tool" in original names
-	byCall  map[string]int       // "server.tool" in identifiers
-	byFold  map[string][]int     // the same folded
-	server  map[string]string    // any accepted spelling of a server to its original name
-	idents  map[[2]string]string // server and tool to the tool's identifier
-	words   func() *index        // made when first searched
+	byID    map[string]int       // by "server.tool", original names
+	byCall  map[string]int       // by "server.tool", identifiers
+	byFold  map[string][]int     // by "server.tool", folded
+	server  map[string]string    // original names of servers by spelling
+	idents  map[[2]string]string // identifiers of tools by server and tool
+	index   func() *index        // built by the first search
 
-	learned func(Tool) json.RawMessage // types of answers that no server declares; nil: none
+	learned func(Tool) json.RawMessage // schemas of undeclared answers; may be nil
 }
 
-// Server is one server of a catalogue.
+// Server is a server of a catalogue.
 type Server struct {
-	Name  string `json:"name"`  // as configured, and as the policy follows it
-	Call  string `json:"call"`  // as code writes it
-	Tools int    `json:"tools"` // how many tools it has here
+	Name  string `json:"name"`  // as configured, and in policies
+	Call  string `json:"call"`  // in code
+	Tools int    `json:"tools"` // number of tools
 }
 
-// New makes a catalogue. A tool that stands twice is taken once, the first.
+// New returns a catalogue of tools. Of tools with the same server and name it
+// takes the first.
 func New(tools []Tool) *Catalogue {
 	c := &Catalogue{
 		byID: map[string]int{}, byCall: map[string]int{}, byFold: map[string][]int{},
@@ -70,14 +70,16 @@ func New(tools []Tool) *Catalogue {
 		key := fold(t.Server) + "." + fold(t.Name)
 		c.byFold[key] = append(c.byFold[key], i)
 	}
-	c.words = sync.OnceValue(func() *index { return newIndex(c.tools) })
+	c.index = sync.OnceValue(func() *index { return newIndex(c.tools) })
 	return c
 }
 
-// ServerNames gives each server the identifier under which code reaches it.
-// Connecting nothing, it serves where only the configured names are known.
+// ServerNames returns the identifier of each server in code. It needs only the
+// configured names, not the tools.
 func ServerNames(servers []string) map[string]string { return assign(servers) }
 
+// spellServers fills in the accepted spellings of servers. Exact names take
+// precedence.
 func (c *Catalogue) spellServers() {
 	folds := map[string][]string{}
 	for _, s := range c.servers {
@@ -97,14 +99,14 @@ func (c *Catalogue) spellServers() {
 	}
 }
 
-// Tools lists every tool, sorted by server and name. The slice is the
-// catalogue's own: read it only.
+// Tools returns every tool, sorted by server and name. The slice must not be
+// modified.
 func (c *Catalogue) Tools() []Tool { return c.tools }
 
-// Servers lists every server, sorted by name.
+// Servers returns every server, sorted by name.
 func (c *Catalogue) Servers() []Server { return c.servers }
 
-// Server finds a server by any accepted spelling and gives its own name.
+// Server returns the name of a server by any accepted spelling.
 func (c *Catalogue) Server(spelling string) (string, bool) {
 	if len(spelling) > maxSpelling {
 		return "", false
@@ -116,7 +118,7 @@ func (c *Catalogue) Server(spelling string) (string, bool) {
 	return s, ok
 }
 
-// ServerTools lists the tools of one server by its own name.
+// ServerTools returns the tools of a server by its name.
 func (c *Catalogue) ServerTools(server string) []Tool {
 	lo, _ := slices.BinarySearchFunc(c.tools, server, func(t Tool, s string) int { return strings.Compare(t.Server, s) })
 	hi := lo
@@ -126,7 +128,7 @@ func (c *Catalogue) ServerTools(server string) []Tool {
 	return c.tools[lo:hi]
 }
 
-// Name is the identifier under which code reaches a tool within its server.
+// Name returns the identifier of a tool in its server.
 func (c *Catalogue) Name(t Tool) string {
 	if ident, ok := c.idents[[2]string{t.Server, t.Name}]; ok {
 		return ident
@@ -134,30 +136,20 @@ func (c *Catalogue) Name(t Tool) string {
 	return Identifier(t.Name)
 }
 
-// Call is a tool as a program of a language writes it:
+// Call returns a tool as a program in a language refers to it, such as
 // "tools.github.list_commits".
 func (c *Catalogue) Call(t Tool, language string) string {
-	server, ok := t.Server, false
-	for _, s := range c.servers {
-		if s.Name == t.Server {
-			server, ok = s.Call, true
-			break
-		}
-	}
-	if !ok {
-		server = Identifier(t.Server)
-	}
-	tool := c.Name(t)
+	server, tool := c.serverCall(t.Server), c.Name(t)
 	if language == "python" {
 		server, tool = PythonName(server), PythonName(tool)
 	}
 	return "tools." + server + "." + tool
 }
 
-// Lookup finds a tool by any spelling a program, a policy or a person may use:
-// its own name, its identifier, camelCase or snake_case, Python's trailing
-// underscore, mcp__server__tool, with or without "tools." before it. An
-// inexact spelling that fits two tools finds none.
+// Lookup finds a tool by any spelling: original name, identifier, camelCase or
+// snake_case, with Python's trailing underscore, as mcp__server__tool, with or
+// without the prefix "tools.". An inexact spelling that matches two tools finds
+// none.
 func (c *Catalogue) Lookup(name string) (Tool, bool) {
 	if len(name) > maxSpelling {
 		return Tool{}, false
@@ -175,38 +167,36 @@ func (c *Catalogue) Lookup(name string) (Tool, bool) {
 		if !ok {
 			continue
 		}
-		own, ok := c.Server(server)
-		if !ok {
+		if server, ok = c.Server(server); !ok {
 			continue
 		}
 		for _, spelled := range []string{tool, strings.TrimSuffix(tool, "_")} {
-			if i, ok := c.byID[own+"."+spelled]; ok {
+			if i, ok := c.byID[server+"."+spelled]; ok {
 				return c.tools[i], true
 			}
-			if i, ok := c.byCall[c.serverCall(own)+"."+spelled]; ok {
+			if i, ok := c.byCall[c.serverCall(server)+"."+spelled]; ok {
 				return c.tools[i], true
 			}
 		}
-		if found := c.byFold[fold(own)+"."+fold(tool)]; len(found) > 0 {
-			of := slices.DeleteFunc(slices.Clone(found), func(i int) bool { return c.tools[i].Server != own })
-			if len(of) == 1 {
-				return c.tools[of[0]], true
-			}
+		found := slices.DeleteFunc(slices.Clone(c.byFold[fold(server)+"."+fold(tool)]), func(i int) bool { return c.tools[i].Server != server })
+		if len(found) == 1 {
+			return c.tools[found[0]], true
 		}
 	}
 	return Tool{}, false
 }
 
-func (c *Catalogue) serverCall(own string) string {
+// serverCall returns the identifier of a server.
+func (c *Catalogue) serverCall(server string) string {
 	for _, s := range c.servers {
-		if s.Name == own {
+		if s.Name == server {
 			return s.Call
 		}
 	}
-	return Identifier(own)
+	return Identifier(server)
 }
 
-// spellings undoes the ways in which a name may be dressed.
+// spellings returns a name without its prefixes.
 func spellings(name string) []string {
 	out := []string{name}
 	if rest, ok := strings.CutPrefix(name, "tools."); ok {
@@ -222,8 +212,8 @@ func spellings(name string) []string {
 	return out
 }
 
-// Keep is a view with the tools for which f says yes. Every tool keeps the
-// name it has in the whole catalogue.
+// Keep returns a catalogue of the tools for which f returns true. Every tool
+// keeps its name in code.
 func (c *Catalogue) Keep(f func(Tool) bool) *Catalogue {
 	var kept []Tool
 	for _, t := range c.tools {
@@ -247,8 +237,7 @@ func (c *Catalogue) Keep(f func(Tool) bool) *Catalogue {
 	return view
 }
 
-// Digest is a SHA-256 over everything the catalogue says, in hex. Equal tools
-// give equal digests, whatever order they came in.
+// Digest returns a SHA-256 of all tools in hex. Equal tools have equal digests.
 func (c *Catalogue) Digest() string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
@@ -259,20 +248,4 @@ func (c *Catalogue) Digest() string {
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// canonical is a schema with sorted keys; what is no JSON is kept as a string.
-func canonical(schema json.RawMessage) json.RawMessage {
-	if len(schema) == 0 {
-		return nil
-	}
-	var v any
-	if json.Unmarshal(schema, &v) != nil {
-		v = string(schema)
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil
-	}
-	return b
 }

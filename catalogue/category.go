@@ -8,19 +8,19 @@ import (
 	"sync"
 )
 
-// Category is what some tools of a server are about: the thing that is listed,
-// read, made or changed, as their names say. Servers do not declare any.
+// Category is a group of tools of a server that concern the same thing, derived
+// from the names of the tools.
 type Category struct {
 	Server string   `json:"server"`
-	Name   string   `json:"name"`  // "pull request"; "other" where the names say nothing
-	Tools  []string `json:"tools"` // as the server named them, sorted
+	Name   string   `json:"name"`  // such as "pull request", or "other"
+	Tools  []string `json:"tools"` // original names, sorted
 }
 
-// otherCategory holds the tools whose names say only what is done.
+// otherCategory has the tools whose names consist of a verb.
 const otherCategory = "other"
 
-// Categories lists what the tools of a server are about, the largest category
-// first. An empty name lists every server, one after another.
+// Categories returns the categories of a server, the largest first. An empty name
+// means all servers.
 func (c *Catalogue) Categories(server string) []Category {
 	out := []Category{}
 	for _, s := range c.servers {
@@ -36,8 +36,8 @@ func categoriesOf(server string, tools []Tool) []Category {
 	for _, w := range Words(server) {
 		ignored[stem(w)] = true
 	}
-	names := map[string][]string{}      // by the first word of what they are about
-	subjects := map[string][][]string{} // the words of it, one for each name
+	names := map[string][]string{}      // by the first word of the subject
+	subjects := map[string][][]string{} // by the same word, one for each name
 	for _, t := range tools {
 		words, key := subject(t.Name, ignored), ""
 		if len(words) > 0 {
@@ -56,21 +56,21 @@ func categoriesOf(server string, tools []Tool) []Category {
 	return out
 }
 
-// subject is the words of a tool's name without what is done, at its beginning
-// or its end, and without the server's own.
+// subject returns the words of a tool's name without the verb, at its start or
+// end, and without the name of the server.
 func subject(name string, ignored map[string]bool) []string {
 	words := slices.DeleteFunc(Words(name), func(w string) bool { return stop[w] || ignored[stem(w)] })
 	switch {
-	case len(words) > 0 && done(words[0]):
+	case len(words) > 0 && isVerb(words[0]):
 		words = words[1:]
-	case len(words) > 1 && done(words[len(words)-1]):
+	case len(words) > 1 && isVerb(words[len(words)-1]):
 		words = words[:len(words)-1]
 	}
 	return words
 }
 
-// done reports whether a word of a name says what is done rather than to what.
-func done(word string) bool { return nameVerbs()[stem(word)] }
+// isVerb reports whether a word in a name says what the tool does.
+func isVerb(word string) bool { return nameVerbs()[stem(word)] }
 
 // nameVerbs are the verbs in names of tools, stemmed. Book and copy are nouns
 // more often.
@@ -89,8 +89,7 @@ var readingVerbs = []string{
 	"turn", "view",
 }
 
-// singular is a word without the ending of its plural, near enough to tell two
-// forms of one word apart from two words.
+// singular returns a word without its plural ending, by approximation.
 func singular(w string) string {
 	if base, ok := strings.CutSuffix(w, "ies"); ok && len(base) > 1 {
 		return base + "y"
@@ -101,7 +100,7 @@ func singular(w string) string {
 	return strings.TrimSuffix(w, "s")
 }
 
-// last puts the category of what is left behind the others of its size.
+// last sorts the category "other" after those of the same size.
 func last(c Category) int {
 	if c.Name == otherCategory {
 		return 1
@@ -109,7 +108,7 @@ func last(c Category) int {
 	return 0
 }
 
-// common is the words that all lists begin with, each in its shortest form.
+// common returns the words with which all lists start, each in its shortest form.
 func common(lists [][]string) string {
 	if len(lists) == 0 {
 		return ""
@@ -128,7 +127,7 @@ func common(lists [][]string) string {
 	return strings.Join(words, " ")
 }
 
-// overview says in one line what a server's tools are about.
+// overview returns a line about the categories of a server.
 func overview(categories []Category, most int) string {
 	var b strings.Builder
 	for i, one := range categories {

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Identifier turns the name of a server or tool into one that is valid in
-// JavaScript and Python: compatibility forms are folded, everything that is
-// neither letter, digit nor underscore becomes an underscore, and a leading
-// digit gains one. Reserved words are left alone; see [PythonName].
+// Identifier converts the name of a server or tool to an identifier of JavaScript
+// and Python: compatibility forms are folded, characters other than letters,
+// digits and underscores become underscores, and a leading digit gets one.
+// Reserved words are kept; see [PythonName].
 func Identifier(name string) string {
 	var b strings.Builder
 	gap := false
@@ -35,23 +35,22 @@ func Identifier(name string) string {
 	if gap || b.Len() == 0 {
 		b.WriteByte('_')
 	}
-	// NFKC once more: a letter and a mark that a gap had kept apart may compose.
+	// A letter and a mark that a gap separated may compose now.
 	return norm.NFKC.String(b.String())
 }
 
-// opens reports whether an identifier of both languages may begin with r, which
-// is in its compatibility form.
+// opens reports whether an identifier of both languages may start with r, which
+// must be in its compatibility form.
 func opens(r rune) bool { return r == '_' || unicode.IsLetter(r) && r != verticalTilde }
 
-// continues reports whether r may stand in one behind its first letter.
-// Enclosing marks, as U+20DD, may not.
+// continues reports whether r may follow in an identifier. Enclosing marks, such
+// as U+20DD, may not.
 func continues(r rune) bool { return opens(r) || unicode.In(r, unicode.Nd, unicode.Mn, unicode.Mc) }
 
-// verticalTilde is the one letter that counts as punctuation in programs.
+// verticalTilde is a letter that programming languages treat as punctuation.
 const verticalTilde = '\u2e2f'
 
-// PythonName is an identifier as Python code writes it: keywords gain an
-// underscore.
+// PythonName returns an identifier for Python: keywords get an underscore.
 func PythonName(identifier string) string {
 	if pythonKeywords[identifier] {
 		return identifier + "_"
@@ -67,14 +66,14 @@ var pythonKeywords = map[string]bool{
 	"pass": true, "raise": true, "return": true, "try": true, "while": true, "with": true, "yield": true,
 }
 
-// fold is what camelCase and snake_case spellings of a name have in common.
+// fold maps the camelCase and snake_case spellings of a name to the same text.
 func fold(name string) string {
 	return strings.ToLower(strings.ReplaceAll(Identifier(name), "_", ""))
 }
 
-// assign gives each name its identifier. The outcome depends on the set of
-// names alone. Where several share an identifier the one that is spelled so
-// keeps it, and every other gains an underscore and digits of its own digest.
+// assign returns the identifier of each name. It depends only on the set of
+// names. If several have the same identifier, the name that equals it keeps it;
+// the others get an underscore and hex digits of their SHA-256.
 func assign(names []string) map[string]string {
 	groups := map[string][]string{}
 	for _, n := range names {
@@ -103,7 +102,8 @@ func assign(names []string) map[string]string {
 	return out
 }
 
-// suffixed tries to tell a group of names apart by a number of hex digits.
+// suffixed distinguishes a group of names by a number of hex digits. It returns
+// false if that is not enough.
 func suffixed(id string, group []string, digits int, taken map[string]bool) (map[string]string, bool) {
 	given := map[string]string{}
 	seen := map[string]bool{}

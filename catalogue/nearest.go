@@ -8,9 +8,8 @@ import (
 	"github.com/wexec/wexec/internal/text"
 )
 
-// Nearest lists at most n names of tools that someone who wrote name may have
-// meant, nearest first, as "server.tool" in the names code uses. A name that
-// is far from everything gives an empty list.
+// Nearest returns at most n names of tools that resemble name, the most similar
+// first, as "server.tool" in identifiers.
 func (c *Catalogue) Nearest(name string, n int) []string {
 	name = text.Prefix(name, maxSpelling)
 	if rest, ok := strings.CutPrefix(name, "tools."); ok {
@@ -50,11 +49,11 @@ func (c *Catalogue) Nearest(name string, n int) []string {
 	return out
 }
 
-// NearestOf gives the word of a list that is nearest to a misspelt one, or ""
-// where none is near: a third of the shorter one may be wrong.
+// NearestOf returns the word of a list that is most similar to a misspelled one,
+// or "" if none is: up to a third of its letters may be wrong.
 func NearestOf(word string, list []string) string {
 	word = text.Prefix(word, maxSpelling)
-	if len(word) < 2 && len(list) > 1 { // of which each is as near
+	if len(word) < 2 && len(list) > 1 { // all are equally similar
 		return ""
 	}
 	best, at := max(1, len(word)/3)+1, ""
@@ -66,8 +65,8 @@ func NearestOf(word string, list []string) string {
 	return at
 }
 
-// Distance is the number of single edits between two words, a swap of
-// neighbours counted as one. It looks at the first 64 bytes of each.
+// Distance returns the number of edits between two words. Swapping neighbors is
+// one edit. Only the first 64 bytes of each count.
 func Distance(a, b string) int {
 	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
 	var before, last, row [65]int
@@ -91,7 +90,7 @@ func Distance(a, b string) int {
 	return last[len(b)]
 }
 
-// sharedWords counts the words two names have in common.
+// sharedWords counts the words that two names have in common.
 func sharedWords(a, b string) int {
 	of := Words(b)
 	n := 0

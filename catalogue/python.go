@@ -11,8 +11,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Python is a tool's declaration for .pyi files: the TypedDicts it needs, its
-// signature, and its documentation.
+// Python returns the declaration of a tool for .pyi files: the types that it
+// refers to, its signature and its documentation.
 func (c *Catalogue) Python(t Tool) string { return c.python(t, 0) }
 
 func (c *Catalogue) python(t Tool, fold int) string {
@@ -61,11 +61,11 @@ type pyWriter struct {
 	prefix string
 	lines  []string
 	taken  map[string]bool
-	fold   int // as of tsWriter
+	fold   int // as in tsWriter
 }
 
-// signature is a tool's parameters, all by keyword, and a line of
-// documentation for each that has any.
+// signature returns the parameters of a tool, all by keyword, and their lines of
+// documentation.
 func (w *pyWriter) signature(s *shape) (string, []string) {
 	if s.kind != object {
 		return "**arguments: Any", nil
@@ -162,11 +162,8 @@ func (w *pyWriter) union(s *shape, name string, depth int) string {
 	if len(literals) > 0 {
 		parts = append([]string{"Literal[" + strings.Join(literals, ", ") + "]"}, parts...)
 	}
-	for i, p := range parts {
-		if strings.HasPrefix(p, `"`) && len(parts) > 1 {
-			// A quoted name cannot stand beside |.
-			return "Union[" + strings.Join(slices.Concat(parts[:i], parts[i:]), ", ") + "]"
-		}
+	if len(parts) > 1 && slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(p, `"`) }) {
+		return "Union[" + strings.Join(parts, ", ") + "]" // a quoted name is not allowed as an operand of |
 	}
 	return strings.Join(parts, " | ")
 }
@@ -184,7 +181,7 @@ func (w *pyWriter) object(s *shape, name string, depth int) string {
 	return w.typedDict(name, s, depth)
 }
 
-// define writes a named shape as a class or an alias.
+// define writes a named shape as a TypedDict or an alias.
 func (w *pyWriter) define(name string, s *shape) {
 	if s.kind == object && len(s.fields) > 0 {
 		w.typedDict(name, s, 0)
@@ -195,7 +192,7 @@ func (w *pyWriter) define(name string, s *shape) {
 	w.lines = append(w.lines, name+": TypeAlias = "+quoteType(typ))
 }
 
-// quoteType keeps an alias from reading names that come later.
+// quoteType quotes a type that refers to names defined later.
 func quoteType(typ string) string {
 	if strings.HasPrefix(typ, `"`) || !strings.Contains(typ, `"`) {
 		return typ
@@ -236,7 +233,7 @@ func pyIdentifier(name string) bool {
 	return name != "" && !pythonKeywords[name] && norm.NFKC.IsNormalString(name)
 }
 
-// pyLiteral makes a JSON literal one of Python; fractions have no literal type.
+// pyLiteral returns a JSON literal for Python. Fractions have no literal type.
 func pyLiteral(js string) (string, bool) {
 	switch js {
 	case "true":

@@ -2,28 +2,26 @@ package catalogue
 
 import (
 	"cmp"
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"
 
-	"github.com/wexec/wexec/internal/jsonschema"
 	"github.com/wexec/wexec/internal/text"
 )
 
-// Query asks for tools in words.
+// Query is a search for tools.
 type Query struct {
-	Text   string             // as a person asks; empty lists everything
-	Limit  int                // at most so many; 0 is 10
+	Text   string             // words; empty for all tools
+	Limit  int                // 0 means 10
 	Detail string             // "name", "summary" (the default) or "full"
-	Lang   string             // whose spelling and declarations; default "javascript"
-	Server string             // only this server, by any spelling
-	Keep   func(Tool) string  // the decision shown, or "" to leave a tool out; nil keeps all
-	Boost  map[string]float64 // by tool ID, added to the words' score, as embeddings do
+	Lang   string             // of calls and declarations; default "javascript"
+	Server string             // only of this server, by any spelling
+	Keep   func(Tool) string  // returns the decision to show, or "" to omit a tool; nil keeps all
+	Boost  map[string]float64 // added to the score, by tool ID
 }
 
-// Entry is one tool as a search shows it.
-type Entry struct {
+// Match is a tool that was found.
+type Match struct {
 	Name        string  `json:"name"`
 	Call        string  `json:"call"`
 	Summary     string  `json:"summary,omitempty"`
@@ -32,240 +30,15 @@ type Entry struct {
 	Declaration string  `json:"declaration,omitempty"`
 }
 
-// Found is the answer to a query. Total counts what matched, also beyond the
-// limit.
+// Found is the result of a query. Total counts all matches, Tools has those within
+// the limit.
 type Found struct {
-	Tools []Entry `json:"tools"`
+	Tools []Match `json:"tools"`
 	Total int     `json:"total"`
 }
 
-// field is one text of a tool that is searched, with what a hit in it counts.
-const (
-	inName = iota
-	inServer
-	inTitle
-	inDescription
-	inArguments
-	fields
-)
-
-var fieldWeight = [fields]float64{inName: 4, inServer: 2.2, inTitle: 2.5, inDescription: 1.1, inArguments: 0.8}
-
-// index is the inverted index of a catalogue's words.
-type index struct {
-	postings map[string][]posting
-	mean     [fields]float64
-	lengths  [][fields]int
-	terms    []string        // sorted, for misspelt words
-	servers  map[string]bool // words of servers' names
-}
-
-type posting struct {
-	tool  int32
-	field uint8
-	count uint16
-}
-
-// newIndex reads every tool once.
-func newIndex(tools []Tool) *index {
-	x := &index{postings: map[string][]posting{}, servers: map[string]bool{}, lengths: make([][fields]int, len(tools))}
-	for i, t := range tools {
-		texts := [fields][]string{
-			inName:        Words(t.Name),
-			inServer:      Words(t.Server),
-			inTitle:       searchWords(t.Title),
-			inDescription: searchWords(t.Description),
-			inArguments:   argumentWords(t.InputSchema),
-		}
-		for f, words := range texts {
-			counts := map[string]int{}
-			n := 0
-			for _, w := range words {
-				if stop[w] {
-					continue
-				}
-				n++
-				counts[stem(w)]++
-				if f == inServer {
-					x.servers[stem(w)] = true
-				}
-			}
-			x.lengths[i][f] = n
-			x.mean[f] += float64(n) / float64(len(tools))
-			for w, c := range counts {
-				x.postings[w] = append(x.postings[w], posting{int32(i), uint8(f), uint16(min(c, math.MaxUint16))})
-			}
-		}
-	}
-	x.terms = make([]string, 0, len(x.postings))
-	for w := range x.postings {
-		x.terms = append(x.terms, w)
-	}
-	slices.Sort(x.terms)
-	return x
-}
-
-// argumentWords returns the words in the names of properties and in enums, three
-// levels deep.
-func argumentWords(schema json.RawMessage) []string {
-	doc, _ := jsonschema.Parse(schema)
-	if doc == nil {
-		return nil
-	}
-	var out []string
-	var walk func(n *jsonschema.Schema, depth int)
-	walk = func(n *jsonschema.Schema, depth int) {
-		if n == nil || depth > 3 || len(out) > 400 {
-			return
-		}
-		for _, name := range n.Names {
-			out = append(out, Words(name)...)
-			walk(n.Properties[name], depth+1)
-		}
-		for _, v := range n.Enum[:min(len(n.Enum), 20)] {
-			if s, ok := v.(string); ok {
-				out = append(out, Words(s)...)
-			}
-		}
-		walk(n.Items, depth+1)
-	}
-	walk(doc.Root, 0)
-	return out
-}
-
-// term is one word to look for and how much a hit counts against a hit of the
-// word as it was asked.
-type term struct {
-	word   string
-	weight float64
-}
-
-// askedWord is one word of a query, with everything that may stand for it.
-type askedWord struct {
-	terms  []term // the word itself first
-	weight float64
-}
-
-// score returns the BM25F score of each tool that matches. Of the spellings and
-// synonyms of one asked word only the best counts, and the word is as rare as
-// all of them together: a rare synonym of a common word proves little. A tool
-// that matches more of the asked words ranks before one that matches one of them
-// often.
-func (x *index) score(asked []askedWord) map[int32]float64 {
-	n := len(x.lengths)
-	total, hits := make([]float64, n), make([]float64, n)
-	best, tf := make([]float64, n), make([]float64, n)
-	var matched, found []int32
-	all := 0.0
-	for _, q := range asked {
-		matched = matched[:0]
-		exact := 0
-		for i, t := range q.terms {
-			found = found[:0]
-			for _, p := range x.postings[t.word] {
-				length := 1.0
-				if mean := x.mean[p.field]; mean > 0 {
-					// Some servers write long descriptions: a hit in one says less,
-					// but not nothing.
-					length = min(0.55+0.45*float64(x.lengths[p.tool][p.field])/mean, 2.2)
-				}
-				if tf[p.tool] == 0 {
-					found = append(found, p.tool)
-				}
-				tf[p.tool] += fieldWeight[p.field] * float64(p.count) / length
-			}
-			if i == 0 {
-				exact = len(found)
-			}
-			for _, tool := range found {
-				if best[tool] == 0 {
-					matched = append(matched, tool)
-				}
-				best[tool] = max(best[tool], t.weight*tf[tool]/(tf[tool]+1.5))
-				tf[tool] = 0
-			}
-		}
-		df := float64(len(matched))
-		if exact > 0 {
-			df = math.Sqrt(df * float64(exact)) // the asked word itself is rarer than its synonyms
-		}
-		idf := math.Log(1 + (float64(n)-df+0.5)/(df+0.5))
-		all += q.weight * idf
-		for _, tool := range matched {
-			total[tool] += q.weight * idf * best[tool]
-			hits[tool] += q.weight * idf
-			best[tool] = 0
-		}
-	}
-	scores := map[int32]float64{}
-	for tool, s := range total {
-		if s > 0 && s >= leastMatched*all {
-			scores[int32(tool)] = s * (0.3 + 0.7*hits[tool]/all)
-		}
-	}
-	return scores
-}
-
-// Thresholds below which a tool is noise that costs its reader tokens.
-const (
-	leastMatched = 0.08 // of the weight of the query
-	leastOfTop   = 0.25 // of the score of the best tool
-)
-
-const maxAsked = 16 // words of a query
-
-// expand returns the words to look for.
-func (x *index) expand(query string) []askedWord {
-	var asked []askedWord
-	for _, w := range Words(query) {
-		if len(asked) == maxAsked {
-			break
-		}
-		if stop[w] {
-			continue
-		}
-		s := stem(w)
-		q := askedWord{terms: []term{{s, 1}}, weight: 1}
-		if x.servers[s] {
-			q.weight = 1.4
-		}
-		for _, other := range synonyms()[s] {
-			q.terms = append(q.terms, term{other, 0.7})
-		}
-		if len(x.postings[s]) == 0 && len(q.terms) == 1 {
-			q.terms = append(q.terms, x.misspelt(w, s)...)
-		}
-		asked = append(asked, q)
-	}
-	return asked
-}
-
-// misspelt finds the indexed words one or two edits from the stem of a word
-// nobody uses. Of a word of three letters any other is near.
-func (x *index) misspelt(word, w string) []term {
-	if len(word) < 4 || w == "" {
-		return nil
-	}
-	allowed := 1 + len(w)/8
-	var out []term
-	for _, t := range x.terms {
-		if len(t)-len(w) > allowed || len(w)-len(t) > allowed {
-			continue
-		}
-		if d := Distance(w, t); d <= allowed && t[0] == w[0] {
-			out = append(out, term{t, 0.6 / float64(d)})
-		}
-	}
-	for _, t := range x.terms {
-		if len(w) >= 4 && len(t) > len(w) && strings.HasPrefix(t, w) {
-			out = append(out, term{t, 0.6})
-		}
-	}
-	return out
-}
-
-// Search finds tools by words: names, titles, descriptions, arguments and
-// servers, through stems, synonyms of the field and small spelling mistakes.
+// Search finds tools by the words of their names, titles, descriptions, arguments
+// and servers. It also matches other forms of a word, synonyms and misspellings.
 func (c *Catalogue) Search(q Query) Found {
 	limit := q.Limit
 	if limit <= 0 {
@@ -276,7 +49,7 @@ func (c *Catalogue) Search(q Query) Found {
 	if only {
 		var ok bool
 		if server, ok = c.Server(q.Server); !ok {
-			return Found{Tools: []Entry{}}
+			return Found{Tools: []Match{}}
 		}
 	}
 	type hit struct {
@@ -297,7 +70,7 @@ func (c *Catalogue) Search(q Query) Found {
 		}
 		hits = append(hits, hit{i, score + q.Boost[c.tools[i].ID()], decision})
 	}
-	x := c.words()
+	x := c.index()
 	asked := x.expand(Asked(q.Text))
 	switch {
 	case len(asked) == 0 && strings.TrimSpace(q.Text) == "":
@@ -318,9 +91,9 @@ func (c *Catalogue) Search(q Query) Found {
 		hits = slices.DeleteFunc(hits, func(h hit) bool { return h.score < leastOfTop*top })
 	}
 	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
-	found := Found{Tools: []Entry{}, Total: len(hits)}
+	found := Found{Tools: []Match{}, Total: len(hits)}
 	for _, h := range hits[:min(limit, len(hits))] {
-		e := c.entry(c.tools[h.tool], q.Detail, lang, maxDeclaration)
+		e := c.match(c.tools[h.tool], q.Detail, lang, maxDeclaration)
 		e.Decision = h.decision
 		e.Score = math.Round(h.score*1000) / 1000
 		found.Tools = append(found.Tools, e)
@@ -328,31 +101,31 @@ func (c *Catalogue) Search(q Query) Found {
 	return found
 }
 
-// Describe is a tool's entry by any spelling of its name.
-func (c *Catalogue) Describe(name, detail, lang string) (Entry, bool) {
+// Describe returns a tool by any spelling of its name.
+func (c *Catalogue) Describe(name, detail, lang string) (Match, bool) {
 	t, ok := c.Lookup(name)
 	if !ok {
-		return Entry{}, false
+		return Match{}, false
 	}
-	return c.entry(t, cmp.Or(detail, "full"), cmp.Or(lang, "javascript"), math.MaxInt), true
+	return c.match(t, cmp.Or(detail, "full"), cmp.Or(lang, "javascript"), math.MaxInt), true
 }
 
-// maxQuestion is how much of a question is read, in bytes, and maxSpelling how
-// long a name may be to be looked for: whoever asks may be hostile.
+// Bounds of hostile input in bytes: the part of a query that is read, and a name
+// that is looked up.
 const (
-	maxQuestion = 4 << 10
+	maxQuery    = 4 << 10
 	maxSpelling = 1 << 10
 )
 
-// Asked is as much of a question as a search reads.
-func Asked(question string) string { return text.Prefix(question, maxQuestion) }
+// Asked returns the part of a query that a search reads.
+func Asked(query string) string { return text.Prefix(query, maxQuery) }
 
-// maxDeclaration is how long a declaration may be in a search, in bytes, before
-// its deep types are folded.
+// maxDeclaration is the size of a declaration in a search, in bytes, above which
+// nested types are folded.
 const maxDeclaration = 2400
 
-func (c *Catalogue) entry(t Tool, detail, lang string, most int) Entry {
-	e := Entry{Name: t.ID(), Call: c.Call(t, lang)}
+func (c *Catalogue) match(t Tool, detail, lang string, most int) Match {
+	e := Match{Name: t.ID(), Call: c.Call(t, lang)}
 	if detail == "name" {
 		return e
 	}

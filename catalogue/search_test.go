@@ -108,13 +108,13 @@ func TestTwoThousandToolsAreIndexedAndSearchedInTime(t *testing.T) {
 func BenchmarkIndex2000(b *testing.B) {
 	tools := many(2000)
 	for b.Loop() {
-		New(tools).words()
+		New(tools).index()
 	}
 }
 
 func BenchmarkSearch2000(b *testing.B) {
 	c := New(many(2000))
-	c.words()
+	c.index()
 	for b.Loop() {
 		c.Search(Query{Text: "create an invoice for a customer"})
 	}

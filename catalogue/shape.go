@@ -10,12 +10,12 @@ import (
 	"github.com/wexec/wexec/internal/jsonschema"
 )
 
-// kind is what a schema describes, as far as types in code can say it.
+// kind is the kind of a type in code.
 type kind uint8
 
 const (
 	anything kind = iota
-	nothing       // no value fits
+	nothing       // no value is allowed
 	null
 	boolean
 	integer
@@ -23,11 +23,11 @@ const (
 	str
 	literal      // one JSON value: shape.value
 	array        // shape.items
-	tuple        // shape.parts, then shape.items where more may follow
-	object       // shape.fields, and shape.items for further keys
+	tuple        // shape.parts, then shape.items if it is set
+	object       // shape.fields, and shape.items for other keys
 	union        // shape.parts
-	named        // shape.name, defined in shapes.defs
-	intersection // all of shape.parts at once
+	named        // shape.name, a definition
+	intersection // shape.parts
 )
 
 // shape is a schema reduced to a type.
@@ -38,10 +38,10 @@ type shape struct {
 	parts  []*shape
 	items  *shape
 	fields []property
-	note   string // format, bounds, pattern: what the type cannot say
+	note   string // format, bounds or pattern, which types in code lack
 }
 
-// property is one key of an object.
+// property is a key of an object.
 type property struct {
 	name     string
 	shape    *shape
@@ -263,8 +263,8 @@ func literalOf(v any) *shape {
 	return &shape{kind: literal, value: string(b)}
 }
 
-// simplify flattens unions and combinations, drops doubles, and lets a part
-// that allows anything stand for all.
+// simplify flattens unions and intersections and removes duplicates. A union with
+// a part that allows anything becomes that part.
 func simplify(s *shape) *shape {
 	var parts []*shape
 	seen := map[string]bool{}
@@ -333,7 +333,7 @@ func textNote(n *jsonschema.Schema) string {
 	return ""
 }
 
-// pascal is a name of a type: the words of a name, each capitalised.
+// pascal returns the name of a type: the words of a name, capitalized.
 func pascal(name string) string {
 	var b strings.Builder
 	for _, w := range Words(Identifier(name)) {

@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// Words splits an identifier or a sentence into lower-case words: at anything
-// that is no letter or digit, between a small and a capital letter, before the
-// last capital of an abbreviation, and between letters and digits.
+// Words splits an identifier or a sentence into lower-case words: at characters
+// other than letters and digits, between a lower-case and an upper-case letter,
+// before the last capital of an abbreviation, and between letters and digits.
 func Words(s string) []string {
 	var out []string
 	rs := []rune(s)
@@ -34,8 +34,8 @@ func Words(s string) []string {
 	return out
 }
 
-// searchWords are the words of a text as it is searched: names in one that are
-// written with capitals inside, such as JavaScript and GitHub, also as a whole.
+// searchWords returns the words of a text for the index. Names with inner capitals,
+// such as GitHub, are also indexed as one word.
 func searchWords(s string) []string {
 	var out []string
 	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }) {
@@ -48,9 +48,9 @@ func searchWords(s string) []string {
 	return out
 }
 
-// boundary reports whether a new word begins at i, where the last began at
-// start. Short names with a digit (s3, ec2, v2) and plurals of abbreviations
-// (PRs) stay whole.
+// boundary reports whether a new word starts at i; the last one started at start.
+// Short names with a digit (s3, ec2, v2) and plurals of abbreviations (PRs) are
+// not split.
 func boundary(rs []rune, start, i int) bool {
 	a, b := rs[i-1], rs[i]
 	switch {
@@ -67,7 +67,7 @@ func boundary(rs []rune, start, i int) bool {
 	return false
 }
 
-// stop holds words that say nothing about a tool.
+// stop has the words that searches ignore.
 var stop = map[string]bool{
 	"a": true, "an": true, "and": true, "are": true, "as": true, "at": true, "be": true, "by": true, "can": true,
 	"do": true, "does": true, "for": true, "from": true, "given": true, "how": true, "i": true, "if": true,
@@ -79,15 +79,15 @@ var stop = map[string]bool{
 	"what": true, "who": true,
 }
 
-// suffixes that English puts on a word, longest first, with what is left.
+// suffixes are English endings, longest first, and their replacements.
 var suffixes = []struct{ from, to string }{
 	{"ations", "at"}, {"ation", "at"}, {"ements", "e"}, {"ement", "e"}, {"ingly", ""}, {"edly", ""},
 	{"iness", "y"}, {"ions", ""}, {"ies", "y"}, {"ied", "y"}, {"ing", ""}, {"ion", ""}, {"ers", ""},
 	{"est", ""}, {"es", ""}, {"ed", ""}, {"er", ""}, {"ly", ""}, {"s", ""}, {"e", ""},
 }
 
-// stem cuts a word to what its forms have in common. It is cruder than Porter's
-// and only has to agree with itself.
+// stem reduces the forms of a word to a common stem. It is simpler than Porter's
+// algorithm.
 func stem(w string) string {
 	if len(w) < 4 {
 		if len(w) == 3 && w[2] == 's' && w[1] != 's' {

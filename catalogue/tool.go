@@ -1,12 +1,20 @@
-// Package catalogue knows the tools: how they are named in code, what they
-// look like as types, how they are found, and the file tree agents browse. It
-// is pure: tools in, text out.
+// Package catalogue describes a set of tools to programs and people: their names
+// in code, their types as declarations, a search, and a file tree that agents can
+// browse. It is pure: it takes tools and returns text. It calls no tool and
+// decides nothing; see the packages hostfns and policy for that.
+//
+// Names and schemas come from servers and may be hostile. Every text that is
+// returned is safe in a comment or a declaration, and bounded.
 package catalogue
 
-import "encoding/json"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+)
 
-// Tool is one tool of one server, as the server described it. Names and texts
-// have been cleaned of control characters and bounded before they come here.
+// Tool is a tool of a server, as the server describes it. Names and texts must be
+// free of control characters and of bounded length.
 type Tool struct {
 	Server       string          `json:"server"`
 	Name         string          `json:"name"`
@@ -15,12 +23,12 @@ type Tool struct {
 	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 	Annotations  Annotations     `json:"annotations,omitzero"`
-	Version      string          `json:"version,omitempty"` // of the server
-	Warning      string          `json:"warning,omitempty"` // why a part of the definition is not used
+	Version      string          `json:"version,omitempty"` // version of the server
+	Warning      string          `json:"warning,omitempty"` // why part of the definition is not used
 }
 
-// Annotations are what a server says of its own tool. Nil: it does not say.
-// They may tighten a decision and never loosen one unnoticed.
+// Annotations are hints that a server gives about its tool; nil if it gives none.
+// They may make a decision stricter. A policy that relies on one gets a warning.
 type Annotations struct {
 	ReadOnly    *bool `json:"readOnlyHint,omitempty"`
 	Destructive *bool `json:"destructiveHint,omitempty"`
@@ -28,5 +36,41 @@ type Annotations struct {
 	OpenWorld   *bool `json:"openWorldHint,omitempty"`
 }
 
-// ID is the name the policy follows: server and tool with a dot between.
+// ID returns the name that policies use: server.tool.
 func (t Tool) ID() string { return t.Server + "." + t.Name }
+
+// Definition returns the tool as canonical JSON: names, title, description,
+// schemas and annotations. The order of keys in schemas and the version of the
+// server do not affect it.
+func (t Tool) Definition() json.RawMessage {
+	t.Version, t.Warning = "", ""
+	t.InputSchema, t.OutputSchema = canonical(t.InputSchema), canonical(t.OutputSchema)
+	b, err := json.Marshal(t)
+	if err != nil {
+		return json.RawMessage("null") // unreachable: every field has a JSON form
+	}
+	return b
+}
+
+// DefinitionSHA256 returns the SHA-256 of [Tool.Definition] in hex.
+func (t Tool) DefinitionSHA256() string {
+	sum := sha256.Sum256(t.Definition())
+	return hex.EncodeToString(sum[:])
+}
+
+// canonical returns a schema with sorted keys, or as a JSON string if it is not
+// JSON.
+func canonical(schema json.RawMessage) json.RawMessage {
+	if len(schema) == 0 {
+		return nil
+	}
+	var v any
+	if json.Unmarshal(schema, &v) != nil {
+		v = string(schema)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return b
+}

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// TypeScript is a tool's declaration: its documentation and its signature,
-// preceded by the named types it refers to.
+// TypeScript returns the declaration of a tool: the named types that it refers
+// to, its documentation and its signature.
 func (c *Catalogue) TypeScript(t Tool) string {
 	return c.typescript(t, "declare function ", 0)
 }
@@ -77,10 +77,10 @@ func documentation(t Tool, learned bool) string {
 // tsWriter writes shapes as TypeScript types.
 type tsWriter struct {
 	prefix string
-	fold   int // objects this deep and deeper are not spelt out; 0: all are
+	fold   int // depth from which objects are omitted; 0: none are
 }
 
-// foldedNote says where a type that was folded is shown whole.
+// foldedNote says how to get a declaration that is not folded.
 func foldedNote(c *Catalogue, t Tool, fold int, helper string) string {
 	if fold == 0 {
 		return ""
@@ -90,7 +90,7 @@ func foldedNote(c *Catalogue, t Tool, fold int, helper string) string {
 
 func (w tsWriter) named(name string) string { return w.prefix + name }
 
-// argument is the parameter list of a tool.
+// argument returns the parameter list of a tool.
 func (w tsWriter) argument(s *shape) string {
 	if s.kind == object && len(s.fields) == 0 && (s.items == nil || s.items.kind == anything) {
 		return "args?: Record<string, unknown>"
@@ -102,8 +102,8 @@ func (w tsWriter) argument(s *shape) string {
 	return "args" + optional + ": " + w.write(s, 0, "")
 }
 
-// write is a shape as a type. Depth counts what it stands in, lists and unions
-// too; indent is that of the line it begins on.
+// write returns a shape as a type. depth is its nesting, lists and unions
+// included; indent is that of its line.
 func (w tsWriter) write(s *shape, depth int, indent string) string {
 	if depth > 12 {
 		return "unknown"
@@ -184,8 +184,8 @@ func (w tsWriter) object(s *shape, depth int, indent string) string {
 	return b.String()
 }
 
-// comment is what the type of a property cannot say: its description, bounds
-// and default.
+// comment returns what the type of a property lacks: description, bounds and
+// default.
 func (p property) comment() string {
 	doc := oneLine(Summary(p.doc, 140))
 	if p.shape.note != "" {
@@ -219,8 +219,8 @@ func tsKey(name string) string {
 	return tsLiteral(string(b))
 }
 
-// tsLiteral makes a JSON literal one of TypeScript. What would not be seen, or
-// would turn the direction of writing, is written as an escape.
+// tsLiteral returns a JSON literal for TypeScript. Invisible characters, and those
+// that change the direction of writing, are escaped.
 func tsLiteral(js string) string {
 	if !strings.ContainsFunc(js, invisible) {
 		return js
@@ -236,8 +236,8 @@ func tsLiteral(js string) string {
 	return b.String()
 }
 
-// tsName is the name of a declared function; reserved words, which are fine as
-// members, gain an underscore in the declaration alone.
+// tsName returns the name of a declared function. Reserved words, which are valid
+// as members, get an underscore in the declaration only.
 func tsName(name string) string {
 	if tsReserved[name] {
 		return name + "_"

@@ -271,7 +271,7 @@ func (a *app) toolsShow(ctx *cli.Context) error {
 	}
 	if ctx.Bool("json") {
 		return a.printJSON(struct {
-			catalogue.Entry
+			catalogue.Match
 			Warning string  `json:"warning,omitempty"`
 			Pin     *pinRow `json:"pin,omitempty"` // if the tool differs from its pin
 		}{entry, tool.Warning, changed})

@@ -197,7 +197,7 @@ func (s *Server) suggestTools(ctx context.Context, code fault.Code, res *engine.
 	if res != nil && res.Error != nil {
 		tool = res.Error.Tool
 	}
-	var entries []catalogue.Entry
+	var entries []catalogue.Match
 	if t, ok := cat.Lookup(tool); ok && tool != "" && s.decision(t) != "" {
 		if e, ok := cat.Describe(tool, "full", lang); ok {
 			entries = append(entries, e)

@@ -74,7 +74,7 @@ func (s *Server) describeTools(ctx context.Context, r *mcp.CallToolRequest) (*mc
 	}
 	cat, failed := s.o.Table.Catalogue(ctx)
 	listed := s.listed(cat)
-	found := catalogue.Found{Tools: []catalogue.Entry{}}
+	found := catalogue.Found{Tools: []catalogue.Match{}}
 	var unknown []string
 	for _, name := range p.Names {
 		if e, ok := listed.Describe(name, "full", lang); ok {
