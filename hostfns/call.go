@@ -62,10 +62,6 @@ const (
 // the host.
 type lookupFunc = func(*call, context.Context) (Answer, error)
 
-// inOrder reports whether the call takes part in the order of an ordered run.
-// Lookups do not, except for reads, which return what earlier calls sent.
-func (c *call) inOrder() bool { return c.kind != lookupCall || c.name == "wexec:read" }
-
 // begin lists the call.
 func (c *call) begin() {
 	c.started = time.Now()

@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"github.com/wexec/wexec/policy/lint"
 	"log/slog"
 	"math"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/wexec/wexec/policy/lint"
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/catalogue"

@@ -94,7 +94,7 @@ func (c *Calls) Start(mem Memory, name, nameLen, args, argsLen uint32) (int64, e
 		return 0, err
 	}
 	call.compile = c.compile
-	switch err := c.queue.Start(int64(call.number), call, call.inOrder()); {
+	switch err := c.queue.Start(int64(call.number), call); {
 	case errors.Is(err, queue.ErrFull):
 		return 0, fault.New(fault.LimitToolCalls, "more than %d calls are in flight or have unread answers", queue.Max).
 			WithHint("await calls before starting more")

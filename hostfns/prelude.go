@@ -11,6 +11,7 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/internal/guard"
 	"github.com/wexec/wexec/hostfns/internal/streams"
 	"github.com/wexec/wexec/policy"
 )
@@ -203,6 +204,7 @@ func (c *call) readStream(ctx context.Context, in struct {
 }) (any, error) {
 	c.ticket.WaitPrevious(ctx)
 	data, err := c.run.streams.Read(ctx, in.Stream, in.Max)
+	var panicked *guard.Panic
 	switch {
 	case err == nil:
 		return Answer{Kind: Bytes, Data: data, Checked: true}, nil
@@ -217,6 +219,9 @@ func (c *call) readStream(ctx context.Context, in struct {
 	case endsRun(err):
 		c.run.fail(err)
 		return nil, err
+	case errors.As(err, &panicked):
+		c.run.table.log().Error("panic in the body of a response", "panic", panicked, "stack", string(panicked.Stack))
+		return nil, &Failure{Code: fault.ToolFailed, Message: "read the response: the provider panicked"}
 	}
 	return nil, failureOf(err, c.name)
 }

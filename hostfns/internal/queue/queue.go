@@ -97,9 +97,8 @@ func New(opts Options) *Queue {
 }
 
 // Start adds a call, which is held. Its id must be larger than those of earlier
-// calls. In an ordered queue, inOrder reports whether the call is decided and
-// answered in its place; its answer is announced in its place in any case.
-func (q *Queue) Start(id int64, job Job, inOrder bool) error {
+// calls.
+func (q *Queue) Start(id int64, job Job) error {
 	q.Launch()
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -111,7 +110,7 @@ func (q *Queue) Start(id int64, job Job, inOrder bool) error {
 	}
 	t := &Ticket{queue: q, id: id, job: job}
 	t.ctx, t.cancel = context.WithCancel(q.opts.Context)
-	if q.opts.Ordered && inOrder {
+	if q.opts.Ordered {
 		t.decided, t.due = make(chan struct{}), make(chan struct{})
 		if q.last != nil {
 			t.previous = q.last.decided
@@ -290,11 +289,26 @@ func (t *Ticket) WaitPrevious(ctx context.Context) {
 	}
 }
 
-// Decided lets the next call be decided.
+// Decided lets the next call be decided, as soon as the calls before are. It does
+// not wait for them, so a call that needs no decision may call it at any time.
 func (t *Ticket) Decided() {
-	if t != nil && t.decided != nil {
-		t.onceDecided.Do(func() { close(t.decided) })
+	if t == nil || t.decided == nil {
+		return
 	}
+	t.onceDecided.Do(func() {
+		if t.previous != nil {
+			select {
+			case <-t.previous:
+			default:
+				go func() {
+					<-t.previous
+					close(t.decided)
+				}()
+				return
+			}
+		}
+		close(t.decided)
+	})
 }
 
 func (t *Ticket) setDue() {

@@ -26,7 +26,7 @@ func newQueue(t *testing.T, o Options) *Queue {
 	return q
 }
 
-func TestACallOutOfOrderDoesNotLetOthersOvertake(t *testing.T) {
+func TestNoCallIsDecidedBeforeTheOnesStartedEarlier(t *testing.T) {
 	q := newQueue(t, Options{Ordered: true})
 	var mu sync.Mutex
 	var decided []string
@@ -44,16 +44,14 @@ func TestACallOutOfOrderDoesNotLetOthersOvertake(t *testing.T) {
 			return Answer{}, nil
 		}
 	}
-	lookup := job(func(context.Context, *Ticket) (Answer, error) { return Answer{}, nil })
-	for i, c := range []struct {
-		job     Job
-		inOrder bool
-	}{{decide("first"), true}, {lookup, false}, {decide("second"), true}} {
-		if err := q.Start(int64(i+1), c.job, c.inOrder); err != nil {
+	undecided := job(func(context.Context, *Ticket) (Answer, error) { return Answer{}, nil })
+	early := job(func(_ context.Context, t *Ticket) (Answer, error) { t.Decided(); return Answer{}, nil })
+	for i, one := range []Job{decide("first"), undecided, early, decide("second")} {
+		if err := q.Start(int64(i+1), one); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for want := int64(1); want <= 3; want++ {
+	for want := int64(1); want <= 4; want++ {
 		if id, err := q.Wait(0, -1); id != want || err != nil {
 			t.Fatalf("call %d was announced instead of %d: %v", id, want, err)
 		}
@@ -65,14 +63,14 @@ func TestACallOutOfOrderDoesNotLetOthersOvertake(t *testing.T) {
 
 func TestAnErrorOfACallEndsTheRun(t *testing.T) {
 	q := newQueue(t, Options{})
-	if err := q.Start(1, job(func(context.Context, *Ticket) (Answer, error) { return Answer{}, context.DeadlineExceeded }), true); err != nil {
+	if err := q.Start(1, job(func(context.Context, *Ticket) (Answer, error) { return Answer{}, context.DeadlineExceeded })); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := q.Wait(1, -1); err == nil {
 		t.Fatal("the run goes on")
 	}
 	q.Close()
-	if err := q.Start(2, nil, true); err != ErrClosed {
+	if err := q.Start(2, nil); err != ErrClosed {
 		t.Fatal(err)
 	}
 }
