@@ -188,7 +188,7 @@ func (m *Module) unpack(kind string) ([]byte, error) {
 	}
 	data, err := m.read(a)
 	if err != nil {
-		return nil, fault.New(fault.Internal, "unpack %s of guest %s: %w", kind, m.Name, err).
+		return nil, fault.New(fault.Internal, "%s of guest %s is damaged: %w", kind, m.Name, err).
 			WithHint("reinstall wexec: its files are damaged")
 	}
 	return data, nil

@@ -152,7 +152,7 @@ func allowed(info meter.Info) error {
 	}
 	for _, name := range []string{"memory", "_initialize", "guest_init", "guest_run"} {
 		if !slices.ContainsFunc(info.Exports, func(e meter.Export) bool { return e.Name == name }) {
-			return fmt.Errorf("no export %s", name)
+			return fmt.Errorf("the module does not export %s", name)
 		}
 	}
 	return nil

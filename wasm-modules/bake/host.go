@@ -169,7 +169,7 @@ func (h *host) initialise(ctx context.Context, m api.Module) error {
 	for _, name := range []string{"_initialize", "guest_init"} {
 		f := m.ExportedFunction(name)
 		if f == nil {
-			return fmt.Errorf("no export %s", name)
+			return fmt.Errorf("the module does not export %s", name)
 		}
 		r, err := f.Call(ctx)
 		if err != nil {
