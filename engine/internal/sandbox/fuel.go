@@ -69,6 +69,10 @@ func (f *fuelMeter) slice() int64 {
 	return f.Slice
 }
 
+// charge takes n units for work of the host. The guest notices at its next
+// charge point if that was all it had.
+func (f *fuelMeter) charge(n int64) { f.level.Set(uint64(int64(f.level.Get()) - n)) }
+
 // report reports whether it is time to report the fuel again.
 func (f *fuelMeter) report(now time.Time) bool {
 	if now.Sub(f.reported) < fuelInterval {
