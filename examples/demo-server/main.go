@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -51,38 +50,4 @@ func names() []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// tool adds a tool that answers with JSON as text, as most servers do.
-func tool[In any](s *mcp.Server, name, description string, writes bool, f func(In) (any, error)) {
-	readOnly := !writes
-	destructive := writes && (strings.HasPrefix(name, "delete") || strings.HasPrefix(name, "update"))
-	mcp.AddTool(s, &mcp.Tool{
-		Name: name, Description: description,
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: readOnly, DestructiveHint: &destructive},
-	}, func(_ context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
-		v, err := f(in)
-		if err != nil {
-			return nil, nil, err
-		}
-		text, ok := v.(string)
-		if !ok {
-			b, err := json.Marshal(v)
-			if err != nil {
-				return nil, nil, err
-			}
-			text = string(b)
-		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
-	})
-}
-
-// page returns one page of a list. Page numbers start at 1.
-func page[T any](items []T, number, limit, most int) []T {
-	if limit <= 0 {
-		limit = 30
-	}
-	limit = min(limit, most)
-	from := min(max(number-1, 0)*limit, len(items))
-	return items[from:min(from+limit, len(items))]
 }

@@ -18,24 +18,6 @@ import (
 //go:embed programs/*.js
 var programs embed.FS
 
-// job is one task and both ways to do it.
-type job struct {
-	name    string
-	how     string // description of the plain calls, for the document
-	servers []string
-	goal    float64 // share of tokens to save, at least
-	file    string  // the program
-	find    []question
-	// plain makes the plain calls.
-	plain func(p *plainRun) error
-	// check computes the answer from the texts of the plain calls and compares it
-	// with the value of the program.
-	check func(answers map[string][]string, value json.RawMessage) error
-}
-
-// question is a search for a tool before the program is written.
-type question struct{ query, want string }
-
 // code returns the source of the program.
 func (j job) code() (string, error) {
 	if strings.Contains(j.file, "/") {

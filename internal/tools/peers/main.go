@@ -42,17 +42,6 @@ func main() {
 	}
 }
 
-// record is the measurement of one step of one peer in one round.
-type record struct {
-	Peer     string    `json:"peer"` // name/language
-	Round    int       `json:"round"`
-	When     time.Time `json:"when"`
-	Spin     float64   `json:"spin_ms"` // time of a fixed loop, to show the speed of the machine
-	Machine  string    `json:"machine"`
-	Versions string    `json:"version"`
-	drive.Taken
-}
-
 func command() error {
 	rounds := flag.Int("rounds", 3, "number of measurements of each peer")
 	from := flag.Int("from", 0, "the number of the first round")
@@ -158,16 +147,6 @@ func build(dir, to, pkg string) error {
 		return fmt.Errorf("build %s: %w: %.500s", pkg, err, out)
 	}
 	return nil
-}
-
-func (p peer) key() string { return p.name + "/" + p.language }
-
-// spoken returns the name of the peer in its driver.
-func (p peer) spoken() string {
-	if p.driver == "direct" {
-		return p.key()
-	}
-	return p.name
 }
 
 // drive runs the driver of a peer and reads its measurements. If the driver dies,

@@ -75,3 +75,13 @@ var peers = []peer{
 		note:  "it downloads packages before the first program, which measurements do not allow",
 		apart: "Pyodide, in a server", loop: "none", memory: "none", calls: "no tools"},
 }
+
+func (p peer) key() string { return p.name + "/" + p.language }
+
+// spoken returns the name of the peer in its driver.
+func (p peer) spoken() string {
+	if p.driver == "direct" {
+		return p.key()
+	}
+	return p.name
+}
