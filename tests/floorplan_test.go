@@ -63,7 +63,7 @@ hostfns/internal/streams: hostfns/internal/guard
 hostfns/internal/strictjson: internal/jsonscan
 hostfns/internal/toolmeta: catalogue internal/text
 hostfns/schema: internal/jsonschema internal/text
-wasm-modules/bake: internal/meter internal/snapshot wasm-modules
+wasm-modules/bake: internal/atomicfile internal/meter internal/snapshot wasm-modules
 wasm-modules/esbuild:
 hostfns/upstream: fault hostfns hostfns/internal/toolmeta catalogue internal/atomicfile internal/jsonscan internal/text
 hostfns/fetch: fault hostfns catalogue internal/text
