@@ -2,19 +2,24 @@ package config
 
 import (
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/wexec/wexec/catalogue"
 )
 
-// Client is a program for agents and the file in which it keeps its servers.
+// Client is an agent or editor with the file in which it keeps its servers.
 type Client struct {
 	Name string // as mcp install --client takes it
 	Path string
-	Key  string // under which its servers stand
-	// InProject says that the file is the project's: its servers start there.
+	Key  string // of the servers in the file
+	// InProject means that the file belongs to the project, and its servers start
+	// in the project's folder.
 	InProject bool
 }
 
-// Clients lists where each known client keeps its servers on this machine, in
-// the order in which people have them.
+// Clients lists the files of all known clients on this machine, the most common
+// client first.
 func Clients(env *Environment) []Client {
 	home := func(parts ...string) string { return filepath.Join(append([]string{env.Home}, parts...)...) }
 	support := home(".config")
@@ -41,30 +46,64 @@ func Clients(env *Environment) []Client {
 	}
 }
 
-// Found is a file with servers that a client of this machine has.
+// Text reads the client's file, which may be that of a cloned project.
+func (c Client) Text() ([]byte, error) { return readUntrusted(c.Path) }
+
+// Found is a file of a client that has servers.
 type Found struct {
 	Client  string
 	Path    string
 	Servers int
 }
 
-// Text is what the client's file says. It may be a stranger's, such as that of
-// a cloned project, and whoever reads it asked for the client and not for it.
-func (c Client) Text() ([]byte, error) { return readUntrusted(c.Path) }
-
-// FindServers looks for the files of every known client. Files without servers
-// and files that cannot be read are passed over.
+// FindServers returns the files of known clients that have servers. It ignores
+// files that it cannot read.
 func FindServers(env *Environment) []Found {
 	var out []Found
+	// The values of variables do not matter for counting.
+	anyValue := expander{lookup: func(string) (string, bool) { return "x", true }}
 	for _, c := range Clients(env) {
 		if !exists(c.Path) || filepath.Ext(c.Path) == ".toml" {
 			continue
 		}
-		// A variable that is not set does not matter for counting.
-		x := expander{lookup: func(string) (string, bool) { return "x", true }}
-		if s, err := readServers(c.Path, x, readUntrusted); err == nil && len(s.Servers) > 0 {
+		if s, err := readServers(c.Path, anyValue, readUntrusted); err == nil && len(s.Servers) > 0 {
 			out = append(out, Found{c.Name, c.Path, len(s.Servers)})
 		}
 	}
 	return out
+}
+
+// toolNamesFile holds the names of the tools that were listed last, one a line.
+// Shell completion uses it.
+func toolNamesFile(env *Environment) string {
+	if dir := env.cacheDir(); dir != "" {
+		return filepath.Join(dir, "tools.txt")
+	}
+	return ""
+}
+
+// SaveToolNames saves the names of servers and tools for [SavedToolNames]. It
+// ignores errors.
+func SaveToolNames(env *Environment, c *catalogue.Catalogue) {
+	path := toolNamesFile(env)
+	if path == "" || len(c.Tools()) == 0 {
+		return
+	}
+	var names []string
+	for _, s := range c.Servers() {
+		names = append(names, s.Name)
+	}
+	for _, t := range c.Tools() {
+		names = append(names, t.ID())
+	}
+	_ = write(path, []byte(strings.Join(names, "\n")+"\n"), 0o600)
+}
+
+// SavedToolNames returns the names of servers and tools that were listed last.
+func SavedToolNames(env *Environment) []string {
+	data, err := readBounded(toolNamesFile(env))
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(strings.Split(string(data), "\n"), func(s string) bool { return s == "" })
 }

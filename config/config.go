@@ -1,7 +1,11 @@
-// Package config adds up what files, environment and flags say, and wires the
-// engine, the gate and the providers from it. It is the only reader of the
-// environment. Nearer layers win: flag, WEXEC_*, the project's wexec.yaml, the
-// person's, the machine's.
+// Package config combines configuration files, environment variables and flags,
+// and makes the engine, the table and the providers from them. It is the only
+// package that reads the environment. Of two values the nearer wins: flag,
+// WEXEC_*, the project's wexec.yaml, the user's, the system's.
+//
+// Use [Load] and then [Settings.Open]. A project's own files start no server and
+// allow nothing until a person trusts them with [Trust]. Files may come from
+// untrusted people: reading them takes bounded time and memory.
 package config
 
 import (
@@ -16,7 +20,7 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// Flags are what a door was told on its command line. Zero fields were not
+// Flags are the command-line flags that configure wexec. Zero fields were not
 // given.
 type Flags struct {
 	Policy []string // policy files
@@ -28,22 +32,22 @@ type Flags struct {
 	Allow  policy.Flags // --allow-tool and the like
 }
 
-// Settings are what all layers add up to.
+// Settings are the result of all layers.
 type Settings struct {
-	Servers    []upstream.Server
-	Policies   []policy.Layered
-	Limits     policy.Limits
-	Cache      string // folder; empty: none can be told
-	Audit      Audit
-	Embeddings Embeddings
-	LearnTypes bool // types of answers that no server declares are learned
-	Log        string
-	Warnings   []string
-	Unhonoured []string // what files say that is for the policy to say
-	Project    Project
+	Servers       []upstream.Server
+	Policies      []policy.Layered
+	Limits        policy.Limits
+	Cache         string // folder; empty if there is no home folder
+	Audit         Audit
+	Embeddings    Embeddings
+	LearnTypes    bool // learn the types of answers that no server declares
+	Log           string
+	Warnings      []string
+	IgnoredGrants []string // settings of MCP files that only a policy can make
+	Project       Project
 
 	values []Value
-	files  []string // policy and MCP files that were read
+	files  []string // policies and MCP files
 }
 
 // Audit says where and how runs are recorded.
@@ -54,69 +58,65 @@ type Audit struct {
 	Key    string // file with an Ed25519 key that signs the head
 }
 
-// Embeddings is an OpenAI-compatible endpoint that helps to find tools.
-type Embeddings struct {
-	URL   string `yaml:"url"`
-	Model string `yaml:"model"`
-	Key   string `yaml:"key"` // env:NAME or file:PATH; empty: none
-}
-
-// Value is one setting and where it came from.
-type Value struct {
-	Key    string `json:"key"`
-	Value  string `json:"value"`
-	Origin string `json:"origin"`
-}
-
-// Values lists every setting that somebody made, in order of key.
+// Values returns every setting that was made, sorted by key.
 func (s *Settings) Values() []Value {
 	out := slices.Clone(s.values)
 	slices.SortStableFunc(out, func(a, b Value) int { return strings.Compare(a.Key, b.Key) })
 	return out
 }
 
-// set notes a value and its origin, in place of one from a farther layer.
-func (s *Settings) set(key, value, origin string) {
-	s.values = slices.DeleteFunc(s.values, func(v Value) bool { return v.Key == key })
-	s.values = append(s.values, Value{key, value, origin})
-}
-
-func (s *Settings) setAll(values []Value) {
+// note records the values of a layer in place of those of farther ones.
+func (s *Settings) note(values ...Value) {
 	for _, v := range values {
-		s.set(v.Key, v.Value, v.Origin)
+		s.values = slices.DeleteFunc(s.values, func(o Value) bool { return o.Key == v.Key })
+		s.values = append(s.values, v)
 	}
 }
 
-// Load adds up the layers as they are seen from env's working folder.
+// setText sets a text setting, unless the layer does not have it.
+func (s *Settings) setText(to *string, key, value, origin string) {
+	if value != "" {
+		*to = value
+		s.note(Value{key, value, origin})
+	}
+}
+
+// setPath sets a path setting. Relative paths begin at dir.
+func (s *Settings) setPath(to *string, key, dir, value, origin string) {
+	if value != "" {
+		s.setText(to, key, absolute(dir, value), origin)
+	}
+}
+
+// setLimits sets the limits that a layer has.
+func (s *Settings) setLimits(l policy.Limits, origin string) {
+	s.Limits = l.Or(s.Limits)
+	s.note(limitValues(l, origin)...)
+}
+
+// Policy returns the effective policy, or nil if there is none: then every tool
+// is denied.
+func (s *Settings) Policy() *policy.Policy { return policy.Layer(s.Policies...) }
+
+// Load reads all layers, as seen from env's working folder.
 func Load(env *Environment, flags Flags) (*Settings, error) {
 	s := &Settings{Cache: env.cacheDir(), Audit: Audit{Dir: env.auditDir(), Rotate: 64 << 20}, LearnTypes: true, Log: "warn"}
-	s.set("cache", s.Cache, "default")
-	s.set("audit.dir", s.Audit.Dir, "default")
-	s.set("log", s.Log, "default")
-	project, err := findProject(env)
-	if err != nil {
+	s.note(Value{"cache", s.Cache, "default"}, Value{"audit.dir", s.Audit.Dir, "default"}, Value{"log", s.Log, "default"})
+	var err error
+	if s.Project, err = findProject(env); err != nil {
 		return nil, err
 	}
-	s.Project = project
-
-	for _, layer := range []struct {
-		origin policy.Origin
-		dir    string
-	}{{policy.System, env.systemDir()}, {policy.User, env.configDir()}} {
-		if layer.dir == "" {
-			continue
-		}
-		if err := s.readFolder(env, layer.dir, layer.origin, true); err != nil {
-			return nil, err
-		}
+	if err := s.readFolder(env, env.systemDir(), policy.System); err != nil {
+		return nil, err
 	}
-	if project.Dir != "" {
-		if err := s.readFolder(env, project.Dir, policy.Project, project.Trusted); err != nil {
-			return nil, err
-		}
-		if !project.Trusted {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("%s is not trusted: its files start no server and allow nothing, and only what its policy denies or asks for holds (read them, then run: wexec config trust)", project.Dir))
-		}
+	if err := s.readFolder(env, env.configDir(), policy.User); err != nil {
+		return nil, err
+	}
+	if err := s.readFolder(env, s.Project.Dir, policy.Project); err != nil {
+		return nil, err
+	}
+	if s.Project.Dir != "" && !s.Project.Trusted {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("%s is not trusted: its files start no server and allow nothing; only what its policy denies or asks for applies (read them, then run: wexec config trust)", s.Project.Dir))
 	}
 	if err := s.readEnvironment(env); err != nil {
 		return nil, err
@@ -127,112 +127,138 @@ func Load(env *Environment, flags Flags) (*Settings, error) {
 	return s, s.checkServers()
 }
 
-// readFolder takes wexec.yaml, policy.yaml and, in a project, .mcp.json.
-func (s *Settings) readFolder(env *Environment, dir string, origin policy.Origin, trusted bool) error {
-	path := filepath.Join(dir, "wexec.yaml")
-	policies, mcps := []string{}, []string{}
-	var read reader = readBounded
-	has := exists
-	if origin == policy.Project {
-		read, has = s.Project.read, func(path string) bool { return s.Project.texts[path] != nil }
+// readFolder reads wexec.yaml, policy.yaml and, in a project, .mcp.json of a
+// folder. There may be no folder.
+func (s *Settings) readFolder(env *Environment, dir string, origin policy.Origin) error {
+	if dir == "" {
+		return nil
 	}
-	file, ok, err := readFile(path, read)
+	path := filepath.Join(dir, "wexec.yaml")
+	var read reader = readBounded
+	has, trusted := exists, true
+	if origin == policy.Project {
+		read, has, trusted = s.Project.read, func(path string) bool { return s.Project.texts[path] != nil }, s.Project.Trusted
+	}
+	f, ok, err := readFile(path, read)
 	if err != nil {
 		return err
 	}
+	var policies, mcps []string
 	if ok {
-		p, m := s.take(file, dir, path, origin, trusted)
-		policies, mcps = append(policies, p...), append(mcps, m...)
+		policies, mcps = f.Policy, f.MCP
+		s.apply(f, dir, path, trusted)
 		if trusted {
-			servers, err := file.servers(path, env.expander(dir))
+			servers, err := f.servers(path, env.expander(dir))
 			if err != nil {
 				return err
 			}
-			s.addServers(servers, path)
+			s.addServers(servers)
 		}
 	}
 	if len(policies) == 0 && has(filepath.Join(dir, "policy.yaml")) {
-		policies = []string{filepath.Join(dir, "policy.yaml")}
+		policies = []string{"policy.yaml"}
 	}
 	if origin == policy.Project && len(mcps) == 0 && has(filepath.Join(dir, ".mcp.json")) {
-		mcps = []string{filepath.Join(dir, ".mcp.json")}
+		mcps = []string{".mcp.json"}
+	}
+	if !trusted {
+		mcps = nil
 	}
 	for _, p := range policies {
-		if err := s.addPolicy(env, p, read, origin, trusted); err != nil {
+		if err := s.addPolicy(env, absolute(dir, p), read, origin, trusted); err != nil {
 			return err
 		}
 	}
 	for _, m := range mcps {
-		if !trusted {
-			continue
-		}
-		if err := s.addMCP(env, m, read, dir); err != nil {
+		if err := s.addMCP(env, absolute(dir, m), read, dir); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// take notes the plain values of a file. An untrusted file may lower limits
-// and nothing else.
-func (s *Settings) take(f *file, dir, path string, origin policy.Origin, trusted bool) (policies, mcps []string) {
-	at := func(p string) string { return absolute(dir, p) }
-	if origin == policy.Project && !trusted {
-		s.Limits = s.Limits.Tighten(f.Limits.Limits)
-	} else {
-		s.Limits = f.Limits.Or(s.Limits)
-	}
-	s.setAll(limitValues(f.Limits.Limits, path))
-	for _, p := range f.Policy {
-		policies = append(policies, at(p))
-	}
+// apply applies the plain values of a file. An untrusted file can only lower
+// limits.
+func (s *Settings) apply(f *file, dir, path string, trusted bool) {
 	if !trusted {
-		return policies, nil
+		s.Limits = s.Limits.Tighten(f.Limits.Limits)
+		s.note(limitValues(f.Limits.Limits, path)...)
+		return
 	}
-	for _, m := range f.MCP {
-		mcps = append(mcps, at(m))
-	}
-	if f.Cache != "" {
-		s.Cache = at(f.Cache)
-		s.set("cache", s.Cache, path)
-	}
-	if f.Log != "" {
-		s.Log = f.Log
-		s.set("log", f.Log, path)
-	}
+	s.setLimits(f.Limits.Limits, path)
+	s.setPath(&s.Cache, "cache", dir, f.Cache, path)
+	s.setText(&s.Log, "log", f.Log, path)
 	if a := f.Audit; a != nil {
-		if a.Dir != "" {
-			s.Audit.Dir = at(a.Dir)
-			s.set("audit.dir", s.Audit.Dir, path)
-		}
+		s.setPath(&s.Audit.Dir, "audit.dir", dir, a.Dir, path)
+		s.setText(&s.Audit.Sync, "audit.sync", a.Sync, path)
+		s.setPath(&s.Audit.Key, "audit.key", dir, a.Key, path)
 		if a.Rotate > 0 {
 			s.Audit.Rotate = int64(a.Rotate)
-			s.set("audit.rotate", fmt.Sprint(int64(a.Rotate)), path)
-		}
-		if a.Sync != "" {
-			s.Audit.Sync = a.Sync
-			s.set("audit.sync", a.Sync, path)
-		}
-		if a.Key != "" {
-			s.Audit.Key = at(a.Key)
-			s.set("audit.key", s.Audit.Key, path)
+			s.note(Value{"audit.rotate", fmt.Sprint(s.Audit.Rotate), path})
 		}
 	}
 	if f.LearnTypes != nil {
 		s.LearnTypes = *f.LearnTypes
-		s.set("learn_types", fmt.Sprint(s.LearnTypes), path)
+		s.note(Value{"learn_types", fmt.Sprint(s.LearnTypes), path})
 	}
 	if f.Embeddings != nil {
 		s.Embeddings = *f.Embeddings
-		s.set("embeddings.url", f.Embeddings.URL, path)
-		s.set("embeddings.model", f.Embeddings.Model, path)
+		s.note(Value{"embeddings.url", f.Embeddings.URL, path}, Value{"embeddings.model", f.Embeddings.Model, path})
 	}
-	return policies, mcps
 }
 
-// addPolicy reads a policy file. Of an untrusted one only that holds which
-// forbids.
+func (s *Settings) readEnvironment(env *Environment) error {
+	const origin = "environment"
+	variable := func(name string) string { v, _ := env.Lookup(name); return v }
+	s.setPath(&s.Cache, "cache", env.Dir, variable("WEXEC_CACHE"), origin)
+	s.setPath(&s.Audit.Dir, "audit.dir", env.Dir, variable("WEXEC_AUDIT"), origin)
+	s.setText(&s.Log, "log", variable("WEXEC_LOG"), origin)
+	limits, err := limitsFromEnvironment(env)
+	if err != nil {
+		return err
+	}
+	s.setLimits(limits, origin)
+	return s.addNamed(env, env.list("WEXEC_POLICY"), env.list("WEXEC_MCP"))
+}
+
+func (s *Settings) readFlags(env *Environment, f Flags) error {
+	const origin = "flag"
+	s.setPath(&s.Cache, "cache", env.Dir, f.Cache, origin)
+	s.setPath(&s.Audit.Dir, "audit.dir", env.Dir, f.Audit, origin)
+	s.setText(&s.Log, "log", f.Log, origin)
+	if !slices.Contains([]string{"debug", "info", "warn", "error"}, s.Log) {
+		return fault.New(fault.UsageConfig, "log level must be debug, info, warn or error, not %q", s.Log)
+	}
+	s.setLimits(f.Limits, origin)
+	if err := s.addNamed(env, f.Policy, f.MCP); err != nil {
+		return err
+	}
+	flags, err := policy.FromFlags(f.Allow)
+	if flags != nil {
+		s.Policies = append(s.Policies, policy.Layered{Policy: flags, Origin: policy.FromCLI})
+	}
+	return err
+}
+
+// addNamed reads files that the user named.
+func (s *Settings) addNamed(env *Environment, policies, mcps []string) error {
+	for _, p := range policies {
+		if err := s.addPolicy(env, absolute(env.Dir, p), readBounded, policy.Named, true); err != nil {
+			return err
+		}
+	}
+	for _, m := range mcps {
+		if err := s.addMCP(env, absolute(env.Dir, m), readBounded, env.Dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addPolicy reads a policy file. Of an untrusted one only what it forbids
+// applies.
 func (s *Settings) addPolicy(env *Environment, path string, read reader, origin policy.Origin, trusted bool) error {
+	s.files = append(s.files, path)
 	data, err := read(path)
 	if err != nil {
 		return err
@@ -244,129 +270,68 @@ func (s *Settings) addPolicy(env *Environment, path string, read reader, origin 
 	if p, err = p.Resolve(filepath.Dir(path), env.Home); err != nil {
 		return err
 	}
-	said := string(origin)
+	from := string(origin)
 	if !trusted {
-		p, said = p.Tightening(), said+", not trusted: what it denies or asks for"
+		p, from = p.Tightening(), from+", not trusted: only deny and ask rules"
 	}
 	s.Policies = append(s.Policies, policy.Layered{Policy: p, Origin: origin})
-	s.files = append(s.files, path)
-	s.set("policy."+string(origin), path, said)
+	s.note(Value{"policy." + string(origin), path, from})
 	return nil
 }
 
 func (s *Settings) addMCP(env *Environment, path string, read reader, workspace string) error {
+	s.files = append(s.files, path)
 	servers, err := readServers(path, env.expander(workspace), read)
 	if err != nil {
 		return err
 	}
-	s.addServers(servers, path)
-	s.files = append(s.files, path)
-	s.set("mcp", path, path)
+	s.addServers(servers)
+	s.note(Value{"mcp", path, path})
 	return nil
 }
 
-// addServers takes servers of a nearer layer in place of farther ones of the
+// addServers adds servers of a nearer layer in place of farther ones with the
 // same name.
-func (s *Settings) addServers(more Servers, origin string) {
+func (s *Settings) addServers(more Servers) {
 	for _, m := range more.Servers {
 		s.Servers = slices.DeleteFunc(s.Servers, func(o upstream.Server) bool { return o.Name == m.Name })
 		s.Servers = append(s.Servers, m)
-		s.set("servers."+m.Name, described(m), m.Origin)
+		shown := m.URL // no variables and headers: they may be secrets
+		if shown == "" {
+			shown = strings.Join(append([]string{m.Command}, m.Args...), " ")
+		}
+		s.note(Value{"servers." + m.Name, shown, m.Origin})
 	}
-	s.Unhonoured = append(s.Unhonoured, more.Warnings...)
+	s.IgnoredGrants = append(s.IgnoredGrants, more.Warnings...)
 }
 
-// described is a server as it may be shown: no variables, no headers.
-func described(s upstream.Server) string {
-	if s.URL != "" {
-		return s.URL
-	}
-	return strings.Join(append([]string{s.Command}, s.Args...), " ")
-}
-
-func (s *Settings) readEnvironment(env *Environment) error {
-	const origin = "environment"
-	for name, set := range map[string]func(string){
-		"WEXEC_CACHE": func(v string) { s.Cache = absolute(env.Dir, v); s.set("cache", s.Cache, origin) },
-		"WEXEC_AUDIT": func(v string) { s.Audit.Dir = absolute(env.Dir, v); s.set("audit.dir", s.Audit.Dir, origin) },
-		"WEXEC_LOG":   func(v string) { s.Log = v; s.set("log", v, origin) },
-	} {
-		if v, ok := env.Lookup(name); ok && v != "" {
-			set(v)
-		}
-	}
-	limits, err := limitsFromEnvironment(env)
-	if err != nil {
-		return err
-	}
-	s.Limits = limits.Or(s.Limits)
-	s.setAll(limitValues(limits, origin))
-	for _, p := range env.list("WEXEC_POLICY") {
-		if err := s.addPolicy(env, absolute(env.Dir, p), readBounded, policy.Named, true); err != nil {
-			return err
-		}
-	}
-	for _, m := range env.list("WEXEC_MCP") {
-		if err := s.addMCP(env, absolute(env.Dir, m), readBounded, env.Dir); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Settings) readFlags(env *Environment, f Flags) error {
-	const origin = "flag"
-	if f.Cache != "" {
-		s.Cache = absolute(env.Dir, f.Cache)
-		s.set("cache", s.Cache, origin)
-	}
-	if f.Audit != "" {
-		s.Audit.Dir = absolute(env.Dir, f.Audit)
-		s.set("audit.dir", s.Audit.Dir, origin)
-	}
-	if f.Log != "" {
-		s.Log = f.Log
-		s.set("log", f.Log, origin)
-	}
-	if !slices.Contains([]string{"debug", "info", "warn", "error"}, s.Log) {
-		return fault.New(fault.UsageConfig, "the log level %q is unknown", s.Log).WithHint("use debug, info, warn or error")
-	}
-	s.Limits = f.Limits.Or(s.Limits)
-	s.setAll(limitValues(f.Limits, origin))
-	for _, p := range f.Policy {
-		if err := s.addPolicy(env, absolute(env.Dir, p), readBounded, policy.Named, true); err != nil {
-			return err
-		}
-	}
-	for _, m := range f.MCP {
-		if err := s.addMCP(env, absolute(env.Dir, m), readBounded, env.Dir); err != nil {
-			return err
-		}
-	}
-	flags, err := policy.FromFlags(f.Allow)
-	if err != nil {
-		return err
-	}
-	if flags != nil {
-		s.Policies = append(s.Policies, policy.Layered{Policy: flags, Origin: policy.FromCLI})
-	}
-	return nil
-}
-
-// checkServers reports everything that is wrong with the servers at once.
+// checkServers reports every invalid name of a server.
 func (s *Settings) checkServers() error {
-	var wrong []error
+	var problems []error
 	for _, srv := range s.Servers {
 		if srv.Name == "" || strings.ContainsAny(srv.Name, "\x00\n\r\t") || len(srv.Name) > 128 {
-			wrong = append(wrong, fault.New(fault.UsageConfig, "%s: %q is no name for a server", srv.Origin, srv.Name))
+			problems = append(problems, fault.New(fault.UsageConfig, "%s: invalid name of a server %q", srv.Origin, srv.Name))
 		}
 		if strings.HasPrefix(srv.Name, "wexec:") {
-			wrong = append(wrong, fault.New(fault.UsageConfig, "%s: the name %q is taken by wexec itself", srv.Origin, srv.Name))
+			problems = append(problems, fault.New(fault.UsageConfig, "%s: server name %q is reserved: the prefix wexec: belongs to wexec", srv.Origin, srv.Name))
 		}
 	}
-	return errors.Join(wrong...)
+	return errors.Join(problems...)
 }
 
-// Policy is the effective policy: every layer put together. Nil where there is
-// no policy at all, which denies every tool.
-func (s *Settings) Policy() *policy.Policy { return policy.Layer(s.Policies...) }
+// protected lists the files and folders that decide and record what programs
+// do: policies, settings, servers, the audit log, state and caches. No program
+// reaches them, whatever a policy grants.
+func (s *Settings) protected(env *Environment) []string {
+	out := append(slices.Clone(s.files), s.Cache, s.Audit.Dir, s.Audit.Key,
+		env.systemDir(), env.configDir(), env.cacheDir(), env.stateDir(), env.RuntimeDir())
+	for _, dir := range []string{env.Dir, s.Project.Dir} {
+		if dir == "" {
+			continue
+		}
+		for _, name := range []string{"wexec.yaml", "policy.yaml", ".mcp.json", "mcp.json"} {
+			out = append(out, filepath.Join(dir, name))
+		}
+	}
+	return slices.DeleteFunc(out, func(path string) bool { return path == "" })
+}

@@ -197,9 +197,9 @@ func TestEmbeddingsAreWiredAndTheirKeyIsNamedNotWritten(t *testing.T) {
 	for text, hint := range map[string]string{
 		"embeddings: {url: 'https://api.example.org/v1', model: small, key: 'env:KEY'}": "",
 		"embeddings: {url: 'http://localhost:11434/v1', model: small}":                  "",
-		"embeddings: {url: 'https://api.example.org/v1', model: small, key: 'sk-1234'}": "does not belong",
-		"embeddings: {url: 'https://api.example.org/v1'}":                               "no model",
-		"embeddings: {url: 'http://api.example.org/v1', model: small, key: 'env:KEY'}":  "https alone",
+		"embeddings: {url: 'https://api.example.org/v1', model: small, key: 'sk-1234'}": "not the key itself",
+		"embeddings: {url: 'https://api.example.org/v1'}":                               "model is missing",
+		"embeddings: {url: 'http://api.example.org/v1', model: small, key: 'env:KEY'}":  "requires https",
 		"learn_types: false": "",
 	} {
 		env := machine(t, map[string]string{"config/wexec/wexec.yaml": text})

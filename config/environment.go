@@ -9,16 +9,16 @@ import (
 	"github.com/wexec/wexec/hostfns/upstream"
 )
 
-// Environment is what config sees of the machine. Tests make their own.
+// Environment is what this package uses of the machine. Tests make their own.
 type Environment struct {
 	Dir    string   // working folder
-	Home   string   // of the person
+	Home   string   // of the user; may be empty
 	Vars   []string // NAME=value
-	System string   // folder of the machine's configuration
+	System string   // folder of the system's configuration; may be empty
 	OS     string   // as runtime.GOOS
 }
 
-// Process is the environment of this process.
+// Process returns the environment of this process.
 func Process() (*Environment, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -42,7 +42,7 @@ func Process() (*Environment, error) {
 	return e, nil
 }
 
-// Lookup finds a variable.
+// Lookup returns the value of a variable.
 func (e *Environment) Lookup(name string) (string, bool) {
 	for _, kv := range e.Vars {
 		k, v, ok := strings.Cut(kv, "=")
@@ -53,7 +53,7 @@ func (e *Environment) Lookup(name string) (string, bool) {
 	return "", false
 }
 
-// list is a variable that holds several paths.
+// list returns the paths of a variable that is a list.
 func (e *Environment) list(name string) []string {
 	v, _ := e.Lookup(name)
 	var out []string
@@ -69,7 +69,8 @@ func (e *Environment) expander(workspace string) expander {
 	return expander{lookup: e.Lookup, workspace: workspace}
 }
 
-// folder is an XDG folder, or the platform's own.
+// folder returns wexec's folder in an XDG folder, or in that of the platform. It
+// is empty if there is no home folder.
 func (e *Environment) folder(variable, unix, darwin, windows string) string {
 	if v, ok := e.Lookup(variable); ok && filepath.IsAbs(v) {
 		return filepath.Join(v, "wexec")
@@ -111,7 +112,7 @@ func (e *Environment) auditDir() string {
 	return ""
 }
 
-// Grants is where a person's logins at HTTP servers are kept.
+// Grants returns the user's logins at HTTP servers.
 func (e *Environment) Grants() *upstream.Grants {
 	path := ""
 	if dir := e.stateDir(); dir != "" {
@@ -120,7 +121,7 @@ func (e *Environment) Grants() *upstream.Grants {
 	return upstream.NewGrants(path)
 }
 
-// typesDir is where learned types are kept; "" keeps them in memory.
+// typesDir returns the folder of learned types; "" keeps them in memory.
 func (e *Environment) typesDir() string {
 	if state := e.stateDir(); state != "" {
 		return filepath.Join(state, "types")
@@ -128,7 +129,7 @@ func (e *Environment) typesDir() string {
 	return ""
 }
 
-// RuntimeDir is where sockets are made.
+// RuntimeDir returns the folder of sockets.
 func (e *Environment) RuntimeDir() string {
 	if v, ok := e.Lookup("XDG_RUNTIME_DIR"); ok && filepath.IsAbs(v) {
 		return filepath.Join(v, "wexec")
@@ -139,7 +140,7 @@ func (e *Environment) RuntimeDir() string {
 	return ""
 }
 
-// absolute is a path as seen from a folder; ~ is left to shells.
+// absolute returns a path as seen from a folder. It does not expand ~.
 func absolute(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -147,7 +148,7 @@ func absolute(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// shown is a path as messages name it: relative where it lies below the working
+// shown returns a path as messages name it: relative if it is below the working
 // folder.
 func (e *Environment) shown(path string) string {
 	if rel, err := filepath.Rel(e.Dir, path); err == nil && filepath.IsLocal(rel) {
@@ -156,8 +157,8 @@ func (e *Environment) shown(path string) string {
 	return path
 }
 
-// Map is the environment as programs may be given it, as far as a policy lets
-// it through.
+// Map returns all variables, of which programs get those that the policy
+// allows.
 func (e *Environment) Map() map[string]string {
 	out := map[string]string{}
 	for _, kv := range e.Vars {

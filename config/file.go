@@ -33,6 +33,20 @@ type fileAudit struct {
 	Key    string     `yaml:"key"`
 }
 
+// Embeddings is an OpenAI-compatible endpoint that helps to find tools.
+type Embeddings struct {
+	URL   string `yaml:"url"`
+	Model string `yaml:"model"`
+	Key   string `yaml:"key"` // env:NAME or file:PATH; empty: none
+}
+
+// Value is one setting and its origin.
+type Value struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
 // fileLimits are limits that may be 0, for the default.
 type fileLimits struct{ policy.Limits }
 

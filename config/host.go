@@ -21,26 +21,26 @@ import (
 	"github.com/wexec/wexec/hostfns/upstream"
 )
 
-// Options say what a door brings to the wiring.
+// Options are what a command adds to the settings.
 type Options struct {
-	Env      *Environment
-	Version  string
-	Logger   *slog.Logger
-	Terminal hostfns.Asker      // asks the person at the terminal; nil: nobody is there
-	More     []hostfns.Provider // beside those that the settings name
-	NoAudit  bool               // for doors that only look and never run
-	Language string             // what is going to be run, where that is known: its guest is loaded meanwhile
-	Ahead    *engine.Cache      // where that was begun already, see [Environment.Ahead]
-	DryRun   bool               // no server is started, every call is answered with null
+	Env        *Environment
+	Version    string
+	Logger     *slog.Logger
+	Terminal   hostfns.Asker      // asks the person at the terminal; nil if there is none
+	More       []hostfns.Provider // in addition to those of the settings
+	NoAudit    bool               // for commands that run no program
+	Language   string             // of the program, if known: its guest is loaded in the background
+	Prefetched *engine.Cache      // see [Environment.Prefetch]
+	DryRun     bool               // start no server and answer every call with null
 }
 
-// Host is everything a door needs to run programs, wired.
+// Host is everything that runs programs.
 type Host struct {
 	Engine   *engine.Engine
 	Table    *hostfns.Table
 	Upstream *upstream.Provider
-	// Approvals knows who can be asked: the terminal, and the socket where the
-	// policy names it.
+	// Approvals asks people: at the terminal, and at the socket if the policy
+	// names it.
 	Approvals *approvals.Broker
 
 	log     *audit.Log
@@ -50,12 +50,12 @@ type Host struct {
 	logger  *slog.Logger
 }
 
-// Open wires an engine from the settings. Close it.
-func (s *Settings) Open(ctx context.Context, o Options) (opened *Host, err error) {
-	h := &Host{logger: o.Logger, cache: s.cache(o)}
+// Open makes a host from the settings. Close it when it is no longer used.
+func (s *Settings) Open(ctx context.Context, o Options) (_ *Host, err error) {
+	h := &Host{logger: o.Logger, cache: s.openCache(o)}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, h.closeCache())
+			err = errors.Join(err, h.Close())
 		}
 	}()
 	h.Upstream, err = upstream.New(s.Servers, upstream.Options{
@@ -76,9 +76,8 @@ func (s *Settings) Open(ctx context.Context, o Options) (opened *Host, err error
 		sink = h.log
 	}
 	providers := append([]hostfns.Provider{h.Upstream, fetch.New(fetch.Options{}), files.New(s.protected(o.Env)...)}, o.More...)
-	h.Table, err = hostfns.NewTable(s.Policy(), sink, providers...)
-	if err != nil {
-		return nil, errors.Join(err, h.closeLog())
+	if h.Table, err = hostfns.NewTable(s.Policy(), sink, providers...); err != nil {
+		return nil, err
 	}
 	h.Approvals = approvals.New()
 	if o.Terminal != nil {
@@ -86,58 +85,121 @@ func (s *Settings) Open(ctx context.Context, o Options) (opened *Host, err error
 	}
 	if dir := o.Env.RuntimeDir(); dir != "" && slices.Contains(h.Table.Policy().Approvals().Via, approvals.Socket) {
 		if h.socket, err = h.Approvals.Listen(dir); err != nil {
-			return nil, errors.Join(err, h.Table.Close(), h.closeLog())
+			return nil, err
 		}
 	}
-	pins := &pinWatch{files: s.PinFiles(o.Env), servers: s.Servers, log: o.Logger}
+	pins := &pinWatcher{files: s.PinFiles(o.Env), servers: s.Servers, log: o.Logger}
 	if err := pins.read(); err != nil {
-		return nil, errors.Join(err, h.Table.Close(), h.closeLog())
+		return nil, err
 	}
 	ranker, err := s.ranker(o)
 	if err != nil {
-		return nil, errors.Join(err, h.Table.Close(), h.closeLog())
+		return nil, err
 	}
 	if s.LearnTypes {
 		h.learned = hostfns.NewLearned(o.Env.typesDir())
 	}
 	h.Table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned, Ranker: ranker})
-	made := engine.Config{Shared: h.cache, Table: h.Table, Version: o.Version, Logger: o.Logger}
+	conf := engine.Config{Shared: h.cache, Table: h.Table, Version: o.Version, Logger: o.Logger}
 	if h.cache == nil {
-		made.Cache = s.Cache
+		conf.Cache = s.Cache
 	}
-	h.Engine, err = engine.New(ctx, made)
-	if err != nil {
-		return nil, errors.Join(err, h.Table.Close(), h.closeLog())
+	if h.Engine, err = engine.New(ctx, conf); err != nil {
+		return nil, err
 	}
 	return h, nil
 }
 
-// ranker returns what ranks tools by meaning, or nil if no endpoint is configured.
+// Close ends runs, servers and the audit log, in this order.
+func (h *Host) Close() error {
+	var err error
+	if h.Engine != nil {
+		err = h.Engine.Close()
+	}
+	if h.Table != nil {
+		err = errors.Join(err, h.Table.Close())
+	}
+	if h.log != nil {
+		err = errors.Join(err, h.log.Close())
+	}
+	if h.cache != nil {
+		err = errors.Join(err, h.cache.Close())
+	}
+	if h.socket != nil {
+		err = errors.Join(err, h.socket.Close())
+	}
+	if saveErr := h.learned.Save(); saveErr != nil && h.logger != nil {
+		h.logger.Warn("cannot save the learned types of answers", "error", saveErr)
+	}
+	return err
+}
+
+// Prefetch begins to load the guest of a language from the default cache folder,
+// for a command that knows the language before it has read its settings. Pass
+// the result to [Settings.Open] as Options.Prefetched; if Open is not called,
+// close it. It returns nil if there is no cache yet.
+func (e *Environment) Prefetch(language string) *engine.Cache {
+	dir := e.cacheDir()
+	if v, ok := e.Lookup("WEXEC_CACHE"); ok && v != "" {
+		dir = absolute(e.Dir, v)
+	}
+	if dir == "" || language == "" {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, "code")); err != nil {
+		return nil
+	}
+	return prefetch(dir, language)
+}
+
+// openCache opens the cache and begins to load the guest of the program. It
+// returns nil to let the engine open its own, which reports problems.
+func (s *Settings) openCache(o Options) *engine.Cache {
+	if o.Prefetched != nil && o.Prefetched.Dir() == filepath.Clean(s.Cache) {
+		return o.Prefetched
+	}
+	if o.Language == "" || s.Cache == "" {
+		return nil
+	}
+	return prefetch(s.Cache, o.Language)
+}
+
+func prefetch(dir, language string) *engine.Cache {
+	cache, err := engine.OpenCache(dir)
+	if err != nil {
+		return nil
+	}
+	cache.Prefetch(language)
+	return cache
+}
+
+// ranker returns what ranks tools by meaning, or nil if no endpoint is
+// configured.
 func (s *Settings) ranker(o Options) (hostfns.Ranker, error) {
 	if s.Embeddings.URL == "" {
 		return nil, nil
 	}
-	made := embeddings.Options{URL: s.Embeddings.URL, Model: s.Embeddings.Model, Logger: o.Logger}
+	opts := embeddings.Options{URL: s.Embeddings.URL, Model: s.Embeddings.Model, Logger: o.Logger}
 	if s.Cache != "" {
-		made.Dir = filepath.Join(s.Cache, "embeddings")
+		opts.Dir = filepath.Join(s.Cache, "embeddings")
 	}
 	if from := s.Embeddings.Key; from != "" {
 		if kind, _, ok := strings.Cut(from, ":"); !ok || kind != "env" && kind != "file" {
-			return nil, fault.New(fault.UsageConfig, "embeddings: the key itself does not belong into the file").WithHint("key: env:NAME or key: file:PATH")
+			return nil, fault.New(fault.UsageConfig, "embeddings.key: must be env:NAME or file:PATH, not the key itself")
 		}
-		made.Key = func(ctx context.Context) (string, error) { return o.Env.secret(ctx, from) }
+		opts.Key = func(ctx context.Context) (string, error) { return o.Env.secret(ctx, from) }
 	}
-	x, err := embeddings.New(made)
+	x, err := embeddings.New(opts)
 	if err != nil {
-		return nil, err
+		return nil, err // not x: a nil pointer in the interface is not nil
 	}
 	return x, nil
 }
 
 func (s *Settings) openAudit() (*audit.Log, error) {
 	if s.Audit.Dir == "" {
-		return nil, fault.New(fault.AuditUnavailable, "there is no home folder to record runs in").
-			WithHint("name a folder: --audit DIR, or WEXEC_AUDIT")
+		return nil, fault.New(fault.AuditUnavailable, "there is no home folder for the audit log").
+			WithHint("set a folder: --audit DIR, or WEXEC_AUDIT")
 	}
 	o := audit.Options{Rotate: s.Audit.Rotate}
 	var err error
@@ -156,52 +218,25 @@ func (s *Settings) openAudit() (*audit.Log, error) {
 	return audit.Open(s.Audit.Dir, o)
 }
 
-func (h *Host) closeLog() error {
-	if h.log == nil {
-		return nil
-	}
-	return h.log.Close()
-}
-
-func (h *Host) closeCache() error {
-	if h.cache == nil {
-		return nil
-	}
-	return h.cache.Close()
-}
-
-// Close ends runs, servers and the record, in this order.
-func (h *Host) Close() error {
-	err := errors.Join(h.Engine.Close(), h.Table.Close(), h.closeLog(), h.closeCache())
-	if h.socket != nil {
-		err = errors.Join(err, h.socket.Close())
-	}
-	if saved := h.learned.Save(); saved != nil && h.logger != nil {
-		h.logger.Warn("what was learned of the types of answers cannot be kept", "error", saved)
-	}
-	return err
-}
-
-// secret is the value that a policy's secret comes from: env:NAME or
-// file:PATH. It is read when it is needed, and kept nowhere.
+// secret returns the value of a secret of the policy from env:NAME or file:PATH.
+// It is read each time and not kept.
 func (e *Environment) secret(_ context.Context, from string) (string, error) {
-	kind, rest, ok := strings.Cut(from, ":")
-	switch {
-	case ok && kind == "env":
-		v, ok := e.Lookup(rest)
+	switch kind, name, _ := strings.Cut(from, ":"); kind {
+	case "env":
+		v, ok := e.Lookup(name)
 		if !ok {
-			return "", fault.New(fault.UsageConfig, "the variable %s is not set", rest)
+			return "", fault.New(fault.UsageConfig, "variable %s is not set", name)
 		}
 		return v, nil
-	case ok && kind == "file":
-		if home, ok := strings.CutPrefix(rest, "~/"); ok {
-			rest = filepath.Join(e.Home, home)
+	case "file":
+		if rest, ok := strings.CutPrefix(name, "~/"); ok {
+			name = filepath.Join(e.Home, rest)
 		}
-		data, err := os.ReadFile(filepath.Clean(rest))
+		data, err := os.ReadFile(filepath.Clean(name))
 		if err != nil {
 			return "", fault.New(fault.UsageConfig, "read the secret's file: %w", pathCause(err))
 		}
 		return strings.TrimRight(string(data), "\r\n"), nil
 	}
-	return "", fault.New(fault.UsageConfig, "a secret comes from env:NAME or file:PATH")
+	return "", fault.New(fault.UsageConfig, "a secret must come from env:NAME or file:PATH")
 }

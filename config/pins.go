@@ -8,8 +8,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,92 +18,90 @@ import (
 	"github.com/wexec/wexec/hostfns/upstream"
 )
 
-// PinFiles are the two files that definitions of tools are pinned in. Pins
-// only forbid, so both hold whoever wrote them.
+// PinFiles are the two files with pinned definitions of tools. Pins can only
+// forbid, so both apply whoever wrote them.
 type PinFiles struct {
-	// Own is the person's, in the state folder. A pin stands there under the
-	// file in which the tool's server is configured. Empty: there is no folder.
-	Own string
-	// Lock is the project's wexec.lock, to be committed. Its pins are by the
-	// names of servers. Empty: there is no project.
+	// User is in the state folder; empty if there is none. Its pins are grouped
+	// by the file that configures the server.
+	User string
+	// Lock is the project's wexec.lock, to be committed; empty if there is no
+	// project. Its pins are by the names of servers.
 	Lock string
 }
 
-// lockName is the file of a project that holds pins.
-const lockName = "wexec.lock"
-
-// PinFiles says where pins are kept.
+// PinFiles returns where pins are kept.
 func (s *Settings) PinFiles(env *Environment) PinFiles {
 	var f PinFiles
 	if dir := env.stateDir(); dir != "" {
-		f.Own = filepath.Join(dir, "pins.json")
+		f.User = filepath.Join(dir, "pins.json")
 	}
 	if s.Project.Dir != "" {
-		f.Lock = filepath.Join(s.Project.Dir, lockName)
+		f.Lock = filepath.Join(s.Project.Dir, "wexec.lock")
 	}
 	return f
 }
 
-// pinned is one pin as files have it.
-type pinned struct {
+// pin is one pin as files have it.
+type pin struct {
 	SHA256     string          `json:"sha256"`
 	Definition json.RawMessage `json:"definition,omitempty"`
 }
 
-// pinsByTool is the pins of one place, by server.tool.
-type pinsByTool map[string]pinned
+// pinsByTool are pins by server.tool.
+type pinsByTool map[string]pin
 
-// ownPins are a person's pins, by the file that configures the server.
-type ownPins map[string]pinsByTool
+// userPins are a user's pins, by the file that configures the server.
+type userPins map[string]pinsByTool
 
 // lockFile is a project's wexec.lock.
 type lockFile struct {
 	Tools pinsByTool `json:"tools"`
 }
 
-// placeOf is the file in which a server is configured: its origin without the
+// configFile returns the file that configures a server: its origin without the
 // line.
-func placeOf(s upstream.Server) string { return lineEnd().ReplaceAllString(s.Origin, "") }
+func configFile(s upstream.Server) string {
+	file, line := s.Origin, strings.TrimRight(s.Origin, "0123456789")
+	if len(line) < len(file) && strings.HasSuffix(line, ":") {
+		return strings.TrimSuffix(line, ":")
+	}
+	return file
+}
 
-var lineEnd = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`:\d+$`)
-})
-
-// readPins reads what holds for a set of servers.
+// readPins reads the pins of servers.
 func readPins(files PinFiles, servers []upstream.Server) ([]hostfns.Pin, error) {
-	var out []hostfns.Pin
-	var own ownPins
-	if err := readPinFile(files.Own, &own); err != nil {
+	var user userPins
+	if err := readPinFile(files.User, &user); err != nil {
 		return nil, err
 	}
 	var lock lockFile
 	if err := readPinFile(files.Lock, &lock); err != nil {
 		return nil, err
 	}
-	of := func(list pinsByTool, server, origin string) {
-		for _, tool := range slices.Sorted(maps.Keys(list)) {
-			if name, ok := cutServer(tool, server); ok && name != "" {
-				out = append(out, hostfns.Pin{Tool: tool, SHA256: list[tool].SHA256, Definition: list[tool].Definition, Origin: origin})
+	var out []hostfns.Pin
+	for _, s := range servers {
+		for _, from := range []struct {
+			pins pinsByTool
+			file string
+		}{{user[configFile(s)], files.User}, {lock.Tools, files.Lock}} {
+			for _, tool := range slices.Sorted(maps.Keys(from.pins)) {
+				if isToolOf(tool, s.Name) {
+					out = append(out, hostfns.Pin{Tool: tool, SHA256: from.pins[tool].SHA256, Definition: from.pins[tool].Definition, Origin: from.file})
+				}
 			}
 		}
-	}
-	for _, s := range servers {
-		of(own[placeOf(s)], s.Name, files.Own)
-		of(lock.Tools, s.Name, files.Lock)
 	}
 	return out, nil
 }
 
-// cutServer takes a server's name and the dot off a tool's.
-func cutServer(tool, server string) (string, bool) {
-	if len(tool) <= len(server) || tool[:len(server)] != server || tool[len(server)] != '.' {
-		return "", false
-	}
-	return tool[len(server)+1:], true
+// isToolOf reports whether server.tool names a tool of a server.
+func isToolOf(tool, server string) bool {
+	name, ok := strings.CutPrefix(tool, server+".")
+	return ok && name != ""
 }
 
-// readPinFile reads one file; a missing one holds nothing. One that is damaged
-// is a fault: without it nobody knows what was pinned.
+// readPinFile reads a file. A missing file has no pins. A damaged file is an
+// error: nobody knows what it pinned.
 func readPinFile(path string, into any) error {
 	if path == "" {
 		return nil
@@ -116,116 +114,90 @@ func readPinFile(path string, into any) error {
 		err = json.Unmarshal(data, into)
 	}
 	if err != nil {
-		return fault.New(fault.UsageConfig, "the pins in %s cannot be read: %w", path, err).
-			WithHint("mend the file, or remove it and pin your tools again: wexec tools pin")
+		return fault.New(fault.UsageConfig, "read the pins in %s: %w", path, err).
+			WithHint("repair the file, or remove it and run: wexec tools pin")
 	}
 	return nil
 }
 
-// Pins lists the pins that hold for the configured servers.
+// Pins returns the pins of the configured servers.
 func (s *Settings) Pins(env *Environment) ([]hostfns.Pin, error) {
 	return readPins(s.PinFiles(env), s.Servers)
 }
 
-// Pin notes the definitions of tools, in the project's lock file or else in the
-// person's own.
+// Pin adds pins to the project's lock file, or else to the user's file.
 func (s *Settings) Pin(env *Environment, lock bool, pins ...hostfns.Pin) error {
-	return s.changePins(env, lock, func(list pinsByTool, tool string) {
+	return s.changePins(env, lock, func(list pinsByTool, in func(tool string) bool) {
 		for _, p := range pins {
-			if p.Tool == tool {
-				list[tool] = pinned{p.SHA256, p.Definition}
+			if in(p.Tool) {
+				list[p.Tool] = pin{p.SHA256, p.Definition}
 			}
 		}
-	}, toolsOf(pins))
+	})
 }
 
-// Unpin takes pins out of the file.
+// Unpin removes pins from the project's lock file, or else from the user's file.
 func (s *Settings) Unpin(env *Environment, lock bool, tools ...string) error {
-	return s.changePins(env, lock, func(list pinsByTool, tool string) { delete(list, tool) }, tools)
+	return s.changePins(env, lock, func(list pinsByTool, in func(tool string) bool) {
+		for _, tool := range tools {
+			if in(tool) {
+				delete(list, tool)
+			}
+		}
+	})
 }
 
-func toolsOf(pins []hostfns.Pin) []string {
-	var out []string
-	for _, p := range pins {
-		out = append(out, p.Tool)
-	}
-	return out
-}
-
-func (s *Settings) changePins(env *Environment, lock bool, change func(list pinsByTool, tool string), tools []string) error {
+// changePins changes the lists of a file. in reports whether a tool belongs in a
+// list.
+func (s *Settings) changePins(env *Environment, lock bool, change func(list pinsByTool, in func(tool string) bool)) error {
 	files := s.PinFiles(env)
-	path := files.Own
-	var what any
 	if lock {
-		path = files.Lock
-	}
-	switch {
-	case path == "" && lock:
-		return fault.New(fault.UsageConfig, "there is no project here to lock: no wexec.yaml and no .mcp.json up to the root of the repository").
-			WithHint("pin for yourself, without --lock")
-	case path == "":
-		return fault.New(fault.UsageConfig, "there is no home folder to keep pins in").WithHint("set XDG_STATE_HOME")
-	case lock:
+		if files.Lock == "" {
+			return fault.New(fault.UsageConfig, "there is no project to lock: no wexec.yaml or .mcp.json up to the root of the repository").
+				WithHint("run it without --lock to pin for yourself")
+		}
 		var f lockFile
-		if err := readPinFile(path, &f); err != nil {
+		if err := readPinFile(files.Lock, &f); err != nil {
 			return err
 		}
 		if f.Tools == nil {
 			f.Tools = pinsByTool{}
 		}
-		for _, tool := range tools {
-			change(f.Tools, tool)
-		}
-		what = f
-	default:
-		var own ownPins
-		if err := readPinFile(path, &own); err != nil {
-			return err
-		}
-		if own == nil {
-			own = ownPins{}
-		}
-		for _, tool := range tools {
-			for _, server := range s.Servers {
-				if _, ok := cutServer(tool, server.Name); !ok {
-					continue
-				}
-				place := placeOf(server)
-				if own[place] == nil {
-					own[place] = pinsByTool{}
-				}
-				change(own[place], tool)
-				if len(own[place]) == 0 {
-					delete(own, place)
-				}
-			}
-		}
-		what = own
+		change(f.Tools, func(string) bool { return true })
+		return writeJSON(files.Lock, f, 0o644) // it is shared with others
 	}
-	data, err := json.MarshalIndent(what, "", "  ")
-	if err == nil {
-		err = writePrivate(path, append(data, '\n'))
+	if files.User == "" {
+		return fault.New(fault.UsageConfig, "there is no home folder for pins").WithHint("set XDG_STATE_HOME")
 	}
-	if err == nil && lock {
-		err = os.Chmod(path, 0o644) // it is meant to be shared
+	user := userPins{}
+	if err := readPinFile(files.User, &user); err != nil {
+		return err
 	}
-	if err != nil {
-		return fault.New(fault.UsageConfig, "write %s: %w", path, pathCause(err))
+	for _, server := range s.Servers {
+		file := configFile(server)
+		pins := user[file]
+		if pins == nil {
+			pins = pinsByTool{}
+		}
+		change(pins, func(tool string) bool { return isToolOf(tool, server.Name) })
+		if user[file] = pins; len(pins) == 0 {
+			delete(user, file)
+		}
 	}
-	return nil
+	return writeJSON(files.User, user, 0o600)
 }
 
-// pinWatch gives the pins as the files have them now: a person who pins in
-// another terminal is heard by servers that run.
-type pinWatch struct {
+// pinWatcher reads pins again when their files change, so that a running server
+// respects pins that are made in another terminal.
+type pinWatcher struct {
 	files   PinFiles
 	servers []upstream.Server
 	log     *slog.Logger
 
-	mu     sync.Mutex
-	looked time.Time
-	stamp  [2]fileStamp
-	pins   *hostfns.Pins
+	mu      sync.Mutex
+	checked time.Time
+	stamps  [2]fileStamp
+	pins    *hostfns.Pins
 }
 
 type fileStamp struct {
@@ -240,13 +212,17 @@ func stampOf(path string) fileStamp {
 	return fileStamp{size: -1}
 }
 
-// pinInterval is how long pins are taken for what they were.
+func (w *pinWatcher) newStamps() [2]fileStamp {
+	return [2]fileStamp{stampOf(w.files.User), stampOf(w.files.Lock)}
+}
+
+// pinInterval is how often the files are checked.
 const pinInterval = time.Second
 
 // read reads the files.
-func (w *pinWatch) read() error {
-	w.stamp = [2]fileStamp{stampOf(w.files.Own), stampOf(w.files.Lock)}
-	w.looked = time.Now()
+func (w *pinWatcher) read() error {
+	w.stamps = w.newStamps()
+	w.checked = time.Now()
 	list, err := readPins(w.files, w.servers)
 	if err != nil {
 		return err
@@ -255,19 +231,20 @@ func (w *pinWatch) read() error {
 	return nil
 }
 
-// current gives the pins. Files that cannot be read any more change nothing.
-func (w *pinWatch) current() *hostfns.Pins {
+// current returns the pins. If the files cannot be read any more the last pins
+// stay.
+func (w *pinWatcher) current() *hostfns.Pins {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if time.Since(w.looked) < pinInterval {
+	if time.Since(w.checked) < pinInterval {
 		return w.pins
 	}
-	w.looked = time.Now()
-	if w.stamp == [2]fileStamp{stampOf(w.files.Own), stampOf(w.files.Lock)} {
+	w.checked = time.Now()
+	if w.stamps == w.newStamps() {
 		return w.pins
 	}
 	if err := w.read(); err != nil && w.log != nil {
-		w.log.Error("the pins were not read again", "error", err)
+		w.log.Error("cannot read the pins again", "error", err)
 	}
 	return w.pins
 }

@@ -38,7 +38,7 @@ func TestPinsBelongToTheFileThatConfiguresTheServer(t *testing.T) {
 	if got, err := loaded(t, env, Flags{MCP: []string{"b.json"}}).Pins(env); err != nil || len(got) != 0 {
 		t.Errorf("another file's server of that name has the pins %+v, %v", got, err)
 	}
-	info, err := os.Stat(a.PinFiles(env).Own)
+	info, err := os.Stat(a.PinFiles(env).User)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
@@ -73,22 +73,22 @@ func TestDamagedPinsAreAFault(t *testing.T) {
 func TestARunningHostHearsOfNewPins(t *testing.T) {
 	env := machine(t, map[string]string{"project/x.json": shopServer})
 	s := loaded(t, env, Flags{MCP: []string{"x.json"}})
-	w := &pinWatch{files: s.PinFiles(env), servers: s.Servers}
+	w := &pinWatcher{files: s.PinFiles(env), servers: s.Servers}
 	if err := w.read(); err != nil || len(w.current().List()) != 0 {
 		t.Fatalf("%v", err)
 	}
 	if err := s.Pin(env, false, hostfns.NewPin(catalogue.Tool{Server: "shop", Name: "buy"})); err != nil {
 		t.Fatal(err)
 	}
-	w.looked = time.Now().Add(-pinInterval)
+	w.checked = time.Now().Add(-pinInterval)
 	if got := w.current().List(); len(got) != 1 {
 		t.Fatalf("heard %+v", got)
 	}
 	// What is damaged later does not let anything go.
-	if err := os.WriteFile(w.files.Own, []byte("{{{{{"), 0o600); err != nil {
+	if err := os.WriteFile(w.files.User, []byte("{{{{{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.looked = time.Now().Add(-pinInterval)
+	w.checked = time.Now().Add(-pinInterval)
 	if got := w.current().List(); len(got) != 1 {
 		t.Errorf("damage let %+v", got)
 	}

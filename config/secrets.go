@@ -10,25 +10,24 @@ import (
 	"unicode"
 )
 
-// secretName fits the names of variables and headers that hold secrets.
+// secretName matches the names of variables and headers that contain secrets.
 var secretName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(token|secret|passw|credential|cookie|authorization|api[_-]?key|private[_-]?key|access[_-]?key|[_-]key$|^key$|[_-]pat$|[_-]auth$|[_-]pwd$|dsn$|connection[_-]?string|database_url$)`)
 })
 
-// plainNames are variables whose values stand everywhere, and are no secrets
-// whatever they look like.
+// plainNames are variables whose values are common in texts and never secrets.
 var plainNames = []string{"HOME", "PATH", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "TMPDIR", "LANG", "TERM", "TZ", "HOSTNAME"}
 
 // expandedText is one text of a server's configuration with what was filled in.
 type expandedText struct {
 	name string            // of the variable or header; empty for arguments and addresses
-	text string            // as the server gets it
-	used map[string]string // variables of this machine, by name
+	text string            // expanded
+	used map[string]string // environment variables that were filled in, by name
 }
 
-// secretsIn lists the values that a server must not give away again: what
-// stands under the name of a secret, what comes from a variable with such a
-// name, and what looks like a key.
+// secretsIn returns the values that must not appear in what a server sends: the
+// values of variables and headers with the name of a secret, values filled in
+// from such a variable, and values that look like a key.
 func secretsIn(all []expandedText) []string {
 	var out []string
 	add := func(v string) {
@@ -61,8 +60,7 @@ func secretsIn(all []expandedText) []string {
 	return out
 }
 
-// looksLikeKey reports whether a text is long and has the mixture of a key that
-// a machine made.
+// looksLikeKey reports whether a text is long and random like a generated key.
 func looksLikeKey(v string) bool {
 	if len(v) < 20 || strings.ContainsFunc(v, func(r rune) bool {
 		return r > unicode.MaxASCII || !(unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-+/=.", r))

@@ -101,7 +101,7 @@ func TestWhatWasTrustedIsWhatHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.readFolder(env, env.Dir, "project", true); err != nil {
+	if err := s.readFolder(env, env.Dir, "project"); err != nil {
 		t.Fatal(err)
 	}
 	if s.Log != "info" || len(s.Policies) != 0 || len(s.Servers) != 0 {

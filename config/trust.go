@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,18 +14,17 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// Project is the nearest folder, up to the root of the repository, that has
-// files for wexec.
+// Project is the nearest folder, up to the root of the repository, that
+// configures wexec.
 type Project struct {
 	Dir     string            // empty: none
-	Files   map[string]string // name to SHA-256 of each file that is read
-	Trusted bool              // a person has said so of exactly these files
+	Files   map[string]string // SHA-256 of each file that is read, by name
+	Trusted bool              // a person trusts exactly these files
 
-	texts map[string][]byte // of Files, by path: what was looked at is what holds
+	texts map[string][]byte // of Files, by path: what was hashed is what is used
 }
 
-// read gives a file of the project as it was when its digest was taken. What
-// was not there then is not there now.
+// read returns a file of the project as it was when it was hashed.
 func (p *Project) read(path string) ([]byte, error) {
 	text, ok := p.texts[path]
 	if !ok {
@@ -33,10 +33,7 @@ func (p *Project) read(path string) ([]byte, error) {
 	return text, nil
 }
 
-// projectFiles are read in a project's folder.
-var projectFiles = []string{"wexec.yaml", "policy.yaml", ".mcp.json"}
-
-// findProject looks from the working folder upwards.
+// findProject searches the working folder and those above it.
 func findProject(env *Environment) (Project, error) {
 	for dir := filepath.Clean(env.Dir); ; dir = filepath.Dir(dir) {
 		if exists(filepath.Join(dir, "wexec.yaml")) || exists(filepath.Join(dir, ".mcp.json")) {
@@ -49,11 +46,11 @@ func findProject(env *Environment) (Project, error) {
 	}
 }
 
-// readProject takes the digests of everything that a project's files say,
-// those that wexec.yaml refers to included.
+// readProject reads and hashes the files of a project, including those that
+// wexec.yaml refers to.
 func readProject(env *Environment, dir string) (Project, error) {
 	p := Project{Dir: dir, Files: map[string]string{}, texts: map[string][]byte{}}
-	for names := slices.Clone(projectFiles); len(names) > 0; names = names[1:] {
+	for names := []string{"wexec.yaml", "policy.yaml", ".mcp.json"}; len(names) > 0; names = names[1:] {
 		name := names[0]
 		path := absolute(dir, name)
 		if _, ok := p.Files[name]; ok {
@@ -66,8 +63,8 @@ func readProject(env *Environment, dir string) (Project, error) {
 		if err != nil {
 			return Project{}, err
 		}
-		p.texts[path] = slices.Grow(data, 1) // not nil, though it may be empty
-		if name == "wexec.yaml" {            // what is wrong with it is said when it is used
+		p.texts[path] = slices.Grow(data, 1) // not nil, even if it is empty
+		if name == "wexec.yaml" {            // problems are reported when it is used
 			if f, err := parseFile(path, data); err == nil {
 				names = append(append(names, f.Policy...), f.MCP...)
 			}
@@ -75,101 +72,69 @@ func readProject(env *Environment, dir string) (Project, error) {
 		sum := sha256.Sum256(data)
 		p.Files[name] = hex.EncodeToString(sum[:])
 	}
-	all, err := readTrust(env)
+	trusted, err := readTrust(env)
 	if err != nil {
 		return Project{}, err
 	}
-	known := all[dir]
-	p.Trusted = len(known) == len(p.Files)
-	for name, sum := range p.Files {
-		if known[name] != sum {
-			p.Trusted = false
-		}
-	}
+	p.Trusted = maps.Equal(trusted[dir], p.Files)
 	return p, nil
 }
 
-// trustFile is where a person's word is kept.
-func trustFile(env *Environment) (string, error) {
-	dir := env.stateDir()
-	if dir == "" {
-		return "", fault.New(fault.UsageConfig, "there is no home folder to keep trust in").WithHint("set XDG_STATE_HOME")
+// trustedFiles are the hashes of the files that a person trusts, by project and
+// name.
+type trustedFiles map[string]map[string]string
+
+// trustFile returns the file that records trust, or "" if there is no home
+// folder.
+func trustFile(env *Environment) string {
+	if dir := env.stateDir(); dir != "" {
+		return filepath.Join(dir, "trust.json")
 	}
-	return filepath.Join(dir, "trust.json"), nil
+	return ""
 }
 
-func readTrust(env *Environment) (map[string]map[string]string, error) {
-	path, err := trustFile(env)
-	if err != nil {
-		return nil, nil // nowhere to keep it: nothing is trusted
+func readTrust(env *Environment) (trustedFiles, error) {
+	all := trustedFiles{}
+	path := trustFile(env)
+	if path == "" {
+		return all, nil
 	}
 	data, err := readBounded(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return all, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	var all map[string]map[string]string
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, fault.New(fault.UsageConfig, "%s is damaged: %v", path, err).WithHint("remove it and trust your projects again")
 	}
 	return all, nil
 }
 
-// Trust notes that a person has read the project's files as they are now and
-// lets them start servers and allow tools. A change asks again.
+// Trust records that a person has read the project's files as they are now and
+// lets them start servers and allow tools. Changed files must be trusted again.
 func Trust(env *Environment) (Project, error) {
 	p, err := findProject(env)
 	if err != nil {
 		return Project{}, err
 	}
 	if p.Dir == "" {
-		return Project{}, fault.New(fault.UsageConfig, "there is nothing to trust here: no wexec.yaml and no .mcp.json up to the root of the repository").
-			WithHint("wexec init writes them")
+		return Project{}, fault.New(fault.UsageConfig, "there is nothing to trust: no wexec.yaml or .mcp.json up to the root of the repository").
+			WithHint("run wexec init to write them")
+	}
+	path := trustFile(env)
+	if path == "" {
+		return Project{}, fault.New(fault.UsageConfig, "there is no home folder to record trust in").WithHint("set XDG_STATE_HOME")
 	}
 	all, err := readTrust(env)
 	if err != nil {
 		return Project{}, err
 	}
-	if all == nil {
-		all = map[string]map[string]string{}
-	}
 	all[p.Dir] = p.Files
-	data, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
+	if err := writeJSON(path, all, 0o600); err != nil {
 		return Project{}, err
-	}
-	path, err := trustFile(env)
-	if err != nil {
-		return Project{}, err
-	}
-	if err := writePrivate(path, append(data, '\n')); err != nil {
-		return Project{}, fault.New(fault.UsageConfig, "write %s: %w", path, pathCause(err))
 	}
 	p.Trusted = true
 	return p, nil
-}
-
-// writePrivate writes a file that only its owner can read, whole or not at
-// all.
-func writePrivate(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
 }

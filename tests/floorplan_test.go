@@ -220,7 +220,6 @@ var crowded = map[string]int{
 	"audit":             19,
 	"cmd/wexec/cli":     38,
 	"cmd/wexec/mcpd":    19,
-	"config":            19,
 	"hostfns/files":     19,
 	"hostfns/upstream":  19,
 	"internal/meter":    19,

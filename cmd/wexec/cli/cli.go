@@ -80,7 +80,7 @@ func (inv *Invocation) Run(ctx context.Context) int {
 	if args := inv.Args; isRun(args) {
 		// The guest is loaded while arguments and configuration are read. A wrong
 		// guess costs only the time to load it.
-		if a.loaded = inv.Env.Ahead(likelyLanguage(args[2:])); a.loaded != nil {
+		if a.loaded = inv.Env.Prefetch(likelyLanguage(args[2:])); a.loaded != nil {
 			defer func() { _ = a.loaded.Close() }()
 		}
 	}

@@ -49,7 +49,7 @@ func (a *app) completeCommand() *cli.Command {
 func (a *app) argumentValues(command string) []string {
 	switch command {
 	case "tools list", "tools show", "tools pin", "policy explain":
-		return config.KnownTools(a.Env)
+		return config.SavedToolNames(a.Env)
 	case "completion":
 		return slices.Sorted(maps.Keys(commandline.CompletionScripts()))
 	}
@@ -61,7 +61,7 @@ func (a *app) argumentValues(command string) []string {
 func (a *app) flagValues(flag string) []string {
 	switch flag {
 	case "allow-tool", "deny-tool", "tool":
-		return config.KnownTools(a.Env)
+		return config.SavedToolNames(a.Env)
 	case "l", "language":
 		return []string{"js", "ts", "py"}
 	case "lang":

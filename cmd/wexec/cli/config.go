@@ -89,7 +89,7 @@ func (a *app) settings(ctx *cli.Context) (*config.Settings, error) {
 	}
 	switch ctx.Command.Name {
 	case "doctor", "check", "list": // commands that inspect the configuration
-		for _, w := range s.Unhonoured {
+		for _, w := range s.IgnoredGrants {
 			a.term.Warn("%s", w)
 		}
 	}
@@ -147,7 +147,7 @@ func (a *app) inspect(ctx context.Context, s *config.Settings, logLevel string) 
 		a.term.Warn("%s", err)
 		a.term.Hint(fault.HintOf(err))
 	}
-	config.RememberTools(a.Env, cat)
+	config.SaveToolNames(a.Env, cat)
 	return host, cat, errs, nil
 }
 

@@ -46,7 +46,7 @@ func (a *app) initialize(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, w := range settings.Unhonoured {
+		for _, w := range settings.IgnoredGrants {
 			a.term.Warn("%s", w)
 		}
 		host, cat, _, err := a.inspect(ctx.Context, settings, "error")

@@ -48,7 +48,7 @@ func (a *app) pinFile(ctx *cli.Context, s *config.Settings) string {
 	if ctx.Bool("lock") {
 		return s.PinFiles(a.Env).Lock
 	}
-	return s.PinFiles(a.Env).Own
+	return s.PinFiles(a.Env).User
 }
 
 func (a *app) toolsPin(ctx *cli.Context) error {

@@ -65,7 +65,7 @@ func (a *app) run(ctx *cli.Context) error {
 		asker = terminal.NewAsker(a.term, a.Stdin)
 	}
 	host, err := settings.Open(ctx.Context, config.Options{Env: a.Env, Version: a.Version, Logger: terminal.Logger(a.term, settings.Log), Terminal: asker,
-		Language: req.Language, Ahead: a.loaded})
+		Language: req.Language, Prefetched: a.loaded})
 	if err != nil {
 		return a.failed(ctx, err)
 	}

@@ -1,12 +1,15 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/atomicfile"
 )
 
 // maxFile bounds a configuration file.
@@ -56,4 +59,24 @@ func pathCause(err error) error {
 		return p.Err
 	}
 	return err
+}
+
+// writeJSON writes a file as indented JSON.
+func writeJSON(path string, v any, mode fs.FileMode) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err == nil {
+		err = write(path, append(data, '\n'), mode)
+	}
+	if err != nil {
+		return fault.New(fault.UsageConfig, "write %s: %w", path, pathCause(err))
+	}
+	return nil
+}
+
+// write writes a file and the folders above it.
+func write(path string, data []byte, mode fs.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Write(path, data, mode)
 }
