@@ -4,10 +4,10 @@ package meter
 type emitter struct {
 	fuel   uint32 // the global
 	refill uint32 // the imported function
-	out    []byte // the function at hand
+	out    []byte // the current function
 }
 
-// function writes a function with its edits. The result is good until the next
+// function writes a function with its edits. The result is valid until the next
 // call.
 func (e *emitter) function(f *function, edits []edit, extra uint32) []byte {
 	r := reader{b: f.body}
@@ -35,15 +35,15 @@ func (e *emitter) edit(f *function, d edit) {
 	switch d.kind {
 	case editCharge:
 		e.subtract(d.n)
-	case editChargeLook:
+	case editChargeCheck:
 		e.subtract(d.n)
-		e.look()
+		e.check()
 	case editChargeEntry:
 		e.subtract(d.n)
-		e.lookAtEntry(f)
+		e.checkAtEntry(f)
 	case editChargeLoop:
 		e.subtract(d.n)
-		e.lookInLoop(d.n)
+		e.checkInLoop(d.n)
 	case editIndex:
 		e.out = appendU32(append(e.out, instruction[0]), uint32(d.n))
 	case editBytes, editEntries:
@@ -52,15 +52,15 @@ func (e *emitter) edit(f *function, d edit) {
 		e.shifted(f.locals, d.n)
 		e.op(opI64Sub)
 		e.global(opGlobalSet)
-		e.look()
+		e.check()
 		e.out = append(e.out, instruction...)
 	case editGrow, editGrowTable:
 		e.grown(f, d, instruction)
 	}
 }
 
-// grown runs an instruction that grows a memory or a table, then charges what
-// was added, which is nothing where it failed.
+// grown runs an instruction that grows a memory or a table, then charges for what
+// was added, which is nothing if it failed.
 func (e *emitter) grown(f *function, d edit, instruction []byte) {
 	amount, result := f.locals, f.locals+1
 	e.local(opLocalTee, amount)
@@ -83,10 +83,10 @@ func (e *emitter) grown(f *function, d edit, instruction []byte) {
 	e.op(opI64Sub)
 	e.global(opGlobalSet)
 	e.subtract(growCost)
-	e.look()
+	e.check()
 }
 
-// shifted pushes a length, divided by two to the power of shift.
+// shifted pushes a length, shifted right.
 func (e *emitter) shifted(local uint32, shift int64) {
 	e.local(opLocalGet, local)
 	e.op(opI64ExtendI32U)
@@ -94,7 +94,7 @@ func (e *emitter) shifted(local uint32, shift int64) {
 	e.op(opI64ShrU)
 }
 
-// subtract charges.
+// subtract charges a cost.
 func (e *emitter) subtract(cost int64) {
 	e.global(opGlobalGet)
 	e.i64(cost)
@@ -102,8 +102,8 @@ func (e *emitter) subtract(cost int64) {
 	e.global(opGlobalSet)
 }
 
-// look calls refill where the level is below zero.
-func (e *emitter) look() {
+// check calls refill if the level is negative.
+func (e *emitter) check() {
 	e.global(opGlobalGet)
 	e.i64(0)
 	e.op(opI64LtS)
@@ -112,25 +112,25 @@ func (e *emitter) look() {
 	e.op(opEnd)
 }
 
-// Where what follows is shared with the way through refill, wazero's compiler
-// keeps everything in memory that lives on, on both ways. So at entries and in
-// loops that way goes back to the beginning instead, with the charge refunded
-// that is made there once more.
+// If the code that follows is shared with the path through refill, wazero's compiler
+// spills all live values to memory on both paths. So at entries and in
+// loops that path goes back to the start instead, with the charge refunded
+// that is made there again.
 
-// lookAtEntry leaves the call of refill to the function's double.
-func (e *emitter) lookAtEntry(f *function) {
+// checkAtEntry delegates the call of refill to the function's trampoline.
+func (e *emitter) checkAtEntry(f *function) {
 	e.global(opGlobalGet)
 	e.i64(0)
 	e.op(opI64LtS)
 	e.out = append(e.out, opIf, emptyBlock)
 	e.params(f.params)
-	e.out = appendU32(append(e.out, opReturnCall), f.double)
+	e.out = appendU32(append(e.out, opReturnCall), f.trampoline)
 	e.op(opEnd)
 }
 
-// lookInLoop branches to the loop. That the branch stands under else decides
-// where the compiler puts it: behind the loop.
-func (e *emitter) lookInLoop(cost int64) {
+// checkInLoop branches to the loop header. The branch is in the else arm so that
+// the compiler places it behind the loop.
+func (e *emitter) checkInLoop(cost int64) {
 	e.global(opGlobalGet)
 	e.i64(0)
 	e.op(opI64GeS)
@@ -140,8 +140,8 @@ func (e *emitter) lookInLoop(cost int64) {
 	e.op(opEnd)
 }
 
-// double is a function that calls refill, then the function it stands for.
-func (e *emitter) double(of, params uint32, cost int64) []byte {
+// trampoline is a function that calls refill, then the original function.
+func (e *emitter) trampoline(of, params uint32, cost int64) []byte {
 	e.out = append(e.out[:0], 0) // no locals
 	e.refund(cost)
 	e.params(params)
@@ -150,7 +150,7 @@ func (e *emitter) double(of, params uint32, cost int64) []byte {
 	return e.out
 }
 
-// refund calls refill and takes a charge back.
+// refund calls refill and reverts a charge.
 func (e *emitter) refund(cost int64) {
 	e.global(opGlobalGet)
 	e.out = appendU32(append(e.out, opCall), e.refill)
@@ -165,18 +165,18 @@ func (e *emitter) refuel() {
 	e.global(opGlobalSet)
 }
 
-// thunk is a function that pays for an import and calls it.
+// thunk is a function that charges for an import and calls it.
 func (e *emitter) thunk(imported, params uint32, cost int64) []byte {
 	e.out = append(e.out[:0], 0) // no locals
 	e.subtract(cost)
-	e.look()
+	e.check()
 	e.params(params)
 	e.out = appendU32(append(e.out, opCall), imported)
 	e.op(opEnd)
 	return e.out
 }
 
-// params pushes the parameters of the function at hand.
+// params pushes the parameters of the current function.
 func (e *emitter) params(n uint32) {
 	for i := range n {
 		e.local(opLocalGet, i)

@@ -5,33 +5,33 @@ import (
 	"fmt"
 )
 
-// The ways in which a module can be refused; ask with errors.Is.
+// Reasons to reject a module, for errors.Is.
 var (
-	// ErrMalformed is for bytes that are no WebAssembly module.
+	// ErrMalformed means that the bytes are not a WebAssembly module.
 	ErrMalformed = errors.New("malformed module")
-	// ErrUnsupported is for a feature the meter does not know; the message
+	// ErrUnsupported means a feature that is not supported; the message
 	// names it.
 	ErrUnsupported = errors.New("unsupported feature")
-	// ErrTooLarge is for a count or a length beyond what the meter takes.
+	// ErrTooLarge means that a count or a length exceeds a bound.
 	ErrTooLarge = errors.New("module too large")
-	// ErrReserved is for a module that uses names of the meter, as one does
-	// that was metered before.
+	// ErrReserved means that the module uses names of the meter, for example
+	// because it is metered already.
 	ErrReserved = errors.New("reserved name")
 )
 
-// Error says why a module was refused and where.
+// Error is the reason and the place of a rejection.
 type Error struct {
 	Kind    error  // one of ErrMalformed, ErrUnsupported, ErrTooLarge, ErrReserved
 	Offset  int    // in bytes from the start of the module
 	Message string // lower case, no full stop
 }
 
-// Error is the message with the place.
+// Error returns the message with the place.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%v: %s at offset %#x", e.Kind, e.Message, e.Offset)
 }
 
-// Unwrap gives the kind.
+// Unwrap returns the kind.
 func (e *Error) Unwrap() error { return e.Kind }
 
 func errAt(kind error, offset int, format string, args ...any) error {

@@ -1,22 +1,22 @@
 package meter
 
-// Info is what Rewrite learned about a module, as it was before: what a host
-// looks at before it lets a module in that it did not build.
+// Info describes the original module: what a host
+// needs to decide whether to accept a foreign module.
 type Info struct {
 	Imports []Import
 	Exports []Export
-	Memory  *Memory // nil where there is none
+	Memory  *Memory // nil if there is none
 	Tables  []Table
-	Start   bool     // it has a start function, which runs while it is instantiated
-	Dropped []string // custom sections that were left out
-	// What was done to it.
-	Functions    int // functions it defines
-	Leaves       int // of them, those whose callers pay
-	Checked      int // those that look at the level at their entry
+	Start   bool     // there is a start function, which runs at instantiation
+	Dropped []string // removed custom sections
+	// Statistics of metering.
+	Functions    int // defined functions
+	Leaves       int // functions that are charged to their callers
+	Checked      int // functions that check the level at their entry
 	ChargePoints int
 }
 
-// Kind is what is imported or exported.
+// Kind is the kind of an import or export.
 type Kind uint8
 
 // The kinds, in the order of the binary format.
@@ -27,7 +27,7 @@ const (
 	Global
 )
 
-// String is the word of the text format.
+// String returns the keyword of the text format.
 func (k Kind) String() string {
 	switch k {
 	case Func:
@@ -40,14 +40,14 @@ func (k Kind) String() string {
 	return "global"
 }
 
-// Import is something the module wants from the host.
+// Import is an import of the module.
 type Import struct {
 	Module, Name string
 	Kind         Kind
 	Type         string // of a function: "(i32 i64) -> (i32)"
 }
 
-// Export is something the module offers.
+// Export is an export of the module.
 type Export struct {
 	Name string
 	Kind Kind

@@ -1,6 +1,6 @@
 package meter
 
-// Opcodes that the meter looks at or writes.
+// Opcodes that the meter reads or writes.
 const (
 	opUnreachable    = 0x00
 	opNop            = 0x01
@@ -93,9 +93,9 @@ type instruction struct {
 	labels  uint32 // of br_table: how many, the default included
 }
 
-// decoder reads the instructions of one function. Where wazero and the
-// specification could read the same bytes differently, as with numbers that
-// are longer than they need be, the bytes are refused: both must see the same
+// decoder reads the instructions of one function. If wazero and the
+// specification could read the same bytes differently, as with overlong
+// numbers, the bytes are rejected: both must see the same
 // instructions.
 type decoder struct {
 	m      *module
@@ -137,7 +137,7 @@ func (d *decoder) next(in *instruction) {
 	in.end = r.p
 }
 
-// rare decodes control, calls, references and what has a prefix.
+// rare decodes control, calls, references and prefixed instructions.
 func (d *decoder) rare(in *instruction) {
 	r := &d.r
 	switch in.op {
@@ -207,8 +207,8 @@ func (d *decoder) misc(in *instruction) {
 	}
 }
 
-// vector decodes SIMD. wazero takes the second opcode for a single byte and
-// reads the byte that follows a large one, always 1, as a nop.
+// vector decodes SIMD. wazero reads the second opcode as a single byte and
+// the byte that follows a large one, which is always 1, as a nop.
 func (d *decoder) vector(in *instruction) {
 	r := &d.r
 	code := r.u8()
@@ -297,7 +297,7 @@ func (d *decoder) valueType() {
 }
 
 // reference checks the heap type of a reference in code, where a type by index
-// has to be one of the module's.
+// has to exist in the module.
 func (d *decoder) reference(h int64) {
 	if h >= int64(len(d.m.types)) {
 		d.r.fail(ErrMalformed, "unknown type %d", h)
@@ -320,15 +320,15 @@ func (d *decoder) blockType() {
 	}
 }
 
-// localTypes reads the declaration of a function's locals and returns how many
-// there are.
+// localTypes reads the declaration of a function's locals and returns their
+// number.
 func (d *decoder) localTypes() uint64 {
 	var n uint64
 	for range d.r.count("groups of locals", maxLocals) {
 		n += uint64(d.r.u32())
 		d.valueType()
 		if d.r.err == nil && n > maxLocals {
-			d.r.fail(ErrTooLarge, "%d locals, at most %d are taken", n, maxLocals)
+			d.r.fail(ErrTooLarge, "%d locals, at most %d are supported", n, maxLocals)
 		}
 		if d.r.err != nil {
 			return 0
@@ -337,7 +337,7 @@ func (d *decoder) localTypes() uint64 {
 	return n
 }
 
-// cost is what an instruction adds to its region.
+// cost returns what an instruction adds to its region.
 func (in *instruction) cost(w *Weights) int64 {
 	switch in.op {
 	case opNop, opBlock, opLoop, opElse, opEnd:

@@ -1,52 +1,52 @@
-// Package meter rewrites WebAssembly modules so that they pay for what they
-// do. It is pure: bytes in, bytes out, the same on every machine.
+// Package meter rewrites WebAssembly modules so that they account for what they
+// execute. The result depends on the input only and is the same on every machine.
 //
-// # What is added
+// # Mechanism
 //
 // A metered module counts its fuel in a mutable i64 global, exported under
-// [FuelExport]. Its first value is 0. Charges are subtracted from it, and where
-// the level is looked at and found below zero the module calls one imported
-// function, refill(level i64) -> i64, whose result is the new level. The host
-// decides there whether the guest may go on: it returns a level that is not
-// below zero, or it stops the guest by panicking with an error of its own, which
-// comes out of the call into the guest. So the first look of every run reaches
-// the host. [Tank] is the arithmetic of the host's side.
+// [FuelExport]. Its initial value is 0. Charges are subtracted from it. Where
+// the level is checked and is negative, the module calls one imported
+// function, refill(level i64) -> i64, which returns the new level. The host
+// decides there whether the guest may continue: it returns a level that is not
+// negative, or it stops the guest by panicking with an error, which
+// the call into the guest returns. The first check of every run reaches
+// the host. [Tank] implements the host's side.
 //
-// Nothing the module could do before reaches the counter: every function,
-// global, local and type that its code names is checked to be one of its own.
+// The module cannot access the counter: every function,
+// global, local and type that its code refers to is checked to exist in the original.
 //
-// # What is charged
+// # Charges
 //
 // One unit is about one instruction. Charges are made at function entries and
 // loop headers: the instructions of the region that follows (a function or a
-// loop without the loops inside it), at most 64 of them, since large regions
-// are the switches of interpreters of which one arm is taken. Loop-free
-// functions of at most 100 instructions carry no charge of their own, their
-// callers pay. On a straight line of more than 256 instructions, and on any
+// loop without the loops inside it), at most 64 of them, because large regions
+// are the switches of interpreters, which take one arm. Loop-free
+// functions of at most 100 instructions are charged to their
+// callers. On a straight line of more than 256 instructions, and on any
 // path of more than 512, a further charge is made. Growing memory and tables,
-// bulk operations, indirect calls and calls of imports have weights of their
-// own, see [Weights].
+// bulk operations, indirect calls and calls of imports have separate
+// weights, see [Weights].
 //
-// The level is looked at wherever a program can come back to: at loop headers,
+// The level is checked wherever execution can repeat: at loop headers,
 // at the entries of functions that recursion can reach or that lead to much
-// other code, before bulk operations and before calls of imports. Between two
-// looks lies a bounded amount of code, whatever the module.
+// other code, before bulk operations and before calls of imports. The amount of code
+// between two checks is bounded for every module.
 //
-// # What it does not do
+// # Limits
 //
-// Rewrite is no validator: validate the original too, by compiling it with
-// wazero; what is rewritten then is valid, and does what the original did. Do
-// so after [Inspect] or Rewrite took it and not before: wazero makes room for
-// what a count in the module claims, gigabytes where the count is a lie, while
-// here every count is held against the bytes that are there. Compile without
-// debug information, and without the features that are refused here, but with
-// tail calls: a function that looks at its entry leaves refill to a second one,
-// which calls it again, and the stack must not be deeper after it.
+// Rewrite does not validate: validate the original too, by compiling it with
+// wazero; then the result is valid and behaves like the original. Do
+// so after [Inspect] or Rewrite accepted it, not before: wazero allocates
+// what a count in the module claims, gigabytes if the count is wrong, while
+// here every count is checked against the available bytes. Compile without
+// debug information, and without the features that are rejected here, but with
+// tail calls: a function that checks at its entry delegates refill to a second one,
+// which calls it again, and the stack must not grow.
 //
-// What the host does for the guest is charged by weight only. A host function
-// may charge more by subtracting from the fuel global. Exceptions to a limit
-// stay with the host: memory.atomic.wait blocks, so modules with shared
-// memories (see [Info]) should not be let in where one cannot wait for them.
+// Work of the host for the guest is charged by weight only. A host function
+// may charge more by subtracting from the fuel global. The host must handle
+// one exception: memory.atomic.wait blocks, so modules with shared
+// memories (see [Info]) should be rejected if blocking is not acceptable.
 package meter
 
 import "fmt"
@@ -61,48 +61,47 @@ const (
 	FuelExport = "wexec_fuel"
 )
 
-// Options say how a module is metered. The zero value is what wexec uses for
+// Options configure metering. wexec uses the zero value for
 // its guests.
 type Options struct {
-	// ImportModule and ImportName name the refill function; empty is
+	// ImportModule and ImportName are the names of the refill function; empty means
 	// RefillModule and RefillName.
 	ImportModule, ImportName string
-	// Weights are the prices of what costs more than an instruction.
+	// Weights are the costs of operations that cost more than an instruction.
 	Weights Weights
 	// MaxTable bounds the entries of the module's tables, which are outside the
-	// memory cap. A module whose tables start with more in all is refused. Each
-	// table may grow to its equal share, beyond which table.grow returns -1.
-	// Zero is DefaultMaxTable; below zero leaves the module's limits as they
+	// memory limit. A module whose tables start with more in total is rejected. Each
+	// table may grow to an equal share, beyond which table.grow returns -1.
+	// Zero means DefaultMaxTable; a negative value keeps the module's limits as they
 	// are.
 	MaxTable int64
-	// Start is a name under which the module's start function is exported, so
-	// that the host calls it when there is somebody to pay: it does not run by
-	// itself while the module is instantiated then. Empty leaves it as it is.
-	// Info.Start says whether there is one.
+	// Start is the name under which the module's start function is exported, so
+	// that the host can call it when a run pays for it: then it does not run
+	// when the module is instantiated. Empty keeps the start function.
+	// Info.Start reports whether there is one.
 	Start string
 }
 
-// DefaultMaxTable is how many entries the tables of a module may have unless
-// Options say otherwise.
+// DefaultMaxTable is the default of Options.MaxTable.
 const DefaultMaxTable = 1 << 20
 
-// Weights are prices in fuel, beside the one unit of the instruction itself.
-// Zero is the default, below zero is nothing.
+// Weights are costs in fuel, in addition to one unit for the instruction.
+// Zero means the default, a negative value means no cost.
 type Weights struct {
 	// Indirect is for a call through a table or a reference; default 4. It is
-	// part of its region and under the region's cap.
+	// part of its region and subject to the region's cap.
 	Indirect int64
 	// Host is for a call of an imported function, and for the instructions
-	// which leave compiled code as such a call does; default 100.
+	// that leave compiled code as such a call does; default 100.
 	Host int64
-	// Hosts holds other prices of imported functions by "module.name"; zero is
-	// free here.
+	// Hosts overrides Host for imported functions by "module.name"; zero means
+	// free.
 	Hosts map[string]int64
 	// Page is for a page that memory.grow added; default 2048.
 	Page int64
 }
 
-// The bulk operations cost by length: bytes and entries that a unit covers, as
+// Bulk operations cost by length: bytes and entries per unit, as
 // powers of two.
 const (
 	bulkBytesShift   = 5
@@ -110,21 +109,21 @@ const (
 )
 
 const (
-	regionCap   = 64   // the most that a function entry or a loop header costs
-	leafMax     = 100  // the largest function without a charge of its own
-	lineMax     = 256  // instructions on a straight line between two charges
-	pathMax     = 512  // instructions on any path between two charges
-	throughMax  = 4096 // instructions a function may stand for without a look at the level
-	doubleMax   = 6    // parameters of a function that has a double: they are in registers
-	refFuncCost = 32   // ref.func leaves compiled code
-	growCost    = 100  // so do memory.grow and table.grow
+	regionCap     = 64   // maximum cost of a function entry or a loop header
+	leafMax       = 100  // maximum cost of a function that is charged to its callers
+	lineMax       = 256  // instructions on a straight line between two charges
+	pathMax       = 512  // instructions on any path between two charges
+	throughMax    = 4096 // instructions that a function may lead to without a check
+	trampolineMax = 6    // parameters of a function with a trampoline: they are in registers
+	refFuncCost   = 32   // ref.func leaves compiled code
+	growCost      = 100  // memory.grow and table.grow do, too
 )
 
-// Bounds of what is taken. Web browsers have bounds of the same size.
+// Bounds of accepted modules, similar to those of web browsers.
 const (
 	maxModule    = 64 << 20
 	maxBody      = 8 << 20
-	maxCode      = 96 << 20 // once metered
+	maxCode      = 96 << 20 // after metering
 	maxFunctions = 1 << 18
 	maxTypes     = 1 << 18
 	maxItems     = 1 << 20 // globals, exports, segments, entries of a segment
@@ -132,7 +131,7 @@ const (
 	maxTables    = 1 << 12
 	maxParams    = 1000
 	maxLocals    = 50_000
-	maxAllLocals = 1 << 22 // of all functions: wazero keeps a word for each
+	maxAllLocals = 1 << 22 // sum over all functions: wazero allocates a word for each
 	maxNesting   = 50_000
 	maxTargets   = 1 << 17
 	maxName      = 100_000
@@ -148,8 +147,8 @@ func weight(given, normal int64) int64 {
 	return given
 }
 
-// Inspect reads a module as Rewrite does and says what it is, without metering
-// it. What Rewrite would refuse, it refuses.
+// Inspect reads a module as Rewrite does and describes it, without metering
+// it. It fails where Rewrite would.
 func Inspect(original []byte, o Options) (Info, error) {
 	m, err := analyse(original, o)
 	if err != nil {
@@ -158,8 +157,8 @@ func Inspect(original []byte, o Options) (Info, error) {
 	return m.info, nil
 }
 
-// Rewrite returns the metered form of a module. The original is left as it is.
-// What is wrong with a module is an [*Error]; it names what is not known.
+// Rewrite returns the metered form of a module. It does not change the original.
+// A module that is invalid or not supported is an [*Error].
 func Rewrite(original []byte, o Options) ([]byte, Info, error) {
 	m, err := analyse(original, o)
 	if err != nil {
@@ -175,7 +174,7 @@ func Rewrite(original []byte, o Options) ([]byte, Info, error) {
 	return out, m.info, nil
 }
 
-// analyse settles the options and reads a module.
+// analyse applies defaults to the options and reads a module.
 func analyse(original []byte, o Options) (*module, error) {
 	if o.ImportModule == "" && o.ImportName == "" {
 		o.ImportModule, o.ImportName = RefillModule, RefillName
@@ -205,5 +204,5 @@ func analyse(original []byte, o Options) (*module, error) {
 	return m, nil
 }
 
-// maxWeight keeps sums of charges far from the ends of an int64.
+// maxWeight prevents overflow of sums of charges.
 const maxWeight = 1 << 30

@@ -38,8 +38,8 @@ type signature struct {
 	paramCount      uint32
 }
 
-// function is one function that the module defines, and what was learned
-// about it.
+// function is a function of the module and the results of its
+// analysis.
 type function struct {
 	typ  uint32 // index of its type
 	base int    // offset of body in the module
@@ -48,24 +48,24 @@ type function struct {
 	params   uint32
 	locals   uint32 // parameters and locals
 	code     int    // where the instructions begin in body
-	cost     int64  // all its instructions together
+	cost     int64  // sum over its instructions
 	calls    []uint32
 	indirect bool // calls through tables or references
-	heavy    bool // has a loop or charges of its own: no leaf
+	heavy    bool // has a loop or separate charges: not a leaf
 	entered  bool // the host or a reference can call it
 
-	leaf  bool  // carries no charge: callers pay
-	check bool  // looks at the level at its entry
+	leaf  bool  // charged to its callers
+	check bool  // checks the level at its entry
 	free  int64 // cost of a leaf with the leaves it calls
 
-	double uint32 // index of the function that refuels and begins this one again; 0 where there is none
+	trampoline uint32 // index of the function that refuels and calls this one again; 0: none
 }
 
 // hostFunc is an imported function.
 type hostFunc struct {
 	typ   uint32
 	cost  int64
-	thunk uint32 // index of the function that pays and calls it; 0 where none is needed
+	thunk uint32 // index of the function that charges and calls it; 0: not needed
 }
 
 // module is a module while it is rewritten.
@@ -74,34 +74,34 @@ type module struct {
 	src  []byte
 	info Info
 
-	sections  []section // in order, without custom sections but "name"
-	typeItems uint32    // entries of the type section; a recursive group is one
-	types     []signature
-	hosts     []hostFunc
-	functions []function
-	importedG uint32 // imported globals
-	globals   uint32
-	tables    uint32
-	ownTables uint32 // that are not imported
-	entries   int64  // with which those begin
-	memories  uint32
-	elements  uint32   // segments
-	data      uint32   // segments
-	start     uint32   // the start function, where there is one
-	thunks    []uint32 // imports that are reached by reference
-	declare   bool     // code makes references to functions
-	code      []byte   // the metered bodies
-	doubled   uint32   // how many functions have a double
-	doubles   []byte   // the bodies of the doubles
+	sections    []section // in order, without custom sections but "name"
+	typeItems   uint32    // entries of the type section; a recursive group is one
+	types       []signature
+	hosts       []hostFunc
+	functions   []function
+	importedG   uint32 // imported globals
+	globals     uint32
+	tables      uint32
+	ownTables   uint32 // tables that are not imported
+	entries     int64  // their initial entries
+	memories    uint32
+	elements    uint32   // segments
+	data        uint32   // segments
+	start       uint32   // the start function, if info.Start
+	thunks      []uint32 // imports that are reached by reference
+	declare     bool     // code makes references to functions
+	code        []byte   // the metered bodies
+	trampolined uint32   // number of functions with a trampoline
+	trampolines []byte   // bodies of the trampolines
 }
 
 func (m *module) funcs() uint32 { return uint32(len(m.hosts) + len(m.functions)) }
 
-// refill is the index of the refill import, and with it what every function
-// that the module defines moves by one for.
+// refill returns the index of the refill import, which shifts the index of every function
+// that the module defines by one.
 func (m *module) refill() uint32 { return uint32(len(m.hosts)) }
 
-// moved is the index of a function in the metered module.
+// moved returns the index of a function in the metered module.
 func (m *module) moved(f uint32) uint32 {
 	if f >= m.refill() {
 		return f + 1
@@ -109,8 +109,8 @@ func (m *module) moved(f uint32) uint32 {
 	return f
 }
 
-// referred is the index of a function in the metered module where a reference
-// to it is made: an import is replaced by the function that pays for it.
+// referred returns the index of a function in the metered module for
+// references: an import is replaced by its thunk.
 func (m *module) referred(f uint32) uint32 {
 	if f >= m.refill() {
 		return f + 1
@@ -120,7 +120,7 @@ func (m *module) referred(f uint32) uint32 {
 		return f
 	}
 	if h.thunk == 0 {
-		h.thunk = m.funcs() + 1 + m.doubled + uint32(len(m.thunks))
+		h.thunk = m.funcs() + 1 + m.trampolined + uint32(len(m.thunks))
 		m.thunks = append(m.thunks, f)
 	}
 	return h.thunk
@@ -130,13 +130,13 @@ func (m *module) referred(f uint32) uint32 {
 func parse(src []byte, o Options) (*module, error) {
 	m := &module{o: o, src: src}
 	if len(src) > maxModule {
-		return nil, errAt(ErrTooLarge, 0, "%d bytes, at most %d are taken", len(src), maxModule)
+		return nil, errAt(ErrTooLarge, 0, "%d bytes, at most %d are supported", len(src), maxModule)
 	}
 	if len(src) < 8 || !bytes.Equal(src[:4], []byte("\x00asm")) {
 		return nil, errAt(ErrMalformed, 0, "not a WebAssembly module")
 	}
 	if bytes.Equal(src[4:8], []byte{0x0d, 0, 1, 0}) {
-		return nil, errAt(ErrUnsupported, 4, "a component, only modules are taken")
+		return nil, errAt(ErrUnsupported, 4, "a component instead of a module")
 	}
 	if !bytes.Equal(src[4:8], []byte{1, 0, 0, 0}) {
 		return nil, errAt(ErrMalformed, 4, "unknown version")
@@ -160,7 +160,7 @@ func parse(src []byte, o Options) (*module, error) {
 	return m, nil
 }
 
-// split finds the sections and their order.
+// split finds the sections and checks their order.
 func (m *module) split() error {
 	r := &reader{b: m.src, p: 8}
 	last := 0

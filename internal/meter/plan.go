@@ -1,13 +1,13 @@
 package meter
 
-// editKind is what happens at a place in a function's code.
+// editKind is a kind of change of a function's code.
 type editKind uint8
 
 const (
-	editCharge      editKind = iota // subtract, without a look
-	editChargeLook                  // subtract and look
-	editChargeEntry                 // the same where the function has a double to begin it again
-	editChargeLoop                  // the same where a branch to the loop begins it again
+	editCharge      editKind = iota // subtract without a check
+	editChargeCheck                 // subtract and check
+	editChargeEntry                 // the same for a function with a trampoline
+	editChargeLoop                  // the same for a loop without parameters
 	editIndex                       // the instruction gets another function index
 	editBytes                       // charge bytes by the length on the stack
 	editEntries                     // charge entries by the length on the stack
@@ -16,14 +16,14 @@ const (
 )
 
 // edit is one change to a function's code. Those between at and end replace
-// or follow an instruction, the others stand before at.
+// or follow an instruction, the others are inserted at at.
 type edit struct {
 	kind    editKind
 	at, end uint32
 	n       int64 // cost, or index
 }
 
-// plan decides what changes in every function and writes it, one after the
+// plan plans the edits of every function and writes it, one after the
 // other.
 func (m *module) plan() error {
 	p := planner{m: m}
@@ -36,18 +36,18 @@ func (m *module) plan() error {
 		}
 		body := e.function(f, p.edits, p.extra)
 		m.code = append(appendU32(m.code, uint32(len(body))), body...)
-		if f.double != 0 {
-			body = e.double(m.moved(m.refill()+uint32(i)), m.types[f.typ].paramCount, price(p.regions[0]))
-			m.doubles = append(appendU32(m.doubles, uint32(len(body))), body...)
+		if f.trampoline != 0 {
+			body = e.trampoline(m.moved(m.refill()+uint32(i)), m.types[f.typ].paramCount, price(p.regions[0]))
+			m.trampolines = append(appendU32(m.trampolines, uint32(len(body))), body...)
 		}
-		if len(m.code)+len(m.doubles) > maxCode {
+		if len(m.code)+len(m.trampolines) > maxCode {
 			return errAt(ErrTooLarge, f.base, "more than %d bytes of metered code", maxCode)
 		}
 	}
 	return nil
 }
 
-// planner keeps what is used again for each function.
+// planner holds buffers that are reused for each function.
 type planner struct {
 	m       *module
 	f       *function
@@ -58,8 +58,8 @@ type planner struct {
 	now     path
 }
 
-// path is how many instructions ran since the last charge, less what it paid
-// for: on the shortest way to a place, and on the longest. A dead path is
+// path is how many instructions ran since the last charge, minus what it paid
+// for, on the shortest and on the longest way to a place. A dead path is
 // never taken.
 type path struct {
 	least, most int64
@@ -80,11 +80,11 @@ func (p *path) join(q path) {
 type frame struct {
 	op     byte
 	region int
-	exit   path // joined ways to its end
-	other  path // of an if: the way to its else
+	exit   path // joined paths to its end
+	other  path // of an if: the path to its else
 }
 
-// price is the cost of a region at the point that opens it.
+// price returns what the start of a region is charged.
 func price(region int64) int64 { return min(max(region, 1), regionCap) }
 
 func (p *planner) function(f *function) error {
@@ -100,10 +100,10 @@ func (p *planner) function(f *function) error {
 	if !f.leaf {
 		kind := editCharge
 		switch {
-		case f.double != 0:
+		case f.trampoline != 0:
 			kind = editChargeEntry
 		case f.check:
-			kind = editChargeLook
+			kind = editChargeCheck
 		}
 		p.charge(kind, f.code, price(p.regions[0]))
 	}
@@ -125,7 +125,7 @@ func (p *planner) function(f *function) error {
 			loops++
 			kind := editChargeLoop
 			if p.m.takes(f, &in) {
-				kind = editChargeLook
+				kind = editChargeCheck
 			}
 			p.charge(kind, in.end, price(p.regions[loops]))
 		}
@@ -133,7 +133,7 @@ func (p *planner) function(f *function) error {
 	return nil
 }
 
-// cost is what an instruction adds to its region: a leaf is part of it.
+// cost returns what an instruction adds to its region, called leaves included.
 func (p *planner) cost(in *instruction) int64 {
 	c := in.cost(&p.m.o.Weights)
 	if in.op == opCall && in.index >= p.m.refill() {
@@ -179,8 +179,8 @@ func (p *planner) charge(kind editKind, at int, cost int64) {
 	p.m.info.ChargePoints++
 }
 
-// milestone adds a charge where the way since the last one has become long: in
-// full where every way here is long, capped where only some are.
+// milestone adds a charge where the path since the last one is long: in
+// full if every path is long, capped if only some are.
 func (p *planner) milestone(in *instruction) {
 	if !p.now.live {
 		return
@@ -193,13 +193,13 @@ func (p *planner) milestone(in *instruction) {
 	default:
 		return
 	}
-	p.add(edit{kind: editChargeLook, at: uint32(in.at), end: uint32(in.at), n: cost})
+	p.add(edit{kind: editChargeCheck, at: uint32(in.at), end: uint32(in.at), n: cost})
 	p.now.least -= cost
 	p.now.most = max(0, p.now.least)
 	p.m.info.ChargePoints++
 }
 
-// takes says that a block has parameters.
+// takes reports whether a block has parameters.
 func (m *module) takes(f *function, in *instruction) bool {
 	r := reader{b: f.body, p: in.at + 1}
 	t := r.s33()
@@ -208,7 +208,7 @@ func (m *module) takes(f *function, in *instruction) bool {
 
 func (p *planner) add(e edit) { p.edits = append(p.edits, e) }
 
-// rewrite notes what becomes of one instruction.
+// rewrite adds the edits of one instruction.
 func (p *planner) rewrite(in *instruction) {
 	m := p.m
 	at, end := uint32(in.at), uint32(in.end)
@@ -222,7 +222,7 @@ func (p *planner) rewrite(in *instruction) {
 		if in.index >= m.refill() {
 			p.add(edit{editIndex, at, end, int64(m.moved(in.index))})
 		} else if h := m.hosts[in.index]; h.cost > 0 {
-			p.add(edit{editChargeLook, at, at, h.cost})
+			p.add(edit{editChargeCheck, at, at, h.cost})
 			m.info.ChargePoints++
 		}
 	case opRefFunc:
@@ -232,7 +232,7 @@ func (p *planner) rewrite(in *instruction) {
 		own(editGrow, m.o.Weights.Page, 2)
 	case opAtomic:
 		if in.priced() && m.o.Weights.Host > 0 {
-			p.add(edit{editChargeLook, at, at, m.o.Weights.Host})
+			p.add(edit{editChargeCheck, at, at, m.o.Weights.Host})
 			m.info.ChargePoints++
 		}
 	case opMisc:
@@ -247,7 +247,7 @@ func (p *planner) rewrite(in *instruction) {
 	}
 }
 
-// follow moves on along the ways through the code.
+// follow updates the paths through the code.
 func (p *planner) follow(d *decoder, in *instruction) {
 	top := len(p.frames) - 1
 	branch := func(label uint32) {

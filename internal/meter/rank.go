@@ -1,7 +1,7 @@
 package meter
 
-// rank goes through the functions, callees before callers, and decides which of
-// them carry no charge and which look at the level at their entry.
+// rank visits the functions, callees before callers, and decides which of
+// them are leaves and which check the level at their entry.
 func (m *module) rank() {
 	m.components(func(component []uint32) {
 		cycle := len(component) > 1
@@ -23,14 +23,14 @@ func (m *module) rank() {
 			continue
 		}
 		m.info.Checked++
-		if f.params <= doubleMax {
-			f.double = m.funcs() + 1 + m.doubled
-			m.doubled++
+		if f.params <= trampolineMax {
+			f.trampoline = m.funcs() + 1 + m.trampolined
+			m.trampolined++
 		}
 	}
 }
 
-// judge settles one function whose callees are settled; recursive says that it
+// judge classifies one function after its callees; recursive means that it
 // can reach itself by direct calls.
 func (m *module) judge(f *function, recursive bool) {
 	leaf := !f.heavy && !f.entered && !recursive
@@ -42,7 +42,7 @@ func (m *module) judge(f *function, recursive bool) {
 			through += callee.free
 		}
 		if through > throughMax {
-			through = throughMax + 1 // far enough, and no overflow
+			through = throughMax + 1 // avoids overflow
 		}
 	}
 	f.free = through
@@ -51,7 +51,7 @@ func (m *module) judge(f *function, recursive bool) {
 }
 
 // components finds the strongly connected components of the graph of direct
-// calls, callees first: Tarjan's algorithm with a stack of its own, since a
+// calls, callees first: Tarjan's algorithm with an explicit stack, because a
 // hostile module can have a chain of calls as long as it has functions.
 func (m *module) components(yield func(component []uint32)) {
 	type frame struct {

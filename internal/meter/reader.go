@@ -2,9 +2,9 @@ package meter
 
 import "unicode/utf8"
 
-// reader walks over bytes nobody has checked. The first fault sticks: from
-// then on every read yields zero and the position stands at the end, so that
-// loops end without asking after each step.
+// reader reads untrusted bytes. It keeps the first error: from
+// then on every read returns zero and the position is at the end, so that
+// loops end without a check after each step.
 type reader struct {
 	b    []byte
 	p    int
@@ -12,7 +12,7 @@ type reader struct {
 	err  error
 }
 
-// fail keeps the first fault.
+// fail records the first error.
 func (r *reader) fail(kind error, format string, args ...any) {
 	if r.err == nil {
 		r.err = errAt(kind, r.base+r.p, format, args...)
@@ -34,7 +34,7 @@ func (r *reader) u8() byte {
 	return v
 }
 
-// u32 reads an unsigned LEB128 number as the specification bounds it: five
+// u32 reads an unsigned LEB128 number within the bounds of the specification: five
 // bytes at most, and no bit beyond the 32nd.
 func (r *reader) u32() uint32 {
 	var v uint32
@@ -80,8 +80,7 @@ func (r *reader) s33() int64 {
 	return 0
 }
 
-// skipLEB steps over a number of at most size bytes whose value is of no
-// interest here.
+// skipLEB skips a number of at most size bytes.
 func (r *reader) skipLEB(size int) {
 	for range size {
 		if r.u8() < 0x80 {
@@ -91,7 +90,7 @@ func (r *reader) skipLEB(size int) {
 	r.fail(ErrMalformed, "number is longer than %d bytes", size)
 }
 
-// bytes yields the next n bytes.
+// bytes returns the next n bytes.
 func (r *reader) bytes(n uint32) []byte {
 	if uint64(n) > uint64(r.left()) {
 		r.fail(ErrMalformed, "length %d goes past the end", n)
@@ -102,7 +101,7 @@ func (r *reader) bytes(n uint32) []byte {
 	return v
 }
 
-// sub is a reader over the next n bytes alone.
+// sub returns a reader of the next n bytes.
 func (r *reader) sub(n uint32) *reader {
 	s := &reader{base: r.base + r.p}
 	s.b = r.bytes(n)
@@ -125,13 +124,13 @@ func (r *reader) name() string {
 	return string(b)
 }
 
-// count reads the length of a list. Every item takes at least one byte, so a
-// count beyond the bytes that are left is refused before anything is made for
+// count reads the length of a list. Every item has at least one byte, so a
+// count beyond the bytes that are left is rejected before anything is allocated for
 // it.
 func (r *reader) count(what string, limit uint32) uint32 {
 	n := r.u32()
 	if n > limit {
-		r.fail(ErrTooLarge, "%d %s, at most %d are taken", n, what, limit)
+		r.fail(ErrTooLarge, "%d %s, at most %d are supported", n, what, limit)
 		return 0
 	}
 	if uint64(n) > uint64(r.left()) {
@@ -141,7 +140,7 @@ func (r *reader) count(what string, limit uint32) uint32 {
 	return n
 }
 
-// index reads an index and refuses what the module does not have.
+// index reads an index and checks that it exists in the module.
 func (r *reader) index(what string, have uint32) uint32 {
 	i := r.u32()
 	if r.err == nil && i >= have {
@@ -151,10 +150,10 @@ func (r *reader) index(what string, have uint32) uint32 {
 	return i
 }
 
-// done refuses bytes that nobody read.
+// done rejects unread bytes.
 func (r *reader) done() error {
 	if r.err == nil && r.more() {
-		r.fail(ErrMalformed, "%d bytes too many", r.left())
+		r.fail(ErrMalformed, "%d unexpected bytes", r.left())
 	}
 	return r.err
 }

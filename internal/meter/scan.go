@@ -1,7 +1,7 @@
 package meter
 
-// scan reads every function once: it checks the frame of the code, that is
-// nesting, labels and indices, and notes what each function calls.
+// scan reads every function once: it checks the structure of the code, that is
+// nesting, labels and indices, and records what each function calls.
 func (m *module) scan() error {
 	locals := 0
 	for i := range m.functions {
@@ -10,7 +10,7 @@ func (m *module) scan() error {
 			return err
 		}
 		if locals += int(f.locals); locals > maxAllLocals {
-			return errAt(ErrTooLarge, f.base, "more than %d locals in all", maxAllLocals)
+			return errAt(ErrTooLarge, f.base, "more than %d locals in total", maxAllLocals)
 		}
 	}
 	return nil
@@ -55,7 +55,7 @@ func (m *module) scanFunction(f *function) error {
 	return d.r.done()
 }
 
-// note keeps what matters of an instruction for the graph of calls.
+// note records what the call graph needs of an instruction.
 func (m *module) note(f *function, in *instruction) {
 	switch in.op {
 	case opCall, opReturnCall:
@@ -72,7 +72,7 @@ func (m *module) note(f *function, in *instruction) {
 	}
 }
 
-// priced says that an instruction has a charge of its own.
+// priced reports whether an instruction has a separate charge.
 func (in *instruction) priced() bool {
 	switch in.op {
 	case opMemoryGrow:

@@ -56,8 +56,8 @@ func (m *module) section(id byte, r *reader) {
 	}
 }
 
-// keep marks a function that is entered otherwise than by a direct call, and so
-// pays for itself.
+// keep marks a function that can be entered other than by a direct call, and thus
+// charges for itself.
 func (m *module) keep(f uint32) {
 	if i := int(f) - len(m.hosts); i >= 0 && i < len(m.functions) {
 		m.functions[i].entered = true
@@ -120,8 +120,8 @@ func (m *module) memory(r *reader, imported bool) {
 	m.info.Memory = &Memory{Limits: m.limits(r), Imported: imported}
 }
 
-// table reads a table type and writes it to w, where w is not nil, with its
-// limit lowered to what is allowed.
+// table reads a table type and, if w is not nil, writes it to w with its
+// limit lowered to the allowed one.
 func (m *module) table(r *reader, imported bool, w *[]byte) {
 	from := r.p
 	init := false
@@ -181,7 +181,7 @@ func (m *module) readImports(r *reader) {
 			im.Kind, im.Type = Func, m.types[t].String()
 			if im.Module == m.o.ImportModule && im.Name == m.o.ImportName {
 				r.p = at
-				r.fail(ErrReserved, "the module imports %s.%s, which is the meter's", im.Module, im.Name)
+				r.fail(ErrReserved, "import %s.%s is reserved for the meter", im.Module, im.Name)
 				return
 			}
 			cost, named := m.o.Weights.Hosts[im.Module+"."+im.Name]
@@ -244,7 +244,7 @@ func (m *module) readExports(r *reader) {
 		}
 		if name == FuelExport || m.o.Start != "" && name == m.o.Start {
 			r.p = at
-			r.fail(ErrReserved, "the module exports %s, which is the meter's", name)
+			r.fail(ErrReserved, "export %s is reserved for the meter", name)
 		}
 		if r.err != nil {
 			return
@@ -302,7 +302,7 @@ func (m *module) readData(r *reader) {
 	}
 }
 
-// elementSegments reads the segments and, where w is not nil, writes them with
+// elementSegments reads the segments and, if w is not nil, writes them with
 // the functions' new indices.
 func (m *module) elementSegments(r *reader, w *[]byte) {
 	n := r.count("element segments", maxItems)
@@ -356,9 +356,9 @@ func (m *module) elementSegments(r *reader, w *[]byte) {
 	}
 }
 
-// readNames reads the name section and, where w is not nil, writes the names of
-// the module and of its functions with their new indices: they are for people
-// who read a trace. All of it is checked, since wazero makes room for as many
+// readNames reads the name section and, if w is not nil, writes the names of
+// the module and of its functions with their new indices, for stack
+// traces. All of it is checked, because wazero allocates as many
 // names as a count claims.
 func (m *module) readNames(r *reader, w *[]byte) {
 	for r.more() {

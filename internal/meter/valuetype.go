@@ -2,8 +2,8 @@ package meter
 
 import "strings"
 
-// valueType steps over a value type. Types by index are left to the validator
-// inside the type section, where they may point forward.
+// valueType skips a value type. Types by index are left to the validator
+// inside the type section, where they may refer to later types.
 func (m *module) valueType(r *reader) byte {
 	t := r.u8()
 	switch t {
@@ -16,7 +16,7 @@ func (m *module) valueType(r *reader) byte {
 	return t
 }
 
-// heapType checks what a reference refers to.
+// heapType checks the target of a reference type.
 func (m *module) heapType(r *reader, h int64) {
 	switch {
 	case h == -0x10 || h == -0x11: // func, extern
@@ -58,7 +58,7 @@ func (m *module) limits(r *reader) (l Limits) {
 	return l
 }
 
-// constExpr reads a constant expression and, where w is not nil, writes it with
+// constExpr reads a constant expression and, if w is not nil, writes it with
 // the functions' new indices.
 func (m *module) constExpr(r *reader, w *[]byte) {
 	for r.err == nil {
@@ -101,7 +101,7 @@ func (m *module) constExpr(r *reader, w *[]byte) {
 	}
 }
 
-// reference reads the index of a function that a reference is made to.
+// reference reads the index of a referenced function.
 func (m *module) reference(r *reader, w *[]byte) {
 	f := r.index("function", m.funcs())
 	switch {
@@ -127,7 +127,7 @@ func (m *module) nullType(r *reader) {
 var valueTypeNames = map[byte]string{0x7f: "i32", 0x7e: "i64", 0x7d: "f32", 0x7c: "f64", 0x7b: "v128",
 	0x70: "funcref", 0x6f: "externref"}
 
-// String is the type as Info shows it: "(i32 i64) -> (i32)".
+// String returns the type as in Info: "(i32 i64) -> (i32)".
 func (s signature) String() string {
 	list := func(b []byte) string {
 		var names []string

@@ -1,9 +1,9 @@
 package meter
 
-// write puts the metered module together.
+// write assembles the metered module.
 func (m *module) write() ([]byte, error) {
-	// The sections in which functions are referred to come first: they decide
-	// which imports need a function that pays for them.
+	// Sections with references to functions come first: they decide
+	// which imports need a thunk.
 	made := map[byte][]byte{}
 	for _, s := range m.sections {
 		r := s.reader()
@@ -22,7 +22,7 @@ func (m *module) write() ([]byte, error) {
 			body = m.exportSection(r)
 		case secStart:
 			if m.o.Start != "" {
-				continue // it stands among the exports
+				continue // it is exported instead
 			}
 			body = appendU32(nil, m.moved(r.u32()))
 		case secType:
@@ -60,8 +60,8 @@ func (m *module) write() ([]byte, error) {
 	return m.assemble(made), nil
 }
 
-// assemble writes the sections in their order: those that were made, and the
-// others as they were.
+// assemble writes the sections in order: the new ones, and the
+// others unchanged.
 func (m *module) assemble(made map[byte][]byte) []byte {
 	original := map[byte][]byte{}
 	for _, s := range m.sections {
@@ -106,9 +106,9 @@ func (m *module) importSection(n uint32, rest []byte) []byte {
 	return appendU32(append(out, 0), uint32(len(m.types)))
 }
 
-// added is how many functions the module has beside its own: the doubles, then
-// those that pay for imports.
-func (m *module) added() uint32 { return m.doubled + uint32(len(m.thunks)) }
+// added returns the number of added functions: the trampolines, then
+// the thunks.
+func (m *module) added() uint32 { return m.trampolined + uint32(len(m.thunks)) }
 
 func (m *module) functionSection() []byte {
 	out := appendU32(nil, uint32(len(m.functions))+m.added())
@@ -116,7 +116,7 @@ func (m *module) functionSection() []byte {
 		out = appendU32(out, m.functions[i].typ)
 	}
 	for i := range m.functions {
-		if m.functions[i].double != 0 {
+		if m.functions[i].trampoline != 0 {
 			out = appendU32(out, m.functions[i].typ)
 		}
 	}
@@ -164,8 +164,8 @@ func (m *module) exportSection(r *reader) []byte {
 	return appendU32(out, m.globals)
 }
 
-// declareThunks adds a segment that makes the functions in front of imports
-// known to ref.func.
+// declareThunks adds a segment that declares the thunks
+// for ref.func.
 func (m *module) declareThunks(section []byte) []byte {
 	r := &reader{b: section}
 	n := uint32(0)
@@ -182,9 +182,9 @@ func (m *module) declareThunks(section []byte) []byte {
 
 func (m *module) codeSection() []byte {
 	e := emitter{fuel: m.globals, refill: m.refill()}
-	out := make([]byte, 0, len(m.code)+len(m.doubles)+16)
+	out := make([]byte, 0, len(m.code)+len(m.trampolines)+16)
 	out = append(appendU32(out, uint32(len(m.functions))+m.added()), m.code...)
-	out = append(out, m.doubles...)
+	out = append(out, m.trampolines...)
 	for _, t := range m.thunks {
 		h := m.hosts[t]
 		body := e.thunk(t, m.types[h.typ].paramCount, h.cost)
