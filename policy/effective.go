@@ -3,7 +3,6 @@ package policy
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/wexec/wexec/privacy"
@@ -50,35 +49,6 @@ func (p *Policy) Languages() []string {
 	return out
 }
 
-// DecideLanguage decides whether programs may be written in a language.
-func (p *Policy) DecideLanguage(language string) Decision {
-	for _, l := range p.all() {
-		if !l.hasLanguages || slices.Contains(l.languages, language) {
-			continue
-		}
-		why := "the policy files together allow no language"
-		if all := p.Languages(); len(all) > 0 {
-			why = "the policy allows only " + strings.Join(all, ", ")
-		}
-		return Decision{Rule: l.file, Message: why}
-	}
-	return Decision{Effect: Allow}
-}
-
-// Files is what a policy says about files. Paths are absolute once the policy
-// has been resolved.
-type Files struct {
-	Read, Write []Root
-	Deny        []string // patterns
-}
-
-// Root is one pattern under which files may be opened, with the folder or file
-// at which it begins.
-type Root struct {
-	Path    string // literal prefix of the pattern: a folder, or one file
-	Pattern string // equal to Path if everything below it is included
-}
-
 // Files returns what the policy says about files: the roots of the lowest layer
 // that has any, and every deny pattern. [Policy.DecideFile] decides each file.
 func (p *Policy) Files() Files {
@@ -107,12 +77,6 @@ func roots(list []filePattern) []Root {
 		}
 	}
 	return out
-}
-
-// Network is what a policy says about the network.
-type Network struct {
-	Allow []NetRule
-	Deny  []NetRule
 }
 
 // Network returns the network rules of every layer that applies.
@@ -146,30 +110,6 @@ func (p *Policy) Env() []string {
 	return out
 }
 
-// AllowsEnv reports whether programs may read an environment variable.
-func (p *Policy) AllowsEnv(name string) bool {
-	allowed := false
-	for _, l := range p.all() {
-		if !l.hasEnv {
-			continue
-		}
-		if allowed = slices.ContainsFunc(l.env, func(pattern string) bool { return matchWildcards(pattern, name) }); !allowed {
-			return false
-		}
-	}
-	return allowed
-}
-
-// Secret is a value that the host adds to a call and that the sandbox never
-// sees.
-type Secret struct {
-	Name string
-	From string   // env:NAME or file:PATH
-	To   []string // server:NAME, host:PATTERN or patterns for tools
-	As   string   // env:NAME, arg:NAME or header:NAME: TEXT with {}
-	Rule string   // file:line
-}
-
 // Secrets returns the secrets of every layer. Of two with the same name it is
 // that of the higher layer.
 func (p *Policy) Secrets() []Secret {
@@ -182,13 +122,6 @@ func (p *Policy) Secrets() []Secret {
 		}
 	}
 	return out
-}
-
-// Approvals is how people are asked for approval.
-type Approvals struct {
-	Via      []string      // terminal, mcp, socket
-	Timeout  time.Duration // an unanswered question is a denial
-	Remember string        // never, run or session
 }
 
 // rememberOrder is from the strictest to the most permissive.
@@ -220,21 +153,6 @@ func (p *Policy) Approvals() Approvals {
 	return out
 }
 
-// Detail is how much of a text the audit log keeps.
-type Detail string
-
-// The details. With DetailNone not even the digest is kept.
-const (
-	DetailHash Detail = "hash"
-	DetailFull Detail = "full"
-	DetailNone Detail = "none"
-)
-
-// Audit is how much of a run the audit log keeps.
-type Audit struct {
-	Code, Inputs, Outputs Detail
-}
-
 // Audit returns how much of a run is kept: for each part what the highest file
 // says, or else digests.
 func (p *Policy) Audit() Audit {
@@ -252,53 +170,6 @@ func (p *Policy) Tests() []Test {
 		out = append(out, l.tests...)
 	}
 	return out
-}
-
-// PII is what a policy says about personal data.
-type PII struct {
-	privacy.Config
-	RevealTo []Glob     // tools whose arguments get values in place of tokens
-	Tools    []ToolMode // modes of the answers of some tools
-
-	reveal [][]Glob // one list for each file that has one; all must match
-}
-
-// ToolMode is the mode of the answers of some tools.
-type ToolMode struct {
-	Tool Glob
-	Mode privacy.Mode
-}
-
-// Reveals reports whether the arguments of a tool get values in place of tokens.
-// The tool is named server.tool.
-func (p PII) Reveals(tool string) bool {
-	for _, list := range p.reveal {
-		if !slices.ContainsFunc(list, func(g Glob) bool { return g.Match(tool) }) {
-			return false
-		}
-	}
-	return len(p.reveal) > 0
-}
-
-// ModeOf returns the mode of the answers of a tool, named server.tool: the
-// strictest of those whose pattern matches, or else the mode of the run.
-func (p PII) ModeOf(tool string) privacy.Mode {
-	mode, found := p.Mode, false
-	for _, t := range p.Tools {
-		if t.Tool.Match(tool) && (!found || modeRank(t.Mode) > modeRank(mode)) {
-			mode, found = t.Mode, true
-		}
-	}
-	return mode
-}
-
-// piiRules is the pii block of one policy.
-type piiRules struct {
-	config   privacy.Config
-	kinds    bool // the block has detect
-	revealTo []Glob
-	reveals  bool // the block has reveal_to
-	tools    []ToolMode
 }
 
 // PII returns what applies to personal data: the strictest of all files, or else
@@ -374,11 +245,6 @@ func strictestPII(a, b privacy.Config) privacy.Config {
 		}
 	}
 	return out
-}
-
-// modeRank orders modes from the loosest to the strictest.
-func modeRank(m privacy.Mode) int {
-	return slices.Index([]privacy.Mode{privacy.Off, privacy.Detect, privacy.Partial, privacy.Tokenize, privacy.Redact, privacy.Block}, cmp.Or(m, privacy.Tokenize))
 }
 
 // levelRank orders levels from the loosest to the strictest.

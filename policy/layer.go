@@ -11,6 +11,30 @@ import (
 	"github.com/wexec/wexec/policy/internal/expr"
 )
 
+// Policy is an immutable set of rules, safe for concurrent use. The nil policy
+// denies everything.
+type Policy struct {
+	layers []*layer
+	digest string
+}
+
+// Digest returns the SHA-256 of the effective policy, in hex. The nil policy has
+// the empty digest.
+func (p *Policy) Digest() string {
+	if p == nil {
+		return ""
+	}
+	return p.digest
+}
+
+// all returns the layers; the nil policy has none.
+func (p *Policy) all() []*layer {
+	if p == nil {
+		return nil
+	}
+	return p.layers
+}
+
 // Origin says where a policy comes from, and so what it may widen.
 type Origin string
 

@@ -30,52 +30,6 @@ type netRules struct {
 // addressClasses are the names of classes of addresses.
 var addressClasses = []string{"private", "loopback", "link-local", "metadata"}
 
-// DecideNetwork decides whether a request may be made. Allow with a zero IP means
-// to resolve the name and decide again for each address. An address that is not
-// public is allowed only by a rule that names it by address or as localhost, and
-// never if private is denied.
-func (p *Policy) DecideNetwork(req NetRequest) Decision {
-	if p == nil {
-		return Decision{Message: "there is no policy, so no host may be reached"}
-	}
-	host, addr, err := cleanHost(req.Host)
-	if err != nil {
-		return Decision{Rule: p.file(), Message: err.Error()}
-	}
-	if req.IP.IsValid() {
-		addr = req.IP.Unmap().WithZone("")
-	}
-	granted := false
-	for _, l := range p.layers {
-		if l.network == nil {
-			continue
-		}
-		granted = granted || l.network.grants
-		for _, r := range l.network.deny {
-			if r.covers(host, addr) && r.appliesTo(req, false) {
-				return Decision{Rule: r.Rule, Message: fmt.Sprintf("the policy denies %s", r.Host)}
-			}
-		}
-	}
-	var final *NetRule
-	for _, l := range p.layers {
-		if l.network == nil || (l.origin == FromCLI && granted) || (l.origin != FromCLI && !l.network.grants) {
-			continue
-		}
-		r, why := l.network.allows(host, addr, req)
-		if r == nil {
-			return Decision{Rule: l.file, Message: why}
-		}
-		if final == nil {
-			final = r
-		}
-	}
-	if final == nil {
-		return Decision{Rule: p.file(), Message: fmt.Sprintf("no rule allows the host %s", clip(host))}
-	}
-	return Decision{Effect: Allow, Rule: final.Rule}
-}
-
 // allows returns the rule that allows a request, or why none does.
 func (n *netRules) allows(host string, addr netip.Addr, req NetRequest) (*NetRule, string) {
 	why := fmt.Sprintf("no rule allows the host %s", clip(host))

@@ -37,14 +37,6 @@ func Parse(name string, data []byte) (*Policy, error) {
 // Schema returns the JSON Schema (2020-12) of a policy file, for editors.
 func Schema() []byte { return document.Schema[Limits]() }
 
-// Test is one test case of a policy.
-type Test struct {
-	Rule   string // file:line
-	Tool   string
-	Args   map[string]any
-	Expect Effect
-}
-
 // ParseTests reads a file of test cases: a list, or a mapping with the key
 // tests. Problems are reported as by [Parse].
 func ParseTests(name string, data []byte) ([]Test, error) {

@@ -25,30 +25,6 @@ import (
 	"github.com/wexec/wexec/internal/yamldoc"
 )
 
-// Policy is an immutable set of rules, safe for concurrent use. The nil policy
-// denies everything.
-type Policy struct {
-	layers []*layer
-	digest string
-}
-
-// Digest returns the SHA-256 of the effective policy, in hex. The nil policy has
-// the empty digest.
-func (p *Policy) Digest() string {
-	if p == nil {
-		return ""
-	}
-	return p.digest
-}
-
-// all returns the layers; the nil policy has none.
-func (p *Policy) all() []*layer {
-	if p == nil {
-		return nil
-	}
-	return p.layers
-}
-
 // Problem is one thing that is wrong in a policy file.
 type Problem = yamldoc.Problem
 

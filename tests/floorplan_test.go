@@ -224,7 +224,6 @@ var crowded = map[string]int{
 	"hostfns/upstream":  19,
 	"internal/meter":    19,
 	"internal/snapshot": 21,
-	"policy":            19,
 }
 
 // TestRoomsAreSmallAndLayered checks that a package has fewer than 20 files and

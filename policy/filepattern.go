@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
@@ -49,68 +48,6 @@ type filePattern struct {
 	alts     [][]string
 	tree     bool // no wildcard: matches the path and everything below it
 	relative bool // not resolved yet, so it matches nothing
-}
-
-// DecideFile decides whether a file may be opened. A deny pattern also applies
-// to everything below it, and ignores case.
-func (p *Policy) DecideFile(req FileRequest) Decision {
-	if p == nil && req.Import {
-		return Decision{Effect: Allow}
-	}
-	if p == nil {
-		return Decision{Message: "there is no policy, so no file may be opened"}
-	}
-	name := filepath.ToSlash(req.Path)
-	if !filepath.IsAbs(req.Path) || path.Clean(name) != name || strings.ContainsRune(name, 0) {
-		return Decision{Rule: p.file(), Message: "the path must be absolute and clean"}
-	}
-	parts := splitPath(name)
-	granted := false
-	for _, l := range p.layers {
-		if l.files == nil {
-			continue
-		}
-		granted = granted || l.files.grants
-		for i := range l.files.deny {
-			if d := &l.files.deny[i]; d.forbids(parts) {
-				return Decision{Rule: d.where, Message: fmt.Sprintf("the policy denies files under %s", d.text)}
-			}
-		}
-	}
-	if req.Import {
-		return Decision{Effect: Allow}
-	}
-	verb := "read"
-	if req.Write {
-		verb = "written"
-	}
-	rule := ""
-	for _, l := range p.layers {
-		if l.files == nil || (l.origin == FromCLI && granted) || (l.origin != FromCLI && !l.files.grants) {
-			continue
-		}
-		list := l.files.read
-		if req.Write {
-			list = l.files.write
-		}
-		found := false
-		for i := range list {
-			if list[i].match(parts) {
-				found = true
-				if rule == "" {
-					rule = list[i].where
-				}
-				break
-			}
-		}
-		if !found {
-			return Decision{Rule: l.file, Message: fmt.Sprintf("no rule allows this file to be %s", verb)}
-		}
-	}
-	if rule == "" {
-		return Decision{Rule: p.file(), Message: fmt.Sprintf("no rule allows any file to be %s", verb)}
-	}
-	return Decision{Effect: Allow, Rule: rule}
 }
 
 // parseFilePattern reads a pattern for paths. Relative patterns begin at base and

@@ -1,0 +1,139 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// DecideFile decides whether a file may be opened. A deny pattern also applies
+// to everything below it, and ignores case.
+func (p *Policy) DecideFile(req FileRequest) Decision {
+	if p == nil && req.Import {
+		return Decision{Effect: Allow}
+	}
+	if p == nil {
+		return Decision{Message: "there is no policy, so no file may be opened"}
+	}
+	name := filepath.ToSlash(req.Path)
+	if !filepath.IsAbs(req.Path) || path.Clean(name) != name || strings.ContainsRune(name, 0) {
+		return Decision{Rule: p.file(), Message: "the path must be absolute and clean"}
+	}
+	parts := splitPath(name)
+	granted := false
+	for _, l := range p.layers {
+		if l.files == nil {
+			continue
+		}
+		granted = granted || l.files.grants
+		for i := range l.files.deny {
+			if d := &l.files.deny[i]; d.forbids(parts) {
+				return Decision{Rule: d.where, Message: fmt.Sprintf("the policy denies files under %s", d.text)}
+			}
+		}
+	}
+	if req.Import {
+		return Decision{Effect: Allow}
+	}
+	verb := "read"
+	if req.Write {
+		verb = "written"
+	}
+	rule := ""
+	for _, l := range p.layers {
+		if l.files == nil || (l.origin == FromCLI && granted) || (l.origin != FromCLI && !l.files.grants) {
+			continue
+		}
+		list := l.files.read
+		if req.Write {
+			list = l.files.write
+		}
+		i := slices.IndexFunc(list, func(p filePattern) bool { return p.match(parts) })
+		if i < 0 {
+			return Decision{Rule: l.file, Message: fmt.Sprintf("no rule allows this file to be %s", verb)}
+		}
+		rule = cmp.Or(rule, list[i].where)
+	}
+	if rule == "" {
+		return Decision{Rule: p.file(), Message: fmt.Sprintf("no rule allows any file to be %s", verb)}
+	}
+	return Decision{Effect: Allow, Rule: rule}
+}
+
+// DecideNetwork decides whether a request may be made. Allow with a zero IP means
+// to resolve the name and decide again for each address. An address that is not
+// public is allowed only by a rule that names it by address or as localhost, and
+// never if private is denied.
+func (p *Policy) DecideNetwork(req NetRequest) Decision {
+	if p == nil {
+		return Decision{Message: "there is no policy, so no host may be reached"}
+	}
+	host, addr, err := cleanHost(req.Host)
+	if err != nil {
+		return Decision{Rule: p.file(), Message: err.Error()}
+	}
+	if req.IP.IsValid() {
+		addr = req.IP.Unmap().WithZone("")
+	}
+	granted := false
+	for _, l := range p.layers {
+		if l.network == nil {
+			continue
+		}
+		granted = granted || l.network.grants
+		for _, r := range l.network.deny {
+			if r.covers(host, addr) && r.appliesTo(req, false) {
+				return Decision{Rule: r.Rule, Message: fmt.Sprintf("the policy denies %s", r.Host)}
+			}
+		}
+	}
+	var final *NetRule
+	for _, l := range p.layers {
+		if l.network == nil || (l.origin == FromCLI && granted) || (l.origin != FromCLI && !l.network.grants) {
+			continue
+		}
+		r, why := l.network.allows(host, addr, req)
+		if r == nil {
+			return Decision{Rule: l.file, Message: why}
+		}
+		if final == nil {
+			final = r
+		}
+	}
+	if final == nil {
+		return Decision{Rule: p.file(), Message: fmt.Sprintf("no rule allows the host %s", clip(host))}
+	}
+	return Decision{Effect: Allow, Rule: final.Rule}
+}
+
+// DecideLanguage decides whether programs may be written in a language.
+func (p *Policy) DecideLanguage(language string) Decision {
+	for _, l := range p.all() {
+		if !l.hasLanguages || slices.Contains(l.languages, language) {
+			continue
+		}
+		why := "the policy files together allow no language"
+		if all := p.Languages(); len(all) > 0 {
+			why = "the policy allows only " + strings.Join(all, ", ")
+		}
+		return Decision{Rule: l.file, Message: why}
+	}
+	return Decision{Effect: Allow}
+}
+
+// AllowsEnv reports whether programs may read an environment variable.
+func (p *Policy) AllowsEnv(name string) bool {
+	allowed := false
+	for _, l := range p.all() {
+		if !l.hasEnv {
+			continue
+		}
+		if allowed = slices.ContainsFunc(l.env, func(pattern string) bool { return matchWildcards(pattern, name) }); !allowed {
+			return false
+		}
+	}
+	return allowed
+}

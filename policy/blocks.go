@@ -1,0 +1,121 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/wexec/wexec/privacy"
+)
+
+// Files is what a policy says about files. Paths are absolute once the policy
+// has been resolved.
+type Files struct {
+	Read, Write []Root
+	Deny        []string // patterns
+}
+
+// Root is one pattern under which files may be opened, with the folder or file
+// at which it begins.
+type Root struct {
+	Path    string // literal prefix of the pattern: a folder, or one file
+	Pattern string // equal to Path if everything below it is included
+}
+
+// Network is what a policy says about the network.
+type Network struct {
+	Allow []NetRule
+	Deny  []NetRule
+}
+
+// Secret is a value that the host adds to a call and that the sandbox never
+// sees.
+type Secret struct {
+	Name string
+	From string   // env:NAME or file:PATH
+	To   []string // server:NAME, host:PATTERN or patterns for tools
+	As   string   // env:NAME, arg:NAME or header:NAME: TEXT with {}
+	Rule string   // file:line
+}
+
+// Approvals is how people are asked for approval.
+type Approvals struct {
+	Via      []string      // terminal, mcp, socket
+	Timeout  time.Duration // an unanswered question is a denial
+	Remember string        // never, run or session
+}
+
+// Detail is how much of a text the audit log keeps.
+type Detail string
+
+// The details. With DetailNone not even the digest is kept.
+const (
+	DetailHash Detail = "hash"
+	DetailFull Detail = "full"
+	DetailNone Detail = "none"
+)
+
+// Audit is how much of a run the audit log keeps.
+type Audit struct {
+	Code, Inputs, Outputs Detail
+}
+
+// PII is what a policy says about personal data.
+type PII struct {
+	privacy.Config
+	RevealTo []Glob     // tools whose arguments get values in place of tokens
+	Tools    []ToolMode // modes of the answers of some tools
+
+	reveal [][]Glob // one list for each file that has one; all must match
+}
+
+// ToolMode is the mode of the answers of some tools.
+type ToolMode struct {
+	Tool Glob
+	Mode privacy.Mode
+}
+
+// Reveals reports whether the arguments of a tool get values in place of tokens.
+// The tool is named server.tool.
+func (p PII) Reveals(tool string) bool {
+	for _, list := range p.reveal {
+		if !slices.ContainsFunc(list, func(g Glob) bool { return g.Match(tool) }) {
+			return false
+		}
+	}
+	return len(p.reveal) > 0
+}
+
+// ModeOf returns the mode of the answers of a tool, named server.tool: the
+// strictest of those whose pattern matches, or else the mode of the run.
+func (p PII) ModeOf(tool string) privacy.Mode {
+	mode, found := p.Mode, false
+	for _, t := range p.Tools {
+		if t.Tool.Match(tool) && (!found || modeRank(t.Mode) > modeRank(mode)) {
+			mode, found = t.Mode, true
+		}
+	}
+	return mode
+}
+
+// piiRules is the pii block of one policy.
+type piiRules struct {
+	config   privacy.Config
+	kinds    bool // the block has detect
+	revealTo []Glob
+	reveals  bool // the block has reveal_to
+	tools    []ToolMode
+}
+
+// modeRank orders modes from the loosest to the strictest.
+func modeRank(m privacy.Mode) int {
+	return slices.Index([]privacy.Mode{privacy.Off, privacy.Detect, privacy.Partial, privacy.Tokenize, privacy.Redact, privacy.Block}, cmp.Or(m, privacy.Tokenize))
+}
+
+// Test is one test case of a policy.
+type Test struct {
+	Rule   string // file:line
+	Tool   string
+	Args   map[string]any
+	Expect Effect
+}
