@@ -2,48 +2,45 @@ package jsonscan
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unicode/utf16"
 )
 
-// text reads the string whose opening quote is at i, eight bytes at a time
-// while none of them is a quote, a backslash or a control character.
+// text reads the string whose opening quote is at i. It looks for quotes,
+// backslashes and control characters in eight bytes at a time.
 func (s *Scanner) text(i int) bool {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	doc, at := s.doc, i+1
 	s.Start, s.Escaped = at, false
-	for {
-		for at+8 <= len(doc) {
+	for at < len(doc) {
+		if at+8 <= len(doc) {
 			w := binary.LittleEndian.Uint64(doc[at:])
 			quote, slash := w^(ones*'"'), w^(ones*'\\')
-			if ((quote-ones)&^quote|(slash-ones)&^slash|(w-ones*' ')&^w)&highs != 0 {
-				break
+			special := ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & highs
+			if special == 0 {
+				at += 8
+				continue
 			}
-			at += 8
+			at += bits.TrailingZeros64(special) / 8 // the lowest bit is exact
 		}
-		for n := 0; n < 8; n++ {
-			if at >= len(doc) {
-				return s.fail(at, "")
+		switch c := doc[at]; {
+		case c == '"':
+			s.End, s.pos = at, at+1
+			return true
+		case c == '\\':
+			s.Escaped = true
+			size := escapeSize(doc[at:])
+			if size == 0 {
+				return s.fail(at, "invalid escape in a string")
 			}
-			c := doc[at]
-			if c == '"' {
-				s.End, s.pos = at, at+1
-				return true
-			}
-			if c < ' ' {
-				return s.fail(at, "control character in a string")
-			}
-			if c == '\\' {
-				s.Escaped = true
-				size := escapeSize(doc[at:])
-				if size == 0 {
-					return s.fail(at, "invalid escape in a string")
-				}
-				at += size
-				break
-			}
+			at += size
+		case c < ' ':
+			return s.fail(at, "control character in a string")
+		default:
 			at++
 		}
 	}
+	return s.fail(at, "")
 }
 
 // escapeSize is the length of the escape sequence at the start of b, 0 if it is

@@ -134,13 +134,11 @@ func AllSame(b []byte) bool {
 	return true
 }
 
-// Lookup finds a word of up to 24 bytes in a table whose keys are in lower
-// case; only ASCII letters of the word may differ in case. The zero value stands
-// for words that are not in the table.
-func Lookup[V any](table map[string]V, word []byte) (value V) {
-	var store [24]byte
+// Lower writes a word with its ASCII letters in lower case into store, and
+// returns it. It is empty for words that are longer than store.
+func Lower(store *[24]byte, word []byte) []byte {
 	if len(word) > len(store) {
-		return value
+		return nil
 	}
 	for i, c := range word {
 		if IsUpper(c) {
@@ -148,7 +146,7 @@ func Lookup[V any](table map[string]V, word []byte) (value V) {
 		}
 		store[i] = c
 	}
-	return table[string(store[:len(word)])]
+	return store[:len(word)]
 }
 
 // Set is the words of a list as the keys of a map.

@@ -114,10 +114,9 @@ func topLevel(label []byte) bool {
 			return false
 		}
 	}
-	if len(label) == 2 {
-		return char.Lookup(topLevels(), label) == countryDomain
-	}
-	return char.Lookup(topLevels(), label) != fileExtension
+	var store [24]byte
+	known := topLevels()[string(char.Lower(&store, label))]
+	return known == countryDomain || len(label) != 2 && known != fileExtension
 }
 
 // ending is what the last part of a word with dots is.

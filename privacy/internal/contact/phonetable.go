@@ -27,7 +27,7 @@ type plan struct {
 	start   int      // the offset of its first state
 }
 
-var phonePlan = sync.OnceValue(func() plan {
+var phonePlan = sync.OnceValue(func() *plan {
 	t := phoneTable
 	text := func() string { // a length, then as many bytes
 		n := int(t[0])
@@ -35,7 +35,7 @@ var phonePlan = sync.OnceValue(func() plan {
 		t = t[1+n:]
 		return s
 	}
-	p := plan{regions: make([]region, t[0])}
+	p := &plan{regions: make([]region, t[0])}
 	t = t[1:]
 	for i := range p.regions {
 		p.regions[i].id, t = t[:2], t[2:]

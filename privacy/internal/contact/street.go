@@ -28,7 +28,10 @@ var streetRoles = sync.OnceValue(func() map[string]role {
 	return m
 })
 
-func roleOf(word []byte) role { return char.Lookup(streetRoles(), word) }
+func roleOf(word []byte) role {
+	var store [24]byte
+	return streetRoles()[string(char.Lower(&store, word))]
+}
 
 // streetTails end the names of German streets that are one word.
 var streetTails = [...]string{"straße", "strasse", "str.", "weg", "platz", "allee", "gasse", "ring", "damm", "ufer", "steig", "stieg", "chaussee", "markt", "graben", "berg", "hof", "promenade"}

@@ -119,4 +119,7 @@ const Months = "january february march april may june july august september octo
 
 var months = sync.OnceValue(func() map[string]bool { return char.Set(true, Months) })
 
-func isMonth(w []byte) bool { return len(w) >= 3 && len(w) <= 12 && char.Lookup(months(), w) }
+func isMonth(w []byte) bool {
+	var store [24]byte
+	return len(w) >= 3 && len(w) <= 12 && months()[string(char.Lower(&store, w))]
+}

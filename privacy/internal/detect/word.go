@@ -15,14 +15,15 @@ import (
 // word reads a word that begins with a letter and returns where the scan goes on.
 func (s *scanner) word(i, j int, shape char.Shape) int {
 	t := s.Bytes
-	capitalFollows := j+1 < len(t) && t[j] == ' ' && char.IsUpper(t[j+1])
 	if shape == char.HasLower {
-		switch {
-		case j+1 >= len(t):
-		case t[j] == '-' && j-i < 9, t[j] == '.' && j-i == 3 && t[i] == 'h':
-			return max(j, s.key(i, j))
-		case capitalFollows && j-i >= 5 && j-i <= 10:
+		if j+1 >= len(t) {
+			return j
+		}
+		switch c := t[j]; {
+		case c == ' ' && char.IsUpper(t[j+1]) && j-i >= 5 && j-i <= 10:
 			return s.title(i, j)
+		case c == '-' && j-i < 9, c == '.' && j-i == 3 && t[i] == 'h':
+			return max(j, s.key(i, j))
 		}
 		return j
 	}
@@ -37,7 +38,7 @@ func (s *scanner) word(i, j int, shape char.Shape) int {
 		}
 	}
 	switch {
-	case shape&char.HasHigh != 0 && char.IsLower(t[i]) && capitalFollows:
+	case shape&char.HasHigh != 0 && char.IsLower(t[i]) && j+1 < len(t) && t[j] == ' ' && char.IsUpper(t[j+1]):
 		return s.title(i, j)
 	case (char.IsUpper(t[i]) || t[i] >= 0x80) && shape&(char.HasDigit|char.HasUnder) == 0:
 		return s.capital(i, j, shape)

@@ -44,15 +44,14 @@ var roles = sync.OnceValue(func() map[string]Role {
 
 // RoleOf is what a word of up to 24 bytes can be in a name.
 func RoleOf(word []byte) Role {
-	if len(word) > 24 {
-		return 0
-	}
-	for _, c := range word {
+	var store [24]byte
+	lower := char.Lower(&store, word)
+	for _, c := range lower {
 		if c >= 0x80 {
 			return roles()[strings.ToLower(string(word))]
 		}
 	}
-	return char.Lookup(roles(), word)
+	return roles()[string(lower)]
 }
 
 const titles = "mr mrs ms miss mx dr prof professor sir dame herr herrn frau fräulein mme mlle monsieur madame mademoiselle señor señora señorita don doña sr sra srta sig signor signora signorina dott dottor dottoressa ing avv mgr rev"
