@@ -50,7 +50,7 @@ type Provider interface {
 // "wexec:fetch". The rules for tools do not apply to them: the provider asks the
 // [Gate] about each effect.
 type Native interface {
-	OwnCalls() []string
+	PreludeCalls() []string
 }
 
 // Call is one call of a tool as its provider receives it, after it was checked,

@@ -455,7 +455,7 @@ type native struct {
 	own []string
 }
 
-func (n *native) OwnCalls() []string { return n.own }
+func (n *native) PreludeCalls() []string { return n.own }
 
 // panickyProvider panics when it is closed.
 type panickyProvider struct{ fakeProvider }

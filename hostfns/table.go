@@ -129,7 +129,7 @@ func (t *Table) add(p Provider) error {
 		return errors.New("is nil")
 	}
 	if n, ok := p.(Native); ok {
-		for _, name := range n.OwnCalls() {
+		for _, name := range n.PreludeCalls() {
 			if t.native[name] != nil || !strings.HasPrefix(name, preludePrefix) {
 				return fmt.Errorf("cannot answer %s", clean(name, 80))
 			}

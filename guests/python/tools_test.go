@@ -166,7 +166,7 @@ func TestMapLimitHoldsItsLimit(t *testing.T) {
 	}
 }
 
-func TestThePreludesOwnCallsAreNoTools(t *testing.T) {
+func TestThePreludesPreludeCallsAreNoTools(t *testing.T) {
 	for _, code := range []string{"list(pages('wexec:names'))", "tools.call('wexec:names')", "await tools.aio.call('wexec:names')"} {
 		h := run(t, code)
 		if f := h.fault(t); f.Name != "ToolError" && f.Name != "AttributeError" {

@@ -71,8 +71,8 @@ func New(o Options) *Provider {
 // Servers returns nothing: the provider has no tools.
 func (p *Provider) Servers() []string { return nil }
 
-// OwnCalls returns the prelude's calls that the provider handles.
-func (p *Provider) OwnCalls() []string { return []string{callName} }
+// PreludeCalls returns the prelude's calls that the provider handles.
+func (p *Provider) PreludeCalls() []string { return []string{callName} }
 
 // Tools returns nothing.
 func (p *Provider) Tools(context.Context, string) ([]catalogue.Tool, error) { return nil, nil }
