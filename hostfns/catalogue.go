@@ -186,9 +186,9 @@ func (t *Table) Digests() (servers map[string]string, pins string) {
 	return servers, pins
 }
 
-// Outlook returns the most that the policy allows for a tool, whatever the
+// BestEffect returns the most that the policy allows for a tool, whatever the
 // arguments: deny if it denies every call, or if a pin does not match.
-func (t *Table) Outlook(tool catalogue.Tool) policy.Effect {
+func (t *Table) BestEffect(tool catalogue.Tool) policy.Effect {
 	if _, changed := t.Changed(tool); changed {
 		return policy.Deny
 	}

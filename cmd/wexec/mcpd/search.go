@@ -22,7 +22,7 @@ const declarationsRoot = "wexec://mcp-servers/"
 // decision is what the policy decides about a tool whatever its arguments: allow,
 // ask, or "" for a tool that is denied and not listed.
 func (s *Server) decision(t catalogue.Tool) string {
-	switch s.o.Table.Outlook(t) {
+	switch s.o.Table.BestEffect(t) {
 	case policy.Allow:
 		return "allow"
 	case policy.Ask:
