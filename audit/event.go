@@ -244,7 +244,8 @@ type Usage struct {
 }
 
 // World is what a program observed while it ran, apart from the answers of its
-// calls. A replay needs it in place of the clock, standard input and files.
+// calls. A replay uses it instead of the clock, standard input
+// and files.
 type World struct {
 	// Clock lists each reading of the clock, in nanoseconds since the start.
 	Clock []int64 `json:"clock,omitempty"`

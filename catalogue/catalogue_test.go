@@ -105,7 +105,7 @@ func TestAnyOrderGivesTheSameValidNames(t *testing.T) {
 				t.Fatalf("%q is %q in one order and %q in another", tool.ID(), call, other)
 			}
 			if !valid.MatchString(a.Name(tool)) {
-				t.Fatalf("%q became %q, which is no identifier", tool.Name, a.Name(tool))
+				t.Fatalf("%q became %q, which is not an identifier", tool.Name, a.Name(tool))
 			}
 			key := tool.Server + "\x00" + tool.Name
 			if before, ok := seen[call]; ok && before != key {

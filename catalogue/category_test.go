@@ -15,7 +15,7 @@ func toolsOf(server string, names ...string) []Tool {
 	return out
 }
 
-func TestCategoriesAreWhatToolsAreAbout(t *testing.T) {
+func TestCategoriesComeFromNames(t *testing.T) {
 	c := New(append(toolsOf("github",
 		"list_issues", "get_issue", "addIssueComment", "create_pull_request", "list_pull_requests", "merge-pull-request",
 		"get_file_contents", "search", "github_search_code", "release.delete"),
@@ -52,12 +52,12 @@ func TestEveryToolIsInOneCategory(t *testing.T) {
 	}
 	for _, n := range names {
 		if seen[n] != 1 {
-			t.Errorf("%q stands in %d categories", n, seen[n])
+			t.Errorf("%q is in %d categories", n, seen[n])
 		}
 	}
 }
 
-func TestTheReadmeOfTheTreeTellsWhatServersAreAbout(t *testing.T) {
+func TestTheReadmeListsTheCategoriesOfServers(t *testing.T) {
 	var names []string
 	for i := range 30 {
 		names = append(names, "list_"+strings.Repeat("x", i+4))

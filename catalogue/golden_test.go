@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
 // schemas are the interfaces of tools of real servers, without their words.
 func schemas(t testing.TB) []Tool {
@@ -49,7 +49,7 @@ func TestDeclarationsOfRealToolsStayAsTheyAre(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s (-want +got), -update writes it anew:\n%s", name, diff)
+			t.Errorf("%s (-want +got), run with -update to accept it:\n%s", name, diff)
 		}
 	}
 }

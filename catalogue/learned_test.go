@@ -18,7 +18,7 @@ func learned(t testing.TB, answers ...string) *LearnedType {
 	return o
 }
 
-func TestShapesOfAnswersAreLearned(t *testing.T) {
+func TestTypesOfAnswersAreLearned(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers []string
 		want    string
@@ -30,7 +30,7 @@ func TestShapesOfAnswersAreLearned(t *testing.T) {
 		"within a list":       {[]string{`[{"a":1,"b":"x"},{"a":2}]`}, `{"items":{"properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["a"],"type":"object"},"type":"array"}`},
 		"an empty list":       {[]string{`[]`}, `{"items":{},"type":"array"}`},
 		"numbers":             {[]string{`1`, `2.5`}, `{"type":"number"}`},
-		"null beside":         {[]string{`{"a":null}`, `{"a":"x"}`}, `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["a"],"type":"object"}`},
+		"null or text":        {[]string{`{"a":null}`, `{"a":"x"}`}, `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["a"],"type":"object"}`},
 		"a union":             {[]string{`"x"`, `[1]`}, `{"anyOf":[{"type":"string"},{"items":{"type":"integer"},"type":"array"}]}`},
 		"behind a long list":  {[]string{`{"items":[` + strings.Repeat(`{"a":"]}{["},`, 5000) + `{"a":"x"}],"total":7}`}, `{"properties":{"items":{"items":{"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"},"type":"array"},"total":{"type":"integer"}},"required":["items","total"],"type":"object"}`},
 		"cut short":           {[]string{`{"a":1,"b":2}`, `{"a":1,"b`}, `{"properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"],"type":"object"}`},
@@ -50,13 +50,13 @@ func TestShapesOfAnswersAreLearned(t *testing.T) {
 	}
 }
 
-// names are keys of objects that are data, and must not be kept.
+// dataNames are keys that are data and must not be kept.
 var dataNames = []string{
 	"bob@example.org", "2026-11-21", "4711", "user_4711123", "c0ffee42", "550e8400-e29b-41d4-a716-446655440000", "Jane Doe", "+49 30 901820",
 	"[EMAIL_1]", "10.0.0.1", "https://example.org/x", "a/b.go", "", "ünïcode", "d41d8cd98f00b204e9800998ecf8427e", strings.Repeat("x", 60), "DE89370400440532013000",
 }
 
-func TestNamesThatAreDataBecomeRecords(t *testing.T) {
+func TestNamesThatAreDataBecomeMaps(t *testing.T) {
 	for _, name := range dataNames {
 		key, err := json.Marshal(name)
 		if err != nil {
@@ -86,7 +86,7 @@ func TestNamesThatAreDataBecomeRecords(t *testing.T) {
 	}
 }
 
-func TestNoValueIsKept(t *testing.T) {
+func TestValuesAreNotKept(t *testing.T) {
 	o := learned(t, `{"name":"Jane Miller","n":4711,"list":["secret one",{"deep":"secret two"}],"ok":true}`)
 	kept, err := json.Marshal(o)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestNoValueIsKept(t *testing.T) {
 	}
 }
 
-func TestWhatWasLearnedIsBounded(t *testing.T) {
+func TestLearnedTypesAreBounded(t *testing.T) {
 	var b strings.Builder
 	for i := range 3000 {
 		fmt.Fprintf(&b, `{"f%s":{"g%s":[{"h%s":1}]}}`+"\n", word(i), word(i*7), word(i*13))
@@ -132,7 +132,7 @@ func word(i int) string {
 	return string(b)
 }
 
-func TestSettledTypesCostLittle(t *testing.T) {
+func TestAKnownTypeIsCheapToCheck(t *testing.T) {
 	long := []byte(`[` + strings.Repeat(`{"a":1},`, 200_000) + `{"a":1}]`)
 	o := &LearnedType{}
 	for range settledAfter + 1 {
@@ -155,7 +155,7 @@ func TestSettledTypesCostLittle(t *testing.T) {
 	}
 }
 
-func TestKnowledgeIsTheSameInAnyOrder(t *testing.T) {
+func TestTheOrderOfAnswersDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		answers := rapid.SliceOfN(rapid.Custom(anyAnswer), 1, 6).Draw(t, "answers")
 		forth, back, halves, others := &LearnedType{}, &LearnedType{}, &LearnedType{}, &LearnedType{}
@@ -215,7 +215,7 @@ func anyAnswer(t *rapid.T) any {
 	return rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "c", "d", "2026-01-01"}), rapid.Custom(anyAnswer), 0, 3).Draw(t, "object")
 }
 
-func TestObservedTypesAreMarkedAndLeaveTheDigestAlone(t *testing.T) {
+func TestLearnedTypesAreMarkedAndNotPartOfTheDigest(t *testing.T) {
 	tools := []Tool{{Server: "jira", Name: "search", Description: "Finds issues."},
 		{Server: "jira", Name: "declared", OutputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}}
 	plain := New(tools)
@@ -223,7 +223,7 @@ func TestObservedTypesAreMarkedAndLeaveTheDigestAlone(t *testing.T) {
 	o := learned(t, `{"total":1,"issues":[{"key":"A-1"}]}`)
 	c := plain.WithLearned(func(t Tool) json.RawMessage { asked++; return o.Schema() })
 	if plain.Digest() != c.Digest() || asked != 0 {
-		t.Error("the digest depends on what was observed")
+		t.Error("the digest depends on learned types")
 	}
 	search, _ := c.Lookup("jira.search")
 	declared, _ := c.Lookup("jira.declared")
@@ -243,7 +243,7 @@ func TestObservedTypesAreMarkedAndLeaveTheDigestAlone(t *testing.T) {
 		}
 	}
 	if strings.Contains(plain.TypeScript(search), "observed") || strings.Contains(c.WithLearned(nil).TypeScript(search), "observed") {
-		t.Error("marked where nothing is observed")
+		t.Error("marked without a learned type")
 	}
 	// A later answer shows in the next declaration.
 	o.Add([]byte(`{"total":1}`))
@@ -252,7 +252,7 @@ func TestObservedTypesAreMarkedAndLeaveTheDigestAlone(t *testing.T) {
 	}
 }
 
-func FuzzObservedAnswers(f *testing.F) {
+func FuzzLearnedType(f *testing.F) {
 	for _, s := range []string{`{"a":[1,{"b":null}]}`, `{"a":`, `[[[`, `"\u00`, `{"a":1,}`, `nul`, `{"x":{"2026":1}}`} {
 		f.Add([]byte(s), []byte(`{"a":2}`))
 	}

@@ -3,50 +3,50 @@ package fault
 // The codes. Append only.
 const (
 	GuestSyntax    Code = "guest.syntax"    // the program could not be parsed
-	GuestException Code = "guest.exception" // an exception nobody caught
+	GuestException Code = "guest.exception" // uncaught exception
 	GuestExit      Code = "guest.exit"      // the program called exit(n)
 	GuestResult    Code = "guest.result"    // the value has no JSON form
-	GuestStalled   Code = "guest.stalled"   // the program awaits what can never come
+	GuestStalled   Code = "guest.stalled"   // the program waits for something that cannot happen
 
-	ToolFailed      Code = "tool.failed"       // the tool answered that it failed
-	ToolUnknown     Code = "tool.unknown"      // there is no tool of that name
-	ToolInvalidArgs Code = "tool.invalid_args" // the arguments do not fit the tool's schema
-	ToolTooLarge    Code = "tool.too_large"    // the answer is over the rule's limit
-	ToolTimeout     Code = "tool.timeout"      // the tool took longer than it may
+	ToolFailed      Code = "tool.failed"       // the tool reported a failure
+	ToolUnknown     Code = "tool.unknown"      // no tool has that name
+	ToolInvalidArgs Code = "tool.invalid_args" // the arguments do not match the schema of the tool
+	ToolTooLarge    Code = "tool.too_large"    // the answer exceeds the limit of the rule
+	ToolTimeout     Code = "tool.timeout"      // the tool exceeded its timeout
 
-	UsageFlag     Code = "usage.flag"     // a flag, key or request field cannot be used so
-	UsageLanguage Code = "usage.language" // the language is unknown or cannot be told
+	UsageFlag     Code = "usage.flag"     // invalid flag, key or request field
+	UsageLanguage Code = "usage.language" // the language is unknown or ambiguous
 	UsageFile     Code = "usage.file"     // a file cannot be read
-	UsageConfig   Code = "usage.config"   // a configuration file is wrong
-	UsagePolicy   Code = "usage.policy"   // a policy file is wrong
-	UsageAudit    Code = "usage.audit"    // a record cannot be used so
-	UsageSession  Code = "usage.session"  // the session is unknown, busy or ended
+	UsageConfig   Code = "usage.config"   // invalid configuration file
+	UsagePolicy   Code = "usage.policy"   // invalid policy file
+	UsageAudit    Code = "usage.audit"    // invalid or unusable audit record
+	UsageSession  Code = "usage.session"  // the session is unknown, busy or closed
 
 	DeniedTool     Code = "denied.tool"     // the policy forbids the call
 	DeniedNetwork  Code = "denied.network"  // the policy forbids the host
 	DeniedFile     Code = "denied.file"     // the policy forbids the file
-	DeniedApproval Code = "denied.approval" // a person said no, or nobody was there to ask
+	DeniedApproval Code = "denied.approval" // a person refused, or there was nobody to ask
 	DeniedLanguage Code = "denied.language" // the policy forbids the language
-	DeniedPinned   Code = "denied.pinned"   // the tool's definition is not the pinned one
+	DeniedPinned   Code = "denied.pinned"   // the definition of the tool differs from its pin
 
-	LimitFuel      Code = "limit.fuel"       // the fuel is used up
-	LimitMemory    Code = "limit.memory"     // the memory cap is reached
-	LimitTime      Code = "limit.time"       // the deadline has passed
-	LimitOutput    Code = "limit.output"     // more output than allowed
-	LimitToolCalls Code = "limit.tool_calls" // more tool calls than allowed
-	LimitHostBytes Code = "limit.host_bytes" // more bytes through the host than allowed
-	LimitRecursion Code = "limit.recursion"  // recursion deeper than allowed
-	LimitBusy      Code = "limit.busy"       // too many runs are waiting
+	LimitFuel      Code = "limit.fuel"       // out of fuel
+	LimitMemory    Code = "limit.memory"     // out of memory
+	LimitTime      Code = "limit.time"       // deadline exceeded
+	LimitOutput    Code = "limit.output"     // too much output
+	LimitToolCalls Code = "limit.tool_calls" // too many tool calls
+	LimitHostBytes Code = "limit.host_bytes" // too many bytes through the host
+	LimitRecursion Code = "limit.recursion"  // recursion too deep
+	LimitBusy      Code = "limit.busy"       // too many runs in the queue
 
-	UpstreamUnavailable Code = "upstream.unavailable" // a server cannot be reached or did not start
+	UpstreamUnavailable Code = "upstream.unavailable" // a server is unreachable or did not start
 
-	Cancelled Code = "cancelled" // the caller gave up
+	Cancelled Code = "cancelled" // canceled by the caller
 
-	AuditUnavailable Code = "audit.unavailable" // no record can be written, so nothing is done
-	Internal         Code = "internal"          // a fault of wexec itself
+	AuditUnavailable Code = "audit.unavailable" // a record cannot be written, so nothing was done
+	Internal         Code = "internal"          // a defect of wexec
 )
 
-// classes holds every code once, in the documented order.
+// classes lists every code once, in the documented order.
 var classes = []struct {
 	class Class
 	codes []Code
@@ -61,7 +61,7 @@ var classes = []struct {
 	{ClassInternal, []Code{AuditUnavailable, Internal}},
 }
 
-// Codes lists every code in the documented order.
+// Codes returns every code in the documented order.
 func Codes() []Code {
 	var all []Code
 	for _, row := range classes {
@@ -70,8 +70,8 @@ func Codes() []Code {
 	return all
 }
 
-// Class is the class of a code. The empty code is [ClassOK]; a code that is not
-// in the list is [ClassInternal].
+// Class returns the class of a code: [ClassOK] for the empty code, [ClassInternal]
+// for an unknown one.
 func (c Code) Class() Class {
 	if c == "" {
 		return ClassOK

@@ -1,11 +1,12 @@
-// Package fault holds the codes with which wexec says what went wrong.
+// Package fault defines the errors of wexec and their codes.
 //
-// A [Code] is itself an error, so callers ask with errors.Is:
+// A [Code] is an error, so callers test for it with errors.Is:
 //
 //	if errors.Is(err, fault.LimitFuel) { … }
 //
-// Codes are append-only: none is ever renamed or reused. Their classes decide
-// the exit status of the command and the shape of an MCP answer.
+// Codes are append-only: a code is never renamed or reused. The class of a code
+// determines the exit status of the command and the form of an MCP answer. Return
+// an [Error] across packages; within a package, plain errors are enough.
 package fault
 
 import (
@@ -13,17 +14,16 @@ import (
 	"fmt"
 )
 
-// Code names one way to fail. It is an error, so that errors.Is(err, code)
-// reads well.
+// Code identifies a kind of failure. It implements error for errors.Is.
 type Code string
 
-// Error makes a code an error of its own.
+// Error returns the code.
 func (c Code) Error() string { return string(c) }
 
-// Class is the family a code belongs to.
+// Class is a group of codes.
 type Class string
 
-// The classes, in the order of the documented table.
+// The classes, in the documented order.
 const (
 	ClassOK        Class = "ok"
 	ClassGuest     Class = "guest"
@@ -35,7 +35,7 @@ const (
 	ClassInternal  Class = "internal"
 )
 
-// Exit is the exit status of a command that ends with an error of class c.
+// Exit returns the exit status of a command that fails with class c.
 func (c Class) Exit() int {
 	switch c {
 	case ClassOK:
@@ -56,39 +56,38 @@ func (c Class) Exit() int {
 	return 70
 }
 
-// Error is a failure as wexec reports it: what was attempted, why it failed,
-// and what to do next.
+// Error is a failure: what was attempted, why it failed, and what to do.
 type Error struct {
-	Code    Code   // stable name; the zero code reads as [Internal]
-	Op      string // what was attempted, as a verb phrase: "read policy"; may be empty
+	Code    Code   // empty means [Internal]
+	Op      string // what was attempted, such as "read policy"; may be empty
 	Message string // why it failed: lower case, no full stop
-	Hint    string // what to do next; may be empty
+	Hint    string // what to do, as an imperative; may be empty
 	Err     error  // the cause; may be nil
 }
 
-// New returns an error with a code and a formatted message. A %w verb sets the
-// cause.
+// New returns an error with a code and a formatted message. The operand of %w is
+// the cause.
 func New(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Code: code, Message: err.Error(), Err: errors.Unwrap(err)}
 }
 
-// WithHint returns a copy of e that carries a hint.
+// WithHint returns a copy of e with a hint.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	c := *e
 	c.Hint = fmt.Sprintf(format, args...)
 	return &c
 }
 
-// WithOp returns a copy of e that says what was attempted.
+// WithOp returns a copy of e with an operation.
 func (e *Error) WithOp(op string) *Error {
 	c := *e
 	c.Op = op
 	return &c
 }
 
-// Error is the message, preceded by the operation where there is one. The
-// cause is part of the message already where New made it with %w.
+// Error returns the operation, if any, and the message. A message from [New]
+// includes the cause.
 func (e *Error) Error() string {
 	msg := e.Message
 	if msg == "" && e.Err != nil {
@@ -103,7 +102,7 @@ func (e *Error) Error() string {
 	return msg
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is reports whether target is the code of e.
@@ -119,8 +118,8 @@ func (e *Error) code() Code {
 	return e.Code
 }
 
-// CodeOf finds the code of an error: the outermost [*Error] or [Code] in its
-// chain. An error without one is [Internal]; nil has the empty code.
+// CodeOf returns the code of the outermost [*Error] or [Code] in a chain. It
+// returns [Internal] if there is none, and "" for nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""
@@ -136,7 +135,7 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
-// HintOf finds the hint of an error, or "".
+// HintOf returns the outermost hint in a chain, or "".
 func HintOf(err error) string {
 	for err != nil {
 		var e *Error

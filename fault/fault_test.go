@@ -30,11 +30,11 @@ func TestHintOfFindsTheOutermostHint(t *testing.T) {
 	}
 }
 
-func TestEveryCodeHasAClassAndStandsOnce(t *testing.T) {
+func TestEveryCodeHasAClassAndIsListedOnce(t *testing.T) {
 	seen := map[Code]bool{}
 	for _, c := range Codes() {
 		if seen[c] {
-			t.Errorf("%s stands twice", c)
+			t.Errorf("%s is listed twice", c)
 		}
 		seen[c] = true
 		if c.Class() == ClassInternal && c != Internal && c != AuditUnavailable {
