@@ -4,6 +4,7 @@ package search
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -109,9 +110,11 @@ func questions(t testing.TB, file string, c *catalogue.Catalogue, everything boo
 }
 
 // asked counts the questions whose tool is first and among the first three, and
-// logs the others.
-func asked(t *testing.T, what string, c *catalogue.Catalogue, all []question) (first, found int) {
+// fails if fewer than least percent are among the first three.
+func asked(t *testing.T, what string, c *catalogue.Catalogue, all []question, least int) {
 	t.Helper()
+	first, found := 0, 0
+	var missed []string
 	for _, q := range all {
 		var got []string
 		for _, e := range c.Search(catalogue.Query{Text: q.text, Limit: 3}).Tools {
@@ -124,10 +127,13 @@ func asked(t *testing.T, what string, c *catalogue.Catalogue, all []question) (f
 		case slices.ContainsFunc(got, q.fits):
 			found++
 		default:
-			t.Logf("%smissed: %q gave %s, not %s", what, q.text, strings.Join(got, ", "), strings.Join(q.tools, " or "))
+			missed = append(missed, fmt.Sprintf("%q gave %s, not %s", q.text, strings.Join(got, ", "), strings.Join(q.tools, " or ")))
 		}
 	}
-	return first, found
+	t.Logf("%s: %d tools of %d servers, %d questions: %d first, %d among the first three", what, len(c.Tools()), len(c.Servers()), len(all), first, found)
+	if found*100 < least*len(all) {
+		t.Errorf("%s: %d of %d are found, want %d percent\n%s", what, found, len(all), least, strings.Join(missed, "\n"))
+	}
 }
 
 func TestTheRightToolIsAmongTheFirstThree(t *testing.T) {
@@ -136,11 +142,7 @@ func TestTheRightToolIsAmongTheFirstThree(t *testing.T) {
 	if len(all) < 100 {
 		t.Fatalf("only %d questions", len(all))
 	}
-	first, found := asked(t, "", c, all)
-	t.Logf("%d tools of %d servers, %d questions: %d first, %d among the first three", len(c.Tools()), len(c.Servers()), len(all), first, found)
-	if found*100 < 72*len(all) {
-		t.Errorf("%d of %d are found", found, len(all))
-	}
+	asked(t, "questions", c, all, 72)
 }
 
 // TestHeldOutQuestions asks questions that nothing was tuned on. The thresholds
@@ -163,11 +165,7 @@ func TestHeldOutQuestions(t *testing.T) {
 		if len(all) < 40 {
 			t.Fatalf("%s has only %d questions", set.file, len(all))
 		}
-		first, found := asked(t, "held out, ", set.c, all)
-		t.Logf("held out: %s, %d questions: %d first, %d among the first three", set.file, len(all), first, found)
-		if found*100 < set.least*len(all) {
-			t.Errorf("%s: %d of %d are found", set.file, found, len(all))
-		}
+		asked(t, "held out, "+set.file, set.c, all, set.least)
 	}
 }
 
