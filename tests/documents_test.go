@@ -94,3 +94,15 @@ func TestMakeTargetsInDocumentsExist(t *testing.T) {
 		}
 	}
 }
+
+// TestTheArchitectureNamesEveryRoom checks that docs/understand/architecture.md
+// names every room of the floor plan, or the folder above an internal one.
+func TestTheArchitectureNamesEveryRoom(t *testing.T) {
+	text := read(t, "docs/understand/architecture.md")
+	for room := range plan {
+		above, _, internal := strings.Cut(room, "/internal/")
+		if !strings.Contains(text, "`"+room) && !(internal && strings.Contains(text, "`"+above+"/internal`")) {
+			t.Errorf("%s is missing", room)
+		}
+	}
+}
