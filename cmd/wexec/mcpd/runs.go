@@ -52,6 +52,7 @@ type run struct {
 	listener *listener
 	calls    int // that wait for the run
 	expiry   *time.Timer
+	removed  bool // expiry stays stopped, so that nothing refers to the run
 }
 
 // listener is the call that receives progress.
@@ -106,7 +107,7 @@ func (rs *runs) pending() bool {
 }
 
 func (rs *runs) remove(r *run) {
-	r.expiry.Stop()
+	r.stopExpiry()
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	delete(rs.all, r.id)
@@ -125,7 +126,7 @@ func (rs *runs) cancelIf(match func(*run) bool, why string) {
 	defer rs.mu.Unlock()
 	for id, r := range rs.all {
 		if match(r) {
-			r.expiry.Stop()
+			r.stopExpiry()
 			r.cancel(fault.New(fault.Cancelled, "%s", why))
 			delete(rs.all, id)
 		}
@@ -140,6 +141,14 @@ func (r *run) end(res *engine.Result, err error) {
 	close(r.done)
 }
 
+// stopExpiry stops the timer of a run that is removed, for good.
+func (r *run) stopExpiry() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.removed = true
+	r.expiry.Stop()
+}
+
 // attach makes a call the receiver of progress. The run does not expire while a
 // call waits for it.
 func (r *run) attach(l *listener) (detach func()) {
@@ -151,7 +160,7 @@ func (r *run) attach(l *listener) (detach func()) {
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.calls--; r.calls == 0 {
+		if r.calls--; r.calls == 0 && !r.removed {
 			r.expiry.Reset(keepFor)
 		}
 	}
