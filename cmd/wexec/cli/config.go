@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,7 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/catalogue"
-	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/policy"
@@ -129,26 +127,6 @@ func oneOf(flag, value string, values ...string) error {
 		return nil
 	}
 	return suggest(fault.New(fault.UsageFlag, "--%s: unknown value %q", flag, value), value, values)
-}
-
-// inspect opens a host that records nothing and returns its catalogue, as far as
-// servers answer. Their errors are printed.
-func (a *app) inspect(ctx context.Context, s *config.Settings, logLevel string) (*config.Host, *catalogue.Catalogue, []error, error) {
-	host, err := s.Open(ctx, config.Options{Env: a.Env, Version: a.Version, Logger: terminal.Logger(a.term, logLevel), NoAudit: true})
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	cat, errs := host.Table.Catalogue(ctx)
-	if ctx.Err() != nil {
-		host.Close()
-		return nil, nil, nil, context.Cause(ctx)
-	}
-	for _, err := range errs {
-		a.term.Warn("%s", err)
-		a.term.Hint(fault.HintOf(err))
-	}
-	config.SaveToolNames(a.Env, cat)
-	return host, cat, errs, nil
 }
 
 func (a *app) configCommand() *cli.Command {

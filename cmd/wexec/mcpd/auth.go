@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -49,32 +50,32 @@ type authenticator struct {
 }
 
 // newAuthenticator checks the options. It fetches nothing yet.
-func newAuthenticator(o HTTPOptions) (*authenticator, error) {
+func newAuthenticator(token string, o *OAuth) (*authenticator, error) {
 	a := &authenticator{}
-	if o.Token != "" || o.OAuth == nil {
-		if len(o.Token) < 16 {
-			return nil, fault.New(fault.UsageConfig, "the HTTP token has %d characters: it must have at least 16", len(o.Token))
+	if token != "" || o == nil {
+		if len(token) < 16 {
+			return nil, fault.New(fault.UsageConfig, "the HTTP token has %d characters: it must have at least 16", len(token))
 		}
-		sum := sha256.Sum256([]byte(o.Token))
+		sum := sha256.Sum256([]byte(token))
 		a.token = &sum
 	}
-	if o.OAuth == nil {
+	if o == nil {
 		return a, nil
 	}
-	if _, err := parseOAuthURL("issuer", o.OAuth.Issuer); err != nil {
+	if _, err := parseOAuthURL("issuer", o.Issuer); err != nil {
 		return nil, err
 	}
-	resource, err := parseOAuthURL("resource", o.OAuth.Resource)
+	resource, err := parseOAuthURL("resource", o.Resource)
 	if err != nil {
 		return nil, err
 	}
-	a.keys = &issuer{name: o.OAuth.Issuer, client: cmp.Or(o.OAuth.Client, &http.Client{Timeout: 10 * time.Second})}
+	a.keys = &issuer{name: o.Issuer, client: cmp.Or(o.Client, &http.Client{Timeout: 10 * time.Second})}
 	a.metadata = auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
-		Resource: o.OAuth.Resource, AuthorizationServers: []string{o.OAuth.Issuer}, ScopesSupported: o.OAuth.Scopes,
+		Resource: o.Resource, AuthorizationServers: []string{o.Issuer}, ScopesSupported: o.Scopes,
 		BearerMethodsSupported: []string{"header"}, ResourceName: "wexec"})
-	a.require = auth.RequireBearerToken(a.verifier(o.OAuth), &auth.RequireBearerTokenOptions{
+	a.require = auth.RequireBearerToken(a.verifier(o), &auth.RequireBearerTokenOptions{
 		ResourceMetadataURL: (&url.URL{Scheme: resource.Scheme, Host: resource.Host, Path: metadataPath + resource.Path}).String(),
-		Scopes:              o.OAuth.Scopes, ClockSkew: clockSkew})
+		Scopes:              o.Scopes, ClockSkew: clockSkew})
 	return a, nil
 }
 
@@ -134,4 +135,10 @@ func bearerToken(header string) string {
 		return ""
 	}
 	return strings.TrimSpace(token)
+}
+
+// loopback reports whether a host name is this machine.
+func loopback(name string) bool {
+	ip := net.ParseIP(name)
+	return strings.EqualFold(name, "localhost") || ip != nil && ip.IsLoopback()
 }

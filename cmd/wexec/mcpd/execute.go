@@ -14,18 +14,7 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
-	"github.com/wexec/wexec/policy"
 )
-
-// executeParams are the parts of a Request that a model may set.
-type executeParams struct {
-	Language string          `json:"language"`
-	Code     string          `json:"code"`
-	Args     json.RawMessage `json:"args"`
-	Intent   string          `json:"intent"`
-	Session  string          `json:"session"`
-	Limits   policy.Limits   `json:"limits"`
-}
 
 func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	var p executeParams

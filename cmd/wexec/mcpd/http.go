@@ -53,7 +53,7 @@ const (
 // Handler returns a handler for MCP over streamable HTTP, for clients with and
 // without sessions.
 func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
-	auth, err := newAuthenticator(o)
+	auth, err := newAuthenticator(o.Token, o.OAuth)
 	if err != nil {
 		return nil, err
 	}
@@ -240,9 +240,4 @@ func hostName(host string) string {
 		return name
 	}
 	return strings.Trim(host, "[]")
-}
-
-func loopback(name string) bool {
-	ip := net.ParseIP(name)
-	return strings.EqualFold(name, "localhost") || ip != nil && ip.IsLoopback()
 }

@@ -3,6 +3,7 @@ package mcpd
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
 )
 
 // keepFor is how long a run that no call waits for, and the values of runs, are
@@ -21,6 +23,16 @@ const keepFor = 10 * time.Minute
 
 // clientLeft is why runs of a client that disconnected are cancelled.
 const clientLeft = "the client disconnected"
+
+// executeParams are the parts of a Request that a model may set.
+type executeParams struct {
+	Language string          `json:"language"`
+	Code     string          `json:"code"`
+	Args     json.RawMessage `json:"args"`
+	Intent   string          `json:"intent"`
+	Session  string          `json:"session"`
+	Limits   policy.Limits   `json:"limits"`
+}
 
 // runs are the runs of all clients that have not been answered. The zero value
 // is empty.
