@@ -60,7 +60,7 @@ func fieldOf(f reflect.StructField) field {
 
 // shortField returns the index of the field that a scalar stands for, or -1.
 func shortField(t reflect.Type) int {
-	for i := range t.NumField() {
+	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
 		if t.Field(i).Tag.Get("short") != "" {
 			return i
 		}

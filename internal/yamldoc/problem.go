@@ -77,9 +77,9 @@ func (r *Reporter) Err(code fault.Code) error {
 	list := slices.Compact(r.problems)
 	list = list[:min(len(list), maxProblems)]
 	if len(list) == 1 {
-		alone := list[0]
-		alone.Hint = ""
-		return &fault.Error{Code: code, Message: alone.String(), Hint: list[0].Hint, Err: list}
+		single := list[0]
+		single.Hint = ""
+		return &fault.Error{Code: code, Message: single.String(), Hint: list[0].Hint, Err: list}
 	}
 	return &fault.Error{Code: code, Message: list.Error(), Err: list}
 }

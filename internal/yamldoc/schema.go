@@ -69,12 +69,10 @@ func (s *schemaWriter) typ(t reflect.Type, f field) map[string]any {
 		return map[string]any{"type": "object", "additionalProperties": s.typ(fieldType(t.Elem(), "V"), f)}
 	case t.Kind() == reflect.Pointer:
 		// A block whose keys are all commented out is null.
-		return map[string]any{"anyOf": []any{s.block(t.Elem()), map[string]any{"type": "null"}}}
+		return map[string]any{"anyOf": []any{s.typ(t.Elem(), f), map[string]any{"type": "null"}}}
 	case t.Kind() == reflect.Slice:
 		return map[string]any{"type": []any{"array", "null"}, "items": s.typ(t.Elem(), f)}
-	case reflect.PointerTo(t).Implements(keyedType):
-		return map[string]any{"anyOf": []any{s.block(t), map[string]any{"type": "null"}}}
-	case isBlock(t):
+	case isBlock(t), reflect.PointerTo(t).Implements(keyedType):
 		return s.block(t)
 	}
 	return scalarSchema(t, f)
