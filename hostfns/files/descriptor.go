@@ -2,15 +2,15 @@ package files
 
 import "github.com/tetratelabs/wazero/experimental/sys"
 
-// Bounds of what is open at once. The host keeps an entry for each descriptor,
-// and the names of each open folder.
+// Bounds of open files. The host allocates memory for each descriptor
+// and for the names of each open folder.
 const (
 	maxDescriptors = 1024
 	descriptorCost = 512 // bytes of the bound of /tmp
 	entryCost      = 64  // the same for each name of an open folder, besides the name
 )
 
-// descriptor is an open file or folder. It takes part of the bound of /tmp
+// descriptor is an open file or folder. It counts against the bound of /tmp
 // until it is closed.
 type descriptor struct {
 	sys.File
@@ -18,7 +18,7 @@ type descriptor struct {
 	cost int64 // 0 after Close
 }
 
-// descriptor counts f as open, or closes it where too much is open already.
+// descriptor counts f as open, or closes it if a bound is reached.
 func (t *tree) descriptor(f sys.File) (sys.File, sys.Errno) {
 	cost := int64(descriptorCost)
 	if d, ok := f.(*folder); ok {
@@ -39,7 +39,7 @@ func (t *tree) descriptor(f sys.File) (sys.File, sys.Errno) {
 	return &descriptor{File: f, tree: t, cost: cost}, 0
 }
 
-// Close closes the file and gives back its part of the bound.
+// Close closes the file and releases its part of the bound.
 func (d *descriptor) Close() sys.Errno {
 	t := d.tree
 	t.tmp.mu.Lock()

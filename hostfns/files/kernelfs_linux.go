@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// kernelMagic are the numbers of file systems that show the kernel's state:
+// kernelMagic are the magic numbers of file systems of the kernel's state:
 // proc, sysfs, debugfs, tracefs, securityfs, cgroup and cgroup2, bpf, configfs.
 var kernelMagic = []uint32{0x9fa0, 0x62656572, 0x64626720, 0x74726163, 0x73636673, 0x27e0eb, 0x63677270, 0xcafe4a11, 0x62656570}
 
-// kernelFS reports whether a folder is in such a file system, wherever that is
+// kernelFS reports whether a folder is in such a file system, wherever it is
 // mounted.
 func kernelFS(root *os.Root) bool {
 	f, err := root.Open(".")

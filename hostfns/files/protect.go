@@ -12,12 +12,12 @@ import (
 	stat "github.com/tetratelabs/wazero/sys"
 )
 
-// kernelFolders are where the kernel shows its own state and devices as files.
+// kernelFolders are folders in which the kernel shows state and devices as files.
 var kernelFolders = map[string][]string{"linux": {"/proc", "/sys", "/dev"}, "darwin": {"/dev"}}
 
-// protected are the files and folders of the host that no program reaches,
-// whatever the policy grants. A file is recognized by its identity, so that a
-// hard link or a second mount does not lead to it, and by its path, since it
+// protected are the files and folders of the host that no program can access,
+// whatever the policy allows. A file is recognized by its identity, so that a
+// hard link or a second mount does not bypass the check, and by its path, because it
 // may not exist yet or may have been replaced.
 type protected struct {
 	paths []string
@@ -27,8 +27,8 @@ type protected struct {
 	real    []string // paths with links resolved, with slashes
 }
 
-// load looks the paths up. It is not done before a program names a file of the
-// host, which few do.
+// load resolves the paths. It runs when a program first uses a file of the
+// host, because few programs do.
 func (g *protected) load() {
 	g.resolve.Do(func() {
 		for _, p := range slices.Concat(g.paths, kernelFolders[runtime.GOOS]) {
@@ -71,7 +71,7 @@ func (g *protected) above(dir string) bool {
 	}
 }
 
-// realPath resolves the links of a path, as far as it exists.
+// realPath resolves the links of the existing part of a path.
 func realPath(p string) string {
 	rest := ""
 	for dir := filepath.Clean(p); ; dir = filepath.Dir(dir) {

@@ -11,12 +11,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// maxErrorBody is how much is read of a response that is not a success.
+// maxErrorBody bounds the body of an error response.
 const maxErrorBody = 1 << 20
 
 // capture is the HTTP form of lineTransport: it bounds each message, which the
-// library reads whole, and keeps the raw results of tool calls from being
-// decoded.
+// SDK reads whole, and keeps the raw results of tool calls away from the SDK's
+// decoder.
 type capture struct {
 	answers *answers
 	next    http.RoundTripper
@@ -46,7 +46,7 @@ func (c *capture) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// sent notes a request whose answer needs care.
+// sent records a tool call, whose answer is kept raw.
 func (c *capture) sent(req *http.Request) error {
 	body, err := req.GetBody()
 	if err != nil {
@@ -74,11 +74,11 @@ type bodyReader struct {
 func (b *bodyReader) Read(p []byte) (int, error) { return b.next.Read(p) }
 func (b *bodyReader) Close() error               { return b.body.Close() }
 
-// filter returns a message as the library may see it, or nil.
+// filter returns the message for the SDK, or nil.
 func (a *answers) filter(data []byte) []byte {
 	msg, err := jsonrpc.DecodeMessage(data)
 	if err != nil {
-		return data[:min(len(data), maxOther)] // the library reports it
+		return data[:min(len(data), maxOther)] // the SDK reports it
 	}
 	switch m := msg.(type) {
 	case *jsonrpc.Request:

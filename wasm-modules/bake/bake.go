@@ -33,16 +33,16 @@ type baker struct {
 	library []byte
 }
 
-// part is an artefact before it is compressed.
+// part is an artefact before compression.
 type part struct {
 	kind string
 	data []byte
 }
 
-// budget is more fuel than any guest needs to start.
+// budget is enough fuel to start any guest.
 const budget = 100e9
 
-// bake makes the parts of the guest, and fills in what the entry says of them.
+// bake makes the parts of the guest and updates its entry in the manifest.
 func (b *baker) bake(ctx context.Context) ([]part, error) {
 	files, prelude, err := b.files()
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *baker) bake(ctx context.Context) ([]part, error) {
 	return parts, nil
 }
 
-// files are what the guest sees below "/", and a digest of its prelude.
+// files returns the guest's file system and a digest of its prelude.
 func (b *baker) files() (fs.FS, string, error) {
 	all := fstest.MapFS{}
 	date := time.Unix(bakeTime, 0)
@@ -131,8 +131,8 @@ func (b *baker) files() (fs.FS, string, error) {
 	return all, digest, nil
 }
 
-// validate holds the module against the specification: metering is done on
-// valid modules only.
+// validate validates the module: only valid modules can be
+// metered.
 func validate(ctx context.Context, module []byte) error {
 	rt := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(features))
 	defer rt.Close(ctx)
@@ -140,10 +140,10 @@ func validate(ctx context.Context, module []byte) error {
 	return err
 }
 
-// imports are the modules that a guest may import functions from.
+// imports are the modules from which a guest may import functions.
 var imports = []string{"wexec", "wasi_snapshot_preview1"}
 
-// allowed looks at what a guest wants and offers.
+// allowed checks the imports and exports of a guest.
 func allowed(info meter.Info) error {
 	for _, i := range info.Imports {
 		if i.Kind != meter.Func || !slices.Contains(imports, i.Module) {
@@ -158,7 +158,7 @@ func allowed(info meter.Info) error {
 	return nil
 }
 
-// split starts the guest and takes it apart.
+// split starts the guest and splits it into code and image.
 func (b *baker) split(ctx context.Context, metered []byte, files fs.FS) (code, image []byte, err error) {
 	h, err := newHost(ctx, files)
 	if err != nil {
@@ -172,7 +172,7 @@ func (b *baker) split(ctx context.Context, metered []byte, files fs.FS) (code, i
 	return snapshot.Split(metered, m)
 }
 
-// started is an instance that is ready for a run, with an empty tank.
+// started returns an instance that is ready for a run, with an empty tank.
 func (b *baker) started(ctx context.Context, h *host, metered []byte) (api.Module, error) {
 	c, err := h.runtime.CompileModule(ctx, metered)
 	if err != nil {
@@ -194,7 +194,7 @@ func (b *baker) started(ctx context.Context, h *host, metered []byte) (api.Modul
 	return m, emptyTank(m)
 }
 
-// emptyTank sets the fuel of an instance to what every run begins with.
+// emptyTank sets the fuel of an instance to the start value of a run.
 func emptyTank(m api.Module) error {
 	fuel, ok := m.ExportedGlobal(meter.FuelExport).(api.MutableGlobal)
 	if !ok {
@@ -204,8 +204,8 @@ func emptyTank(m api.Module) error {
 	return nil
 }
 
-// prove restores the guest twice and has it run the program of the manifest. It
-// returns the fuel that took.
+// prove runs the proof of the manifest in two restored instances. It
+// returns the fuel of a run.
 func (b *baker) prove(ctx context.Context, code, image []byte, files fs.FS) (int64, error) {
 	h, err := newHost(ctx, files)
 	if err != nil {

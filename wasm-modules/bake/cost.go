@@ -20,8 +20,8 @@ import (
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
-// cost is what one run in a fresh instance takes of the guest. Fuel and pages
-// are the same on every machine and under every load.
+// cost is the cost of one run in a new instance. Fuel and pages
+// do not depend on machine and load.
 type cost struct {
 	fuel  int64
 	pages []uint64 // numbers of the 4 KiB pages of the image that were written to
@@ -31,7 +31,7 @@ type cost struct {
 
 const costPage = 4096
 
-// program is the input document of a program, as an engine writes it.
+// program returns the input document of a program, as the engine writes it.
 func program(code, file string, servers ...string) []byte {
 	quoted, _ := json.Marshal(code)
 	names, _ := json.Marshal(append([]string{}, servers...))
@@ -39,7 +39,7 @@ func program(code, file string, servers ...string) []byte {
 		`"deterministic":false,"root":"","packages":"","cwd":"/tmp","recursion":0,"fetch":false,"pii":false}`+"\n", quoted, file, names)
 }
 
-// costs runs each input so many times, each in an instance of its own, and
+// costs runs each input several times, each in a new instance, and
 // keeps the fastest run. Every host call is answered with answer, as JSON.
 func (b *baker) costs(ctx context.Context, code, image []byte, files fs.FS, answer []byte, times int, inputs ...[]byte) ([]cost, error) {
 	h, err := newHost(ctx, files)
@@ -92,8 +92,8 @@ func (h *host) cost(ctx context.Context, c wazero.CompiledModule, im *snapshot.I
 	return one, err
 }
 
-// written are the pages of an instance that are no longer the image's. A page
-// that was written to with what it held counts too: it was copied.
+// written returns the pages of an instance that are no longer shared with the image. A page
+// that was overwritten with the same content counts too: it was copied.
 func written(m api.Module, im *snapshot.Image) ([]uint64, error) {
 	if !im.Mapped() || os.Getpagesize() != costPage {
 		return nil, fmt.Errorf("count the pages: there are no copy-on-write mappings of %d bytes here", costPage)
@@ -121,7 +121,7 @@ func written(m api.Module, im *snapshot.Image) ([]uint64, error) {
 	return pages, nil
 }
 
-// committed reports on the guest as it is committed.
+// committed reports the costs of the committed guest.
 func (b *baker) committed(ctx context.Context, source, answer string) error {
 	m, err := wasmmodules.Open(b.entry.Name)
 	if err != nil {
@@ -141,8 +141,8 @@ func (b *baker) committed(ctx context.Context, source, answer string) error {
 	return b.report(ctx, code, image, source, answer)
 }
 
-// report prints what a program costs the guest, and where it writes. Host calls
-// are answered with the file called answer, if any; there is a server "bench" then.
+// report prints the cost of a program and the pages it writes to. Host calls
+// are answered with the file answer, if any; then there is a server "bench".
 func (b *baker) report(ctx context.Context, code, image []byte, source, answer string) error {
 	var data []byte
 	if answer != "" {

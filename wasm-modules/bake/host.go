@@ -20,20 +20,20 @@ import (
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
-// features are what a guest may use; the engine allows the same.
+// features are the WebAssembly features of guests, as in the engine.
 const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExtendedConst
 
-// bakeTime is the date in every image, in seconds.
+// bakeTime is the time in every image, in seconds.
 const bakeTime = 1767225600 // 2026-01-01T00:00:00Z
 
-// host is what a guest sees while it is baked: everything fixed.
+// host is the deterministic host of a guest while it is baked.
 type host struct {
 	runtime wazero.Runtime
 	files   fs.FS
 
 	tank    meter.Tank
 	input   []byte
-	answer  []byte // what host calls are answered with; nil: there is nobody to call
+	answer  []byte // answer of every host call; nil: calls fail
 	calls   int64  // host calls so far
 	outcome int    // kind of the last outcome; -1: none
 	value   []byte
@@ -78,8 +78,8 @@ func newHost(ctx context.Context, files fs.FS) (*host, error) {
 		}
 		h.outcome, h.value = int(uint32(s[0])), bytes.Clone(data)
 	})
-	// Nobody is there to call while a guest is baked; while its costs are
-	// measured every call has its answer at once.
+	// Calls fail while a guest is baked; while its costs are
+	// measured every call is answered at once.
 	def("call_start", types{i32, i32, i32, i32}, types{i64}, func(_ api.Memory, s []uint64) {
 		if h.answer == nil {
 			panic(errors.New("the guest calls a tool while it is baked"))
@@ -114,7 +114,7 @@ func newHost(ctx context.Context, files fs.FS) (*host, error) {
 	return h, nil
 }
 
-// seed is a stream of bytes that is always the same.
+// seed is a fixed stream of bytes.
 type seed struct{ r *rand.ChaCha8 }
 
 func newSeed() io.Reader {
@@ -123,13 +123,13 @@ func newSeed() io.Reader {
 
 func (s seed) Read(p []byte) (int, error) { return s.r.Read(p) }
 
-// instance makes an instance of a module in the fixed surroundings.
+// instance makes an instance of a module in the deterministic host.
 func (h *host) instance(ctx context.Context, c wazero.CompiledModule) (api.Module, error) {
 	var ticks int64
 	return h.runtime.InstantiateModule(ctx, c, wazero.NewModuleConfig().WithName("").WithStartFunctions().
 		WithStdout(&h.stdout).WithStderr(&h.stderr).
 		WithWalltime(func() (int64, int32) { return bakeTime, 0 }, sys.ClockResolution(1)).
-		// It stands still, nearly, and ends where every run begins.
+		// The clock is almost constant, and ends where every run starts.
 		WithNanotime(func() int64 {
 			ticks = min(ticks+1, int64(wasmmodules.BakeNanotime))
 			return ticks
@@ -156,7 +156,7 @@ func (h *host) run(ctx context.Context, m api.Module, input []byte) ([]byte, err
 	return h.value, nil
 }
 
-// said is what the guest printed, for errors.
+// said returns what the guest printed, for errors.
 func (h *host) said() string {
 	if h.stdout.Len()+h.stderr.Len() == 0 {
 		return ""
@@ -164,7 +164,7 @@ func (h *host) said() string {
 	return "\nit printed:\n" + h.stdout.String() + h.stderr.String()
 }
 
-// initialise calls what has to be called once.
+// initialise calls the initializers.
 func (h *host) initialise(ctx context.Context, m api.Module) error {
 	for _, name := range []string{"_initialize", "guest_init"} {
 		f := m.ExportedFunction(name)

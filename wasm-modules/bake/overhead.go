@@ -17,9 +17,9 @@ import (
 	"github.com/wexec/wexec/internal/snapshot"
 )
 
-// workloads are programs that keep a guest busy for some milliseconds, each with
-// something else: long enough that compiling them does not count, and short
-// enough that of some rounds one is not disturbed.
+// workloads are programs that run for some milliseconds, each with
+// another kind of work: long enough that compiling them does not count, and short
+// enough that some rounds are not disturbed.
 var workloads = map[string]map[string]string{
 	"quickjs": {
 		"numbers":   "let s = 0; for (let i = 0; i < 120000; i++) s = (s * 31 + i) | 0; return s",
@@ -41,15 +41,15 @@ var workloads = map[string]map[string]string{
 	},
 }
 
-// overheads is what metering adds to a guest: how many times longer each
-// workload takes, and the mean of them.
+// overheads is the cost of metering: the factor by which each
+// workload is slower, and their mean.
 type overheads struct {
 	Guest     string             `json:"guest"`
 	Workloads map[string]float64 `json:"workloads"`
 	Mean      float64            `json:"mean"`
 }
 
-// busy is a guest that was compiled and runs workloads.
+// busy is a compiled guest that runs workloads.
 type busy struct {
 	host  *host
 	code  wazero.CompiledModule
@@ -57,8 +57,8 @@ type busy struct {
 	best  map[string]time.Duration // of each workload
 }
 
-// take runs a workload in an instance of its own, which begins with a memory of
-// its own as every run in the engine does.
+// take runs a workload in a new instance, with a new memory
+// as in the engine.
 func (u *busy) take(ctx context.Context, name string, input []byte) error {
 	m, err := u.host.instance(experimental.WithMemoryAllocator(ctx, u.image.Memory(1<<30)), u.code)
 	if err != nil {
@@ -75,9 +75,9 @@ func (u *busy) take(ctx context.Context, name string, input []byte) error {
 	return err
 }
 
-// pair makes the guest ready twice, as its recipe built it and metered. Both
-// begin with the same image, and so in memories that serve the two in turns:
-// how well the pages of a memory lie is worth more than what is measured.
+// pair prepares the guest unmetered and metered. Both
+// start from the same image, in memories that the two use in turns:
+// the layout of the pages has a larger effect than the one that is measured.
 func (b *baker) pair(ctx context.Context) (plain, metered *busy, err error) {
 	files, _, err := b.files()
 	if err != nil {
@@ -121,10 +121,10 @@ func (b *baker) pair(ctx context.Context) (plain, metered *busy, err error) {
 	return two[0], two[1], nil
 }
 
-// overhead measures the module as its recipe built it against the same module
-// metered, in turns, each workload at its best of so many rounds, and prints
-// the outcome as JSON. What the host does beside the guest is the same for
-// both, but for the refills, and Go's collector does not run meanwhile.
+// overhead compares the module as its recipe built it with the same module
+// metered, in turns, each workload at its best of several rounds, and prints
+// the result as JSON. The host's work is the same for
+// both, except for the refills, and Go's garbage collector does not run.
 func (b *baker) overhead(ctx context.Context, rounds int) error {
 	debug.SetGCPercent(-1)
 	plain, counted, err := b.pair(ctx)

@@ -13,14 +13,14 @@ import (
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
-// output is where artefacts go.
+// output is the destination of artefacts.
 type output struct {
 	home     string
 	manifest *wasmmodules.Manifest
 	entry    *wasmmodules.Entry
 }
 
-// pack compresses a part; the settings are fixed, so that its bytes are too.
+// pack compresses a part with fixed settings, so that the result is reproducible.
 func pack(data []byte) ([]byte, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression),
 		zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(32<<20), zstd.WithEncoderCRC(false))
@@ -31,7 +31,7 @@ func pack(data []byte) ([]byte, error) {
 	return enc.EncodeAll(data, nil), nil
 }
 
-// packed compresses all parts, and describes them as the manifest does.
+// packed compresses all parts and returns their entries for the manifest.
 func (o *output) packed(parts []part) (map[string]wasmmodules.Artefact, map[string][]byte, error) {
 	described := map[string]wasmmodules.Artefact{}
 	files := map[string][]byte{}
@@ -48,7 +48,7 @@ func (o *output) packed(parts []part) (map[string]wasmmodules.Artefact, map[stri
 	return described, files, nil
 }
 
-// write puts the artefacts, the manifest and its contents in place.
+// write writes the artefacts, manifest.json and contents.txt.
 func (o *output) write(parts []part) error {
 	described, files, err := o.packed(parts)
 	if err != nil {
@@ -71,7 +71,7 @@ func (o *output) write(parts []part) error {
 		atomicfile.Write(filepath.Join(o.home, "contents.txt"), o.manifest.Contents(), 0o644))
 }
 
-// compare holds the artefacts and the manifest against what is there.
+// compare compares the artefacts and the manifest with the committed files.
 func (o *output) compare(parts []part) error {
 	described, files, err := o.packed(parts)
 	if err != nil {

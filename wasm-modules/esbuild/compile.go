@@ -15,7 +15,7 @@ import (
 type document struct {
 	Code  string `json:"code"`
 	File  string `json:"file"`
-	About bool   `json:"about"` // only say what this is
+	About bool   `json:"about"` // only report versions
 }
 
 // outcome is the value.
@@ -38,10 +38,10 @@ type failure struct {
 	Notes  []string `json:"notes,omitempty"`
 }
 
-// compile makes JavaScript of TypeScript. A program may return and await at its
-// top level, which to esbuild are a function and a module: where it refuses, the
-// program is put into an async function, and what comes out is taken out of it
-// again, line for line.
+// compile compiles TypeScript to JavaScript. A program may return and await at its
+// top level, which esbuild allows in a function or in a module: if it fails, the
+// program is wrapped in an async function, and the output is unwrapped
+// again, line by line.
 func compile(in document) outcome {
 	if in.About {
 		return outcome{About: about()}
@@ -62,17 +62,17 @@ func compile(in document) outcome {
 		return outcome{Errors: failures(r.Errors, 0, 0)}
 	}
 	if len(r.Errors) == 1 {
-		// Nothing else was wrong with the program as it is: what the function
-		// does not take is what only a module has.
+		// The return was the only error: the function contains something
+		// that only a module can have.
 		f := failures(r.Errors, 0, 0)
-		f[0].Text = "a program with exports or namespaces cannot also return at its top level beside import or await"
-		f[0].Notes = []string{"give the value with export default, or leave out the export or the namespace"}
+		f[0].Text = "a program with exports or namespaces cannot use a top-level return together with import or await"
+		f[0].Notes = []string{"use export default for the value, or remove the export or the namespace"}
 		return outcome{Errors: f}
 	}
 	return refused(in, w.Errors, wrapped, line, moved)
 }
 
-// refused is a program with errors; where it would have none as TSX, they are
+// refused returns the errors of a program; if it would have none as TSX, they are
 // about JSX.
 func refused(in document, errors []api.Message, code string, line, moved int) outcome {
 	out := outcome{Errors: failures(errors, line, moved)}
@@ -88,7 +88,7 @@ func refused(in document, errors []api.Message, code string, line, moved int) ou
 // tag is how an element of JSX begins.
 var tag = regexp.MustCompile(`<[A-Za-z>]`)
 
-// about is what was compiled into this guest.
+// about returns the versions in this guest.
 func about() []string {
 	all := []string{runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -101,13 +101,13 @@ func about() []string {
 	return all
 }
 
-// settings of TypeScript that hold for every program.
+// settings of TypeScript for every program.
 const settings = `{"compilerOptions": {"target": "esnext", "useDefineForClassFields": true}}`
 
 func transform(code, file string, loader api.Loader) api.TransformResult {
 	return api.Transform(code, api.TransformOptions{
 		Loader: loader, Sourcefile: file, Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude,
-		// What QuickJS knows; decorators and using are written out.
+		// What QuickJS supports; decorators and using are lowered.
 		Target:      api.ES2023,
 		Supported:   map[string]bool{"import-attributes": true, "top-level-await": true, "regexp-set-notation": true},
 		TsconfigRaw: settings, Charset: api.CharsetUTF8, TreeShaking: api.TreeShakingFalse, LogLevel: api.LogLevelSilent,
@@ -115,7 +115,7 @@ func transform(code, file string, loader api.Loader) api.TransformResult {
 	})
 }
 
-// returns reports whether esbuild refuses a return outside of functions.
+// returns reports whether esbuild rejects a return outside of functions.
 func returns(errors []api.Message) bool {
 	for _, e := range errors {
 		if strings.Contains(e.Text, "Top-level return") {
@@ -125,8 +125,8 @@ func returns(errors []api.Message) bool {
 	return false
 }
 
-// failures are esbuild's errors, with places as people count them. What is
-// below the line wrapped has moved by some lines; 0: nothing has.
+// failures converts esbuild's errors. Places are counted from 1. Lines
+// below the line wrapped moved by moved lines; 0: none did.
 func failures(errors []api.Message, wrapped, moved int) []failure {
 	const most = 10
 	var all []failure
@@ -147,7 +147,7 @@ func failures(errors []api.Message, wrapped, moved int) []failure {
 	return all
 }
 
-// decapitalised is a message of esbuild's in the house's style.
+// decapitalised converts a message of esbuild to the style of wexec.
 func decapitalised(s string) string {
 	s = strings.TrimSuffix(s, ".")
 	if len(s) > 1 && 'A' <= s[0] && s[0] <= 'Z' && 'a' <= s[1] && s[1] <= 'z' {

@@ -17,7 +17,7 @@ func inputRead(at unsafe.Pointer, size int32) int32
 //go:wasmimport wexec finish
 func finish(kind int32, at unsafe.Pointer, size int32)
 
-// maxStack is how deep the parser may go. Programs that people or models write
+// maxStack bounds the stack of the parser. Ordinary programs
 // need a hundredth of it.
 const maxStack = 48 << 20
 

@@ -1,11 +1,11 @@
-// Command esbuild is the TypeScript compiler of wexec as a guest: esbuild,
-// compiled to WebAssembly, behind the ABI of every guest. It exists because
-// esbuild in the host's own process can be made to end it, with a few hundred
-// kilobytes of parentheses.
+// Command esbuild is the TypeScript compiler of wexec: esbuild,
+// compiled to WebAssembly as a guest. It is a guest because
+// a program of a few hundred kilobytes of parentheses can crash
+// esbuild, and with it the process.
 //
-// The input document has code and file; the value is what package guests reads:
+// The input document has code and file; the value is for package guests:
 // the code as JavaScript, a source map, or errors.
 package main
 
-// main is never called: the guest is a library with the exports of guest.go.
+// main is not called: the guest is a library with the exports of guest.go.
 func main() {}

@@ -5,31 +5,31 @@ import (
 	"unicode/utf8"
 )
 
-// The lines round a program in its function. The name is only there to be found
-// again; it is no word that programs use.
+// The lines around a wrapped program. The name serves to find the function
+// again; programs do not use it.
 const (
 	wrapName  = "wexec$program$body"
 	wrapOpen  = "async function " + wrapName + "() {\n"
 	wrapClose = "\n}"
 )
 
-// wrap puts a program into an async function, but for the imports it begins
-// with. It gives the line, from 1, that the function begins with in what it
-// makes, and by how many lines what follows has moved.
+// wrap wraps a program in an async function, except for its leading
+// imports. It returns the line, from 1, at which the function starts in the
+// result, and by how many lines the code after it moved.
 func wrap(code string) (wrapped string, line, moved int) {
 	at := leading(code)
 	line, moved = strings.Count(code[:at], "\n")+1, 1
 	before, pad := code[:at], ""
 	if column := at - lineStart(code, at); column > 0 {
-		// In the middle of a line: the rest of it keeps its columns.
+		// In the middle of a line: the rest of the line keeps its columns.
 		before, pad = before+"\n", strings.Repeat(" ", utf8.RuneCountInString(code[at-column:at]))
 		line, moved = line+1, 2
 	}
 	return before + wrapOpen + pad + code[at:] + wrapClose, line, moved
 }
 
-// unwrap takes the program out again. It gives the line, from 1, that is gone
-// from what came out.
+// unwrap extracts the program again. It returns the line, from 1, that is removed
+// from the output.
 func unwrap(code string) (body string, line int, ok bool) {
 	begin := strings.Index(code, wrapOpen)
 	if begin < 0 || begin > 0 && code[begin-1] != '\n' {
@@ -43,11 +43,11 @@ func unwrap(code string) (body string, line int, ok bool) {
 	return code[:begin] + rest[:end], strings.Count(code[:begin], "\n") + 1, true
 }
 
-// leading is where a program goes on after a hashbang, comments and imports. It
-// only has to be right for programs that are; of others the compiler finds the
-// fault.
+// leading returns the offset after a hashbang, comments and imports. It
+// only has to be right for valid programs; in others the compiler finds the
+// error.
 func leading(code string) int {
-	at := 0 // the end of the last import, with its line where nothing follows
+	at := 0 // the end of the last import, including the line end if nothing follows
 	for p := 0; p < len(code); {
 		rest := code[p:]
 		trimmed := strings.TrimLeft(rest, " \t\r\n;")
@@ -57,7 +57,7 @@ func leading(code string) int {
 			p = lineEnd(code, p)
 		case p == 0 && strings.HasPrefix(trimmed, "#!"):
 			p = lineEnd(code, p)
-			at = p // a hashbang is one at the very beginning alone
+			at = p // a hashbang is valid only at the very start
 		case strings.HasPrefix(trimmed, "/*"):
 			n := strings.Index(trimmed[2:], "*/")
 			if n < 0 {
@@ -84,7 +84,7 @@ func leading(code string) int {
 	return at
 }
 
-// importing reports whether a text begins with an import declaration, which
+// importing reports whether a text starts with an import declaration, which
 // import(…) and import.meta are not.
 func importing(s string) bool {
 	rest, ok := strings.CutPrefix(s, "import")
@@ -94,8 +94,8 @@ func importing(s string) bool {
 	return strings.ContainsRune(" \t\r\n{*\"'", rune(rest[0])) && !strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), "(")
 }
 
-// importEnd is where the declaration ends that begins at p: after the name of
-// its module, and attributes where it has them.
+// importEnd returns the end of the declaration that starts at p: after the name of
+// its module and its attributes, if any.
 func importEnd(code string, p int) int {
 	for ; p < len(code); p++ {
 		if q := code[p]; q == '"' || q == '\'' {
