@@ -49,6 +49,7 @@ func TestNeitherChanceNorTheTimeIsAnsweredFromTheCache(t *testing.T) {
 		"Math.random, escaped 2":  {JavaScript, `return M\u{61}th.random()`},
 		"Math.random, destruct":   {JavaScript, "const { random } = Math; return random()"},
 		"Math, by a computed key": {JavaScript, `return globalThis["Ma" + "th"].random()`},
+		"a computed constructor":  {JavaScript, `return (() => {})["con" + "structor"]("return Ma" + "th.random()")()`},
 		"crypto":                  {JavaScript, "return crypto.randomUUID()"},
 		"Date.now":                {JavaScript, "return Date.now()"},
 		"Date.now, escaped":       {JavaScript, `return \u0044ate.now()`},
