@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// plainAnswer is a tool's answer without personal data, as servers of issue
-// trackers and repositories give it.
+// plainAnswer is the answer of a tool without personal data, as issue trackers and
+// repositories return it.
 func plainAnswer(size int) []byte {
 	var b strings.Builder
 	b.WriteString(`{"commits":[`)
@@ -103,8 +103,8 @@ func BenchmarkDenseText(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen is what a run pays before it begins: a vault that is told the
-// program's text.
+// BenchmarkOpen is what a run pays before it begins: a vault that reads the text
+// of the program.
 func BenchmarkOpen(b *testing.B) {
 	d := detectors(b)[0]
 	code := strings.Repeat("const list = await tools.github.list_commits({ limit: 1000 });\nreturn list.map(c => c.author[0]);\n", 10)

@@ -25,7 +25,7 @@ func TestEveryProblemOfAConfigurationIsReported(t *testing.T) {
 		}
 	}
 	if slices.Contains(paths, "patterns.fine") || slices.Contains(paths, "detect[0]") {
-		t.Errorf("what is right is reported: %v", paths)
+		t.Errorf("valid settings are reported: %v", paths)
 	}
 	_, err := NewDetector(c)
 	if !errors.Is(err, fault.UsagePolicy) || fault.HintOf(err) == "" || !strings.Contains(err.Error(), "detect[1]") {
@@ -33,7 +33,7 @@ func TestEveryProblemOfAConfigurationIsReported(t *testing.T) {
 	}
 }
 
-func TestZeroConfigurationIsWhole(t *testing.T) {
+func TestZeroConfigurationIsValid(t *testing.T) {
 	if problems := (Config{}).Check(); len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -74,7 +74,7 @@ func TestRegionsReadNationalNumbers(t *testing.T) {
 	}
 }
 
-func TestOwnPatternsAndLists(t *testing.T) {
+func TestPatternsAndLists(t *testing.T) {
 	c := Config{Detect: []Kind{Email}, Patterns: map[string]string{"employee": `E-[0-9]{6}`}, Lists: map[string][]string{"project": {"Blue Moon", "Zephyr"}, "name": {"Qwertz"}}}
 	got := found(t, c, "E-123456 works on blue  moon and ZEPHYR, not Zephyrus; ask Qwertz")
 	if want := []string{"employee E-123456", "project blue  moon", "project ZEPHYR", "name Qwertz"}; !slices.Equal(got, want) {
@@ -86,7 +86,7 @@ func TestOwnPatternsAndLists(t *testing.T) {
 	}
 }
 
-func TestIgnoredValuesAreNoFindings(t *testing.T) {
+func TestIgnoredValuesAreNotFound(t *testing.T) {
 	got := found(t, Config{Ignore: []string{"*@acme.com", "203.0.113.*"}}, "a@acme.com b@ACME.com c@acme.org 203.0.113.7 198.51.100.7")
 	if want := []string{"email c@acme.org", "ip 198.51.100.7"}; !slices.Equal(got, want) {
 		t.Errorf("found %q", got)
@@ -141,13 +141,13 @@ func TestExplanationsSayWhy(t *testing.T) {
 		kept[e.Kind] = e.Kept
 	}
 	if email, ok := kept[Email]; !ok || email {
-		t.Error("what is ignored is not explained as such")
+		t.Error("an ignored value is not explained")
 	}
 	if card, ok := kept[Card]; !ok || card {
-		t.Error("what is too weak is not explained as such")
+		t.Error("a weak value is not explained")
 	}
 	if !kept[Name] {
-		t.Error("what counts is not explained as such")
+		t.Error("a finding is not explained")
 	}
 }
 

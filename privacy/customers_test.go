@@ -9,14 +9,14 @@ import (
 
 type customer struct {
 	ID    int    `json:"id"`
-	Note  string `json:"note"` // in front of the name: it is looked at twice
+	Note  string `json:"note"` // in front of the name, which only the second pass knows
 	Name  string `json:"name"`
 	Email string `json:"email"`
 	Phone string `json:"phone"`
 	City  string `json:"city"`
 }
 
-// customers have names that no list holds.
+// customers have names that are in no list.
 func customers(n int) []customer {
 	syllables := []string{"Bra", "Kel", "Vor", "Tam", "Zi", "Ondu", "Pels", "Gri", "Ha", "Myr"}
 	all := make([]customer, n)
@@ -44,7 +44,7 @@ func TestNothingOfFiveHundredCustomersReachesTheProgramOrTheAgent(t *testing.T) 
 	for _, c := range all {
 		for _, value := range []string{c.Email, c.Phone, fmt.Sprintf("212-555-%04d", c.ID), c.Name} {
 			if strings.Contains(string(out), value) {
-				t.Errorf("%s is there", value)
+				t.Errorf("%s is in the answer", value)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ func found(t *testing.T, c Config, text string) []string {
 	return all
 }
 
-func TestFindingsStandWhereTheySay(t *testing.T) {
+func TestFindingsHaveTheirPlace(t *testing.T) {
 	d, err := NewDetector(Config{})
 	if err != nil {
 		t.Fatal(err)

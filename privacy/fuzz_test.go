@@ -14,7 +14,7 @@ import (
 	"github.com/wexec/wexec/privacy/internal/match"
 )
 
-// seeds are texts with something of everything.
+// seeds are texts with something of every kind.
 var seeds = []string{
 	"", "plain text", "mail bob@example.org or call +1 (212) 555-0134 x12",
 	`{"contact": {"tel": "555 0134", "mail": "Bob@Example.org"}, "list": ["4111 1111 1111 1111", 12.5e3, null, true]}`,
@@ -46,7 +46,7 @@ func detectors(t testing.TB) []*Detector {
 	return all
 }
 
-// FuzzScan holds that findings lie within the text, in order and apart.
+// FuzzScan checks that findings are inside the text, in order and disjoint.
 func FuzzScan(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s)
@@ -66,9 +66,9 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// FuzzRevealUndoesTokenise holds that what comes back is what went in, up to
-// the spelling of what was found, and that nothing is found a second time.
-func FuzzRevealUndoesTokenise(f *testing.F) {
+// FuzzRevealUndoesTokenize checks that Reveal restores the text, up to the
+// spelling of what was found, and that a second pass loses nothing.
+func FuzzRevealUndoesTokenize(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s)
 	}
@@ -95,7 +95,7 @@ func FuzzRevealUndoesTokenise(f *testing.F) {
 			want = append(want, s[at:]...)
 			out := string(match.Edited([]byte(s), spans))
 			if detect.LooksJSON([]byte(s)) && json.Valid([]byte(s)) && !json.Valid([]byte(out)) {
-				t.Fatalf("%q became %q, which is no JSON", s, out)
+				t.Fatalf("%q became %q, which is not JSON", s, out)
 			}
 			if back := v.Reveal(out); back != string(want) && !json.Valid([]byte(s)) {
 				t.Fatalf("%q\nbecame  %q\nback is %q\nwant    %q", s, out, back, want)
@@ -116,8 +116,8 @@ func FuzzRevealUndoesTokenise(f *testing.F) {
 	})
 }
 
-// holdsCoded reports base64 that holds marks: where it begins is a matter of
-// the words around it, so that the two directions may differ.
+// holdsCoded reports base64 that holds tokens or encodings: where base64 begins
+// depends on the words around it, so that the two directions may differ.
 func holdsCoded(s []byte, depth int) bool {
 	for i := 0; i < len(s); {
 		j := i
@@ -137,7 +137,7 @@ func holdsCoded(s []byte, depth int) bool {
 	return false
 }
 
-// FuzzJSON holds that the walk takes exactly what is JSON, and leaves JSON.
+// FuzzJSON checks that exactly JSON is accepted, and that the result is JSON.
 func FuzzJSON(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
@@ -164,7 +164,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// hostile texts make naive detectors slow: each is a unit that is repeated.
+// hostile are units that make naive detectors slow when they are repeated.
 var hostile = map[string]string{
 	"at signs": "@", "dots": ".", "digits": "1", "spaced digits": "1 ", "hyphens": "-", "grouped": "123-", "area codes": "(212) ", "pluses": "+1", "local parts": "a.a@", "labels": "a:a=",
 	"phones": "tel: 555-0134 ", "quotes": `"a":"`, "brackets": "[", "marks": "[EMAIL_1] ", "open marks": "[~~~~~~~~~~~~~~~~A_1", "keys": "-----BEGIN RSA PRIVATE KEY-----", "colons": ":", "addresses": "a:b:c:", "pairs": "aa:bb:", "urls": "http://a:b",
@@ -192,8 +192,8 @@ func TestTimeIsLinearInHostileText(t *testing.T) {
 			}
 			return time.Since(start)
 		}
-		// As many bytes in small pieces, so that a busy machine has as long to get
-		// in the way of both. Quadratic time would be 64 times as long.
+		// Both sides search as many bytes, so that a busy machine disturbs both.
+		// Quadratic time would take 64 times as long.
 		var small, large time.Duration
 		for range 20 {
 			if small, large = cost(size/times, times), cost(size, 1); large <= 16*small {

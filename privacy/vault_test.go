@@ -103,7 +103,7 @@ func TestForgedTokensStayText(t *testing.T) {
 	}
 }
 
-func TestToolsCannotPoseTokens(t *testing.T) {
+func TestToolsCannotForgeTokens(t *testing.T) {
 	v := vault(t, Config{})
 	inbound(t, v, "bob@example.org")
 	for _, s := range []string{"[EMAIL_1]", "see [email_1] there", "%5BEMAIL_1%5D", "&#91;EMAIL_1&#93;", "[~EMAIL_1]", "[EMAIL_1:example.org]", `{"a":"[EMAIL_1]","[EMAIL_1]":2}`, "W0VNQUlMXzFdIGlzIGhpcw=="} {
@@ -120,7 +120,7 @@ func TestToolsCannotPoseTokens(t *testing.T) {
 	}
 	for _, off := range []Mode{Off, Detect} {
 		if out, _, err := v.Text("[EMAIL_1]", off); err != nil || out == "[EMAIL_1]" {
-			t.Errorf("mode %s lets a posed token through: %s, %v", off, out, err)
+			t.Errorf("mode %s passes a forged token: %s, %v", off, out, err)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func TestKnownValuesAreHiddenEverywhere(t *testing.T) {
 	}
 }
 
-func TestOwnDataPassesUnlessBlocked(t *testing.T) {
+func TestExemptDataPassesUnlessBlocked(t *testing.T) {
 	v := vault(t, Config{})
 	v.Exempt(`{"to": "bob@example.org"}`)
 	got, _, err := v.Egress("sent to bob@example.org and eve@example.org", "")
@@ -171,9 +171,9 @@ func TestTokensAreNeverReplaced(t *testing.T) {
 			t.Errorf("%s became %s, revealed %s, not %s (%v)", text, got, v.Reveal(got), want, err)
 		}
 	}
-	posed := inbound(t, v, "id=[PHONE_1]")
-	if back := v.Reveal(posed); back != "id=[PHONE_1]" {
-		t.Errorf("a token posed within a value: %s is %s", posed, back)
+	forged := inbound(t, v, "id=[PHONE_1]")
+	if back := v.Reveal(forged); back != "id=[PHONE_1]" {
+		t.Errorf("a forged token within a value: %s is %s", forged, back)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestModesByField(t *testing.T) {
 	}
 }
 
-func TestCountsNameFieldsAndNoValues(t *testing.T) {
+func TestCountsHoldFieldsButNoValues(t *testing.T) {
 	v := vault(t, Config{})
 	_, c, err := v.JSON([]byte(`{"customers":[{"mail":"a@example.org"},{"mail":"b@example.org"}],"bob@example.org":{"phone":"+49 30 901820"}}`), "")
 	if err != nil || c.Kinds[Email] != 3 || c.Kinds[Phone] != 1 {
@@ -282,7 +282,7 @@ func TestVaultIsSafeForConcurrentUse(t *testing.T) {
 	}
 }
 
-func TestHelpersAnswerWithoutShowing(t *testing.T) {
+func TestKindEqualAndDomainShowNoValue(t *testing.T) {
 	v := vault(t, Config{Regions: []string{"DE"}})
 	inbound(t, v, "Bob@Example.org, eve@example.com, 030 901820")
 	for s, want := range map[string]Kind{"[EMAIL_1]": Email, "[PHONE_1]": Phone, "[EMAIL_9]": "", "bob@example.org": Email, "hello": "", "4111 1111 1111 1111": Card} {
@@ -320,6 +320,6 @@ func TestRevealInJSONKeepsItJSON(t *testing.T) {
 		t.Errorf("back is %s, %v", back, err)
 	}
 	if _, err := v.RevealJSON([]byte(`{"a": [EMAIL_1]}`)); err == nil {
-		t.Error("what is no JSON was taken")
+		t.Error("text that is not JSON was accepted")
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/wexec/wexec/privacy"
 )
 
-// sources are modules whose text holds no personal data but what
-// testdata/genuine.txt lists: authors' addresses, examples, test keys.
+// sources are modules whose only personal data is listed in testdata/genuine.txt:
+// addresses of authors, examples, test keys.
 var sources = []string{
 	"github.com/tetratelabs/wazero", "cel.dev/cel-go", "github.com/evanw/esbuild", "github.com/klauspost/compress",
 	"golang.org/x/net", "golang.org/x/sys", "golang.org/x/text", "github.com/goccy/go-yaml", "github.com/modelcontextprotocol/go-sdk",
 }
 
-// genuine are the findings in those sources that are what they seem: "kind value".
+// genuine are the correct findings in those sources: "kind value".
 func genuine(t *testing.T) map[string]bool {
 	t.Helper()
 	f, err := os.Open("testdata/genuine.txt")
@@ -97,23 +97,23 @@ func TestNoFalseAlarmInSourceCode(t *testing.T) {
 	for _, m := range sources {
 		out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", m).Output()
 		if err != nil || len(strings.TrimSpace(string(out))) == 0 {
-			t.Skipf("the sources of %s are not there: %v", m, err)
+			t.Skipf("cannot find the sources of %s: %v", m, err)
 		}
 		if total < most {
 			total += texts(t, strings.TrimSpace(string(out)), most-total, visit)
 		}
 	}
-	t.Logf("%.1f MB of source code, %d findings that are none, %d that are listed", float64(total)/1e6, alarms, len(used))
+	t.Logf("%.1f MB of source code, %d false alarms, %d listed findings", float64(total)/1e6, alarms, len(used))
 	if !testing.Short() && total < 10<<20 {
 		t.Errorf("only %d bytes of source code", total)
 	}
 }
 
-// ownFolders hold personal data on purpose: tests, seeded examples and the
-// detectors' own words.
-var ownFolders = []string{"privacy", "tests", "examples", "wasm-modules"}
+// excluded folders hold personal data on purpose: tests, seeded examples and the
+// word lists of the detectors.
+var excluded = []string{"privacy", "tests", "examples", "wasm-modules"}
 
-func TestNoFalseAlarmInOwnText(t *testing.T) {
+func TestNoFalseAlarmInThisRepository(t *testing.T) {
 	d := detector(t)
 	known := genuine(t)
 	total, files := 0, 0
@@ -122,7 +122,7 @@ func TestNoFalseAlarmInOwnText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range top {
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || slices.Contains(ownFolders, e.Name()) || e.Name() == "bin" || e.Name() == "work" || e.Name() == "dist" {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || slices.Contains(excluded, e.Name()) || e.Name() == "bin" || e.Name() == "work" || e.Name() == "dist" {
 			continue
 		}
 		total += texts(t, filepath.Join("../..", e.Name()), 64<<20, func(path string, text []byte) {
@@ -145,8 +145,8 @@ func TestNoFalseAlarmInOwnText(t *testing.T) {
 	}
 }
 
-// documented reports the addresses that RFC 5737 and 3849 set aside, and
-// private ones.
+// documented reports the addresses that RFC 5737 and 3849 reserve, and private
+// ones.
 func documented(s string) bool {
 	a, err := netip.ParseAddr(s)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/wexec/wexec/privacy"
 )
 
-// goal is what a kind has to reach, in percent.
+// goal is what a kind must reach, in percent.
 type goal struct{ precision, recall float64 }
 
 func goalOf(k privacy.Kind) goal {
@@ -33,7 +33,7 @@ func detector(t testing.TB) *privacy.Detector {
 	return d
 }
 
-// report prints the figures and holds the goals.
+// report prints the figures and checks the goals.
 func report(t *testing.T, scores map[privacy.Kind]*Score) {
 	t.Helper()
 	t.Logf("%-11s %6s %6s %6s %9s %8s %7s", "kind", "there", "found", "false", "precision", "recall", "F1")
@@ -90,7 +90,7 @@ func hardLines(t testing.TB) []Sample {
 func TestHardLinesReachTheGoals(t *testing.T) {
 	lines := hardLines(t)
 	if len(lines) < 400 {
-		t.Errorf("there are %d hard lines; 400 at least", len(lines))
+		t.Errorf("there are %d hard lines; want at least 400", len(lines))
 	}
 	t.Logf("%d lines", len(lines))
 	report(t, Measure(detector(t), lines))

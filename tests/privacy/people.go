@@ -8,9 +8,8 @@ import (
 	"github.com/wexec/wexec/privacy"
 )
 
-// Names as they are in the five languages. The second list holds first names
-// that few lists have: what a detector that lives on lists must miss in
-// running text, and find by other evidence.
+// Names in five languages. A detector with lists misses the rare names in running
+// text and must find them by other evidence.
 var (
 	firstNames = strings.Fields("James Mary Robert Patricia Jennifer Michael Linda David Elizabeth Susan Karen Sarah Daniel Emily Oliver Amelia Harriet Graham Fiona Callum Jürgen Monika Stefan Ursula Wolfgang Petra Andreas Sabine Thorsten Birgit Lukas Franziska Jean-Pierre Nathalie François Céline Philippe Aurélie Guillaume Chloé José Carmen Javier Lucía Alejandro Rocío Miguel Inés Giuseppe Chiara Francesco Giulia Alessandro Federica Lorenzo Martina Priya Ahmed Fatima Wei Hiroshi")
 	rareNames  = strings.Fields("Thaddeus Xiomara Oluwaseun Eilidh Hroswitha Ffion Zebedee Ignatz Perpetua Tancredi Aodhan Sunniva")
@@ -38,7 +37,7 @@ func (g *generator) name() string {
 	return first + " " + last
 }
 
-// knownName has a first name of the common list.
+// knownName has a common first name.
 func (g *generator) knownName() string {
 	return g.pick(firstNames...) + " " + g.pick(append(surnames, rareLast...)...)
 }
@@ -92,13 +91,12 @@ func (g *generator) date() string {
 	return fmt.Sprintf("%d %s %d", d, g.pick("June", "August", "mars", "septiembre", "maggio"), y)
 }
 
-// word makes text without personal data to stand around values.
+// word is text without personal data to put around values.
 func (g *generator) word() string {
 	return g.pick("the order was shipped", "see the report", "bitte prüfen", "merci de vérifier", "por favor revisar", "da controllare", "please check this", "the build has finished", "customer asked again", "nothing else changed")
 }
 
-// sentence puts a value of a kind into a sentence, log line, table or
-// document.
+// one puts a value of a kind into a sentence, log line, table or document.
 func (g *generator) one(kind privacy.Kind, i int) Sample {
 	var b builder
 	name := fmt.Sprintf("%s %d", kind, i)
@@ -163,7 +161,7 @@ func (g *generator) one(kind privacy.Kind, i int) Sample {
 
 func oneLine(s string) string { return strings.ReplaceAll(s, "\n", " ") }
 
-// quoted stands in a JSON document.
+// quoted is written in a JSON document.
 func (g *generator) quoted(kind privacy.Kind, value, label, name string) Sample {
 	var b builder
 	b.add(`{"id": %d, "record": {"%s": "`, g.r.IntN(100000), strings.NewReplacer(" ", "_", "'", "", ".", "").Replace(label))
@@ -241,7 +239,7 @@ func (g *generator) addresses(i int) Sample {
 	return b.sample(name)
 }
 
-// nothing is text that looks like personal data and is none.
+// nothing is text that resembles personal data but holds none.
 func (g *generator) nothing(i int) Sample {
 	var b builder
 	switch g.r.IntN(22) {

@@ -1,6 +1,6 @@
-// Package privacy measures how well personal data is found: a labelled corpus
-// from a seeded generator, hard lines written by hand, and text that holds
-// none.
+// Package privacy measures how well personal data is found: with a labeled corpus
+// from a seeded generator, hard lines that were written by hand, and text without
+// personal data.
 package privacy
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/wexec/wexec/privacy"
 )
 
-// Sample is a text with what there is to find in it.
+// Sample is a text with the places that a detector should find.
 type Sample struct {
 	Name  string
 	Text  string
@@ -45,8 +45,8 @@ func (b *builder) sample(name string) Sample {
 	return Sample{Name: name, Text: b.text.String(), Truth: b.truth}
 }
 
-// Parse reads a line in which what is to be found stands as {{kind|value}}.
-// The signs \n and \t stand for themselves.
+// Parse reads a line in which each place to find is written {{kind|value}}. \n
+// and \t are escapes.
 func Parse(name, line string) (Sample, error) {
 	line = strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(line)
 	var b builder
@@ -94,10 +94,9 @@ func share(part, whole int) float64 {
 	return 100 * float64(part) / float64(whole)
 }
 
-// Measure runs a detector over samples. Something counts as found when a
-// finding of its kind covers nine tenths of it, half for names and addresses,
-// whose ends are a matter of opinion; a finding that meets nothing of its kind
-// is a false alarm.
+// Measure runs a detector over samples. A place counts as found if a finding of its
+// kind covers nine tenths of it, or half for names and addresses, whose ends are a
+// matter of opinion. A finding that overlaps no place of its kind is a false alarm.
 func Measure(d *privacy.Detector, samples []Sample) map[privacy.Kind]*Score {
 	scores := make(map[privacy.Kind]*Score)
 	score := func(k privacy.Kind) *Score {

@@ -9,13 +9,13 @@ import (
 	"github.com/wexec/wexec/privacy"
 )
 
-// speed is the best of several looks at an answer, in megabytes a second: what
-// one core does when nobody is in its way.
-func speed(t *testing.T, answer []byte, looks int) float64 {
+// speed is the best throughput of several passes over an answer, in megabytes per
+// second: what one core does undisturbed.
+func speed(t *testing.T, answer []byte, passes int) float64 {
 	t.Helper()
 	d := detector(t)
 	best := time.Hour
-	for range looks {
+	for range passes {
 		begun := time.Now()
 		if _, _, err := privacy.NewVault(d).JSON(answer, privacy.Tokenize); err != nil {
 			t.Fatal(err)
@@ -25,7 +25,7 @@ func speed(t *testing.T, answer []byte, looks int) float64 {
 	return float64(len(answer)) / 1e6 / best.Seconds()
 }
 
-// answers of about a megabyte, as trackers and customer lists give them.
+// answer is about a megabyte of records, as trackers and customer lists return.
 func answer(record func(i int) string) []byte {
 	var b strings.Builder
 	b.WriteString(`{"list":[`)
@@ -49,9 +49,9 @@ func denseRecord(i int) string {
 		i, i, i%10000, i%900+1)
 }
 
-func TestAnswersAreLookedAtFastEnough(t *testing.T) {
+func TestAnswersAreSearchedFastEnough(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it measures")
+		t.Skip("measures throughput")
 	}
 	for _, k := range []struct {
 		name   string
@@ -60,14 +60,14 @@ func TestAnswersAreLookedAtFastEnough(t *testing.T) {
 	}{{"without personal data", plainRecord, 100}, {"with some in each record", denseRecord, 30}} {
 		got := speed(t, answer(k.record), 100)
 		t.Logf("answers %s: %.0f MB/s on one core, the goal is %.0f", k.name, got, k.goal)
-		// A loaded machine may halve what it does; less is a change for the worse.
+		// A loaded machine may halve the throughput; less is a regression.
 		if got < k.goal/2 {
 			t.Errorf("answers %s: %.0f MB/s, the goal is %.0f", k.name, got, k.goal)
 		}
 	}
 }
 
-func TestTimeGrowsWithTheLengthAlone(t *testing.T) {
+func TestTimeIsLinearInTheLength(t *testing.T) {
 	d := detector(t)
 	took := func(text []byte, repeats int) time.Duration {
 		begun := time.Now()
@@ -82,8 +82,8 @@ func TestTimeGrowsWithTheLengthAlone(t *testing.T) {
 	} {
 		short := []byte(strings.Repeat(part, 32<<10/len(part)))
 		long := []byte(strings.Repeat(part, 512<<10/len(part)))
-		// As much text in pieces, so that a busy machine has as long to get in the
-		// way of both. Quadratic time would be 16 times as long.
+		// Both sides search as much text, so that a busy machine disturbs both.
+		// Quadratic time would take 16 times as long.
 		var a, b time.Duration
 		for range 20 {
 			if a, b = took(short, 16), took(long, 1); b <= 4*a {

@@ -11,8 +11,7 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// oracle says what the library thinks of the digits of an international
-// number.
+// oracle reports whether the library accepts the digits of an international number.
 func oracle(digits string) bool {
 	n, err := phonenumbers.Parse("+"+digits, "ZZ")
 	return err == nil && phonenumbers.IsValidNumber(n) && "+"+digits == phonenumbers.Format(n, phonenumbers.E164)
@@ -50,7 +49,7 @@ func TestTableAgreesWithTheOracle(t *testing.T) {
 			national := phonenumbers.GetNationalSignificantNumber(n)
 			check(code + national)
 			for range each {
-				// Other last digits, and now and then another length.
+				// Other last digits, and sometimes another length.
 				b := []byte(national)
 				for i := r.IntN(len(b)); i < len(b); i++ {
 					b[i] = byte('0' + r.IntN(10))
@@ -67,7 +66,7 @@ func TestTableAgreesWithTheOracle(t *testing.T) {
 	}
 	t.Logf("%d numbers, %d of them valid; %d differ", agree+differ, valid, differ)
 	if valid < 1000 || float64(differ) > 0.001*float64(agree) {
-		t.Errorf("%d of %d numbers are judged otherwise than by the library", differ, agree+differ)
+		t.Errorf("%d of %d numbers differ from the library", differ, agree+differ)
 	}
 }
 
@@ -102,7 +101,7 @@ func TestSpellingsOfANumberAreOne(t *testing.T) {
 
 func TestPhoneTableIsWhatTheGeneratorWrites(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds the generator")
+		t.Skip("builds the generator")
 	}
 	out := filepath.Join(t.TempDir(), "table")
 	if log, err := exec.Command("go", "run", "./phonegen", "-out", out).CombinedOutput(); err != nil {

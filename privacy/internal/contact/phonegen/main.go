@@ -1,8 +1,7 @@
 // Command phonegen writes the table of telephone numbering plans that package
-// privacy embeds: an automaton over the digits of international numbers whose
-// final states name a country. It is made from the metadata of
-// github.com/nyaruka/phonenumbers, which takes too long to start to be linked
-// into the command itself.
+// contact embeds: an automaton over the digits of international numbers whose
+// final states name a country. The source is the metadata of
+// github.com/nyaruka/phonenumbers, which takes too long to load at run time.
 //
 //	go generate ./privacy/internal/contact
 package main
@@ -42,14 +41,14 @@ type plan struct {
 	lead  *syntax.Prog // leading digits, where several countries share a code
 }
 
-// desc is one kind of number: a pattern and the lengths it comes in.
+// desc is one kind of number: a pattern and its possible lengths.
 type desc struct {
 	prog    *syntax.Prog
 	lengths []int32
 }
 
-// table lays out: the number of countries, per country two letters, its
-// calling code and its trunk prefix, then the automaton.
+// table returns the file: the number of countries; for each its two letters,
+// calling code and trunk prefix; then the automaton.
 func table() ([]byte, error) {
 	all, err := phonenumbers.MetadataCollection()
 	if err != nil {
@@ -153,7 +152,7 @@ func compile(pattern string) (*syntax.Prog, error) {
 	return syntax.Compile(re.Simplify())
 }
 
-// set is the states of one pattern's program that can be reached.
+// set is the reachable states of the program of a pattern.
 type set []uint32
 
 func (s set) key() string {
@@ -165,8 +164,8 @@ func (s set) key() string {
 	return k.String()
 }
 
-// closure follows everything that needs no digit. at says where in the text it
-// is: empty-width conditions hold only at the ends.
+// closure follows every edge that consumes no digit. begin: it is at the begin of
+// the text, where empty-width conditions match.
 func closure(p *syntax.Prog, from []uint32, begin bool) (s set, accepts bool) {
 	seen := make(map[uint32]bool)
 	var visit func(pc uint32, end bool)
@@ -222,15 +221,15 @@ func step(p *syntax.Prog, s set, d rune) (set, bool) {
 	return closure(p, next, false)
 }
 
-// node is a state of the automaton: which country a number that ends here
-// belongs to (0: none) and where each digit leads (0: nowhere).
+// node is a state of the automaton: the country of a number that ends here, or 0,
+// and the next state for each digit, or 0.
 type node struct {
 	label uint8
 	next  [10]int
 }
 
 type builder struct {
-	nodes []node // node i is number i+1
+	nodes []node // state i+1 is nodes[i]
 	known map[string]int
 }
 
@@ -247,8 +246,7 @@ func (b *builder) intern(n node) int {
 	return len(b.nodes)
 }
 
-// running is the programs of the countries that share a calling code, after
-// some digits.
+// running is the state of the programs of one country after some digits.
 type running struct {
 	plan    *plan
 	sets    []set
@@ -321,7 +319,7 @@ func (b *builder) country(plans []*plan) int {
 	return build(start, 0)
 }
 
-// codes builds the states in front of the countries'.
+// codes builds the states for the digits of the calling codes.
 func (b *builder) codes(prefix string, roots map[string]int) int {
 	if n, ok := roots[prefix]; ok {
 		return n
@@ -339,8 +337,9 @@ func (b *builder) codes(prefix string, roots map[string]int) int {
 	return b.intern(n)
 }
 
-// layout writes the states so that each is found by its offset, from 1 on:
-// country, number of ways, and for each way the digits as bits and the offset.
+// layout writes the automaton. A state is referred to by its offset, from 1: its
+// country, the number of edges, and for each edge the digits as bits and the
+// offset of the next state.
 func (b *builder) layout(root int) []byte {
 	offsets := make([]int, len(b.nodes)+1)
 	body := []byte{0}
