@@ -13,19 +13,19 @@ import (
 // mutations remove one step of the gate each: source text, its replacement, and the
 // attempts of which at least one must then succeed.
 var mutations = []struct{ step, file, old, new, attempts string }{
-	{"no decision is looked at", "hostfns/call.go",
+	{"denials are ignored", "hostfns/call.go",
 		"\tif d.Effect == policy.Deny {\n\t\treturn c.denied(fault.DeniedTool, d.Message, \"\")\n\t}\n", "",
 		"tools-js-nil-policy|prelude-js-proxy|policy-js-deny-beats"},
 	{"no person is asked", "hostfns/pipeline.go",
 		"\t\t(*call).ask,    // ask a person, if the policy says so\n", "",
 		"approval-js-no$|approval-js-nobody"},
 	{"a no counts as a yes", "hostfns/approval.go", "case !reply.Approved:", "case false:", "approval-js-no$"},
-	{"arguments are not held against the schema", "hostfns/arguments.go",
+	{"arguments are not checked against the schema", "hostfns/arguments.go",
 		"\treturn c.checkArguments()\n", "\treturn nil\n",
 		"tools-js-invalid-arguments"},
 	{"the policy sees tokens", "hostfns/call.go", "Tool: c.tool.Tool, Args: c.values,", "Tool: c.tool.Tool, Args: c.args.values,",
 		"policy-js-argument-token"},
-	{"answers are not covered", "hostfns/answer.go", "counts, mode, err := r.redactor.answer(a, c.name)", "counts, mode, err := (*redactor)(nil).answer(a, c.name)",
+	{"answers are not redacted", "hostfns/answer.go", "counts, mode, err := r.redactor.answer(a, c.name)", "counts, mode, err := (*redactor)(nil).answer(a, c.name)",
 		"privacy-js-back-by-echo|privacy-js-to-a-tool"},
 	{"every tool gets values", "hostfns/arguments.go", "if c.run.redactor.reveals(c.name) {", "if c.run.redactor != nil {",
 		"privacy-js-to-a-tool|privacy-js-by-pieces"},
