@@ -1,10 +1,10 @@
 #!/bin/sh
-# Builds every guest from source, bakes it, and compares with what is committed:
+# Builds every guest from source, bakes it, and compares it with the committed files:
 # build.sh [--write]
 #
 # Needs a Debian machine, and root or sudo if compilers or Go are missing there. The
 # recipes work in $WORK (default: work/ at the root of the repository). With
-# --write what was built takes the place of what is committed.
+# --write it replaces the committed files.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
@@ -21,7 +21,7 @@ mkdir -p "$WORK"
 go build -o "$WORK/bake" ./wasm-modules/bake
 
 status=0
-# bake NAME [ARGUMENTS]: the guest's own recipe has left its raw module behind.
+# bake NAME [ARGUMENTS]: bakes the raw module that the guest's recipe built.
 bake() {
   name=$1; shift
   "$WORK/bake" -guest "$name" -raw "$WORK/$name/$name.wasm" "$@" $compare || { status=1; echo "$name differs" >&2; }

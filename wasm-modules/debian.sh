@@ -1,15 +1,15 @@
-# What the recipes of the interpreters have in common: tools and sources out of
-# the machine's own Debian archive. A recipe sets guest and root, sources this,
-# and has say, show, tools, fetch, source_of, patched and package_of; it works in
+# Functions that the recipes of the interpreters share: tools and sources from
+# the machine's Debian archive. A recipe sets guest and root, sources this file,
+# and uses say, show, tools, fetch, source_of, patched and package_of; it works in
 # $work.
-# What is taken, in which version and with which digest stands in manifest.json.
+# manifest.json lists the files with versions and digests.
 work=${WORK:-$root/work}/$guest
 
 say() { echo "$guest: $*" >&2; }
-# show KEY: of the guest's entry in the manifest
+# show KEY: prints a value of the guest's entry in the manifest
 show() { (cd "$root" && CGO_ENABLED=0 CC= go run ./wasm-modules/bake -guest "$guest" -show "$1"); }
 
-# tools PACKAGE…: installs what is missing of them
+# tools PACKAGE…: installs missing packages
 tools() {
   missing=
   for package in "$@"; do
@@ -18,7 +18,7 @@ tools() {
   if [ -n "$missing" ]; then
     as_root=
     if [ "$(id -u)" != 0 ]; then
-      command -v sudo >/dev/null || { say "packages are missing that only root can install: apt-get install$missing"; exit 1; }
+      command -v sudo >/dev/null || { say "install missing packages as root: apt-get install$missing"; exit 1; }
       as_root=sudo
     fi
     say "installing$missing"
@@ -34,12 +34,12 @@ tools() {
   esac
 }
 
-# A private apt that knows the suites of the manifest; the system's stays as it is.
+# A private apt configuration with the suites of the manifest; the system's does not change.
 private_apt() {
   mkdir -p "$work/apt/state/lists/partial" "$work/apt/cache/archives/partial"
   mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' | awk '$1 == "Debian" && !/security/ { print $2; exit }')
   if [ -z "$mirror" ]; then
-    say "no Debian mirror in the machine's apt configuration: run apt-get update"
+    say "no Debian mirror in the apt configuration: run apt-get update"
     exit 1
   fi
   for suite in $(show settings.suites); do
@@ -60,17 +60,17 @@ CONF
 
 complete() { echo "$sources" | (cd "$work/download" && sha256sum --check --status - 2>/dev/null); }
 
-# gone FILE: of a package whose name begins the file's
+# gone FILE: reports a file that the archive no longer has
 gone() {
   has=$( (apt-cache showsrc "${1%%_*}"; apt-cache show "${1%%_*}") 2>/dev/null | awk '/^Version:/ { print $2 }' | sort -uV | xargs)
-  say "$1 is not in the archive any more; of ${1%%_*} it has ${has:-nothing}."
+  say "$1 is no longer in the archive, which has versions of ${1%%_*}: ${has:-none}."
   say "change the package's version, file and sha256 in sources and settings of $guest in wasm-modules/manifest.json."
-  say "the committed artefacts do not need it."
+  say "the committed artefacts stay valid."
   exit 1
 }
 
-# Every file that the manifest lists, one by one: a package of which only the
-# description is gone can still be had.
+# Downloads each file of the manifest separately: a file may still exist
+# when its package is no longer listed.
 fetch() {
   mkdir -p "$work/download"
   if complete; then return; fi
@@ -92,19 +92,19 @@ fetch() {
     [ -n "$uri" ] || uri=$(awk '{ print $1 " " $2 }' "$work/download/uris" | grep -F -- "$file" | head -n 1 | cut -d ' ' -f 1)
     [ -n "$uri" ] || gone "$file"
     /usr/lib/apt/apt-helper -qq download-file "$uri" "$work/download/$file" "SHA256:$digest" >&2 || {
-      say "$file cannot be fetched, or is not what the manifest's sha256 says: apt's words are above."
+      say "$file cannot be fetched, or does not match the sha256 in the manifest: see apt's message above."
       exit 1
     }
   done
   unset APT_CONFIG
-  complete || { say "what the archive gave has not the digests in the manifest"; exit 1; }
+  complete || { say "the downloaded files do not match the digests in the manifest"; exit 1; }
 }
 
-# file_of NAME PATTERN: path of the file of the manifest that is meant
+# file_of NAME PATTERN: prints the path of a file of the manifest
 file_of() { echo "$sources" | awk -v name="$1_" -v pattern="$2" -v folder="$work/download/" 'index($2, name) == 1 && $2 ~ pattern { print folder $2; exit }'; }
 
 # source_of NAME DEPTH: unpacks a source package below $work/source, without the
-# folders above its files, and with Debian's patches where the manifest has them.
+# folders above its files, and with Debian's patches if the manifest lists them.
 source_of() {
   mkdir -p "$work/source/$1"
   tar -xf "$(file_of "$1" 'orig[.]tar')" -C "$work/source/$1" "--strip-components=$2"
@@ -116,7 +116,7 @@ source_of() {
   done
 }
 
-# patched NAME FOLDER: lays our own patches over an unpacked source
+# patched NAME FOLDER: applies our patches to an unpacked source
 patched() {
   for p in "$2"/*.patch; do
     patch -s -p1 -d "$work/source/$1" <"$p"

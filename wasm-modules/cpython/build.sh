@@ -5,10 +5,10 @@
 # mirrors. Works in $WORK/cpython (default: work/ at the root of the repository)
 # and leaves there cpython.wasm, the raw module, and python313.zip, the standard
 # library; the baker starts the module with guests/python as its prelude. What
-# is built, from what and with which flags stands in manifest.json.
+# is built, from what and with which flags is in manifest.json.
 #
 # The steps: tools, fetch, unpack, host, libraries, module, stdlib, testsuite.
-# With names as arguments only those are done.
+# Arguments select steps.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -84,7 +84,7 @@ module() {
   CONFIG_SITE="$work/source/python3.13/Tools/wasm/config.site-wasm32-wasi" \
     ../source/python3.13/configure --host=wasm32-unknown-wasi --build="$(../source/python3.13/config.guess)" \
     --with-build-python="$work/host/python" $(show flags.configure) >configure.log 2>&1
-  # The host's clock knows no absolute waits.
+  # The host's clock does not support absolute timeouts.
   sed -i 's@^#define HAVE_CLOCK_NANOSLEEP 1@/* #undef HAVE_CLOCK_NANOSLEEP */@' pyconfig.h
   make -j"$jobs" >make.log 2>&1 || { tail -n 20 make.log >&2; exit 1; }
   make libpython3.13.a >>make.log 2>&1
@@ -121,7 +121,7 @@ testsuite() {
   package_of libpython3.13-testsuite "$work/testsuite.new/deb"
   mv "$work/testsuite.new/deb/usr/lib/python3.13/test" "$work/testsuite.new/test"
   rm -rf "$work/testsuite.new/deb"
-  # what Debian keeps in another package
+  # files that Debian has in another package
   for name in support typinganndata __init__.py; do
     cp -r "$work/source/python3.13/Lib/test/$name" "$work/testsuite.new/test/"
   done

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The compiler of the wasm build. Native code is part of what every cold
-# command pays, so only the files whose speed a program can feel keep -O3;
+# The compiler of the wasm build. Every cold command pays for the size of
+# native code, so only files that affect the speed of programs keep -O3;
 # the rest is built for size. The last -O on a command line wins.
 set -eu
 size=
