@@ -70,21 +70,16 @@ func (k *knownValues) add(kind Kind, value string) {
 	k.filter[filterHash(first)] = true
 }
 
-// knownCount is the number of values that are searched as they are.
-func (v *Vault) knownCount() int {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	if v.known == nil {
+// count is the number of values; k may be nil.
+func (k *knownValues) count() int {
+	if k == nil {
 		return 0
 	}
-	return len(v.known.kinds)
+	return len(k.kinds)
 }
 
-// findKnown records the known values in a text.
-func (v *Vault) findKnown(s *match.Text) {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	k := v.known
+// find records the known values in a text; k may be nil.
+func (k *knownValues) find(s *match.Text) {
 	if k == nil {
 		return
 	}

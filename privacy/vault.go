@@ -117,6 +117,20 @@ func (v *Vault) issue(s *match.Span, inbound, number bool, part string, frozen b
 	return token.Format(name, n, part)
 }
 
+// knownCount is the number of values that are searched as they are.
+func (v *Vault) knownCount() int {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.known.count()
+}
+
+// findKnown records the known values in a text.
+func (v *Vault) findKnown(t *match.Text) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	v.known.find(t)
+}
+
 func redacted(k Kind) string { return "[" + upperKind(k) + "]" }
 
 // upperKind is a kind as tokens have it. It does not allocate for the kinds that

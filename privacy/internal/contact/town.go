@@ -1,7 +1,8 @@
 package contact
 
 import (
-	"bytes"
+	"strings"
+	"sync"
 
 	"github.com/wexec/wexec/privacy/internal/char"
 )
@@ -161,53 +162,39 @@ func britishCode(t []byte, i int) int {
 	return k + 3
 }
 
-// JudgeAddress judges a value that is labeled as an address. whole: it is the
-// whole value of its field.
-func JudgeAddress(v []byte, weak, whole bool) (end int, sure uint8, why string) {
-	letters, digits, spaces := 0, 0, 0
-	for _, c := range v {
-		switch {
-		case char.IsDigit(c):
-			digits++
-		case char.IsLetter(c):
-			letters++
-		case c == ' ' || c == ',':
-			spaces++
-		case c == '@' || c == '{' || c == '=' || c == '_' || c == '\\' || c == '[' || c == '*' || c == '|' || c == '<' || c == '(' && weak:
-			return 0, 0, ""
-		}
+// role is what a word can be in a street address.
+type role uint8
+
+const (
+	streetEnd   role = 1 << iota // Main Street
+	streetStart                  // rue de la Paix, Via Roma
+	streetUnit                   // Apt 5
+)
+
+var streetRoles = sync.OnceValue(func() map[string]role {
+	m := char.Set(streetEnd, "street st avenue ave road rd boulevard blvd lane ln drive dr court ct place pl square sq terrace ter way parkway pkwy circle cir highway hwy trail trl close crescent cres grove mews row walk gardens hill loop alley plaza turnpike pike crossing expressway run ridge path point broadway strand")
+	for w := range strings.FieldsSeq("rue avenue av boulevard bd bld place allée allee impasse chemin quai cours route square passage via viale piazza corso vicolo largo calle c/ avenida avda plaza paseo carrer camino ronda travesía") {
+		m[w] |= streetStart
 	}
-	if letters < 3 || bytes.Contains(v, []byte("//")) || bytes.HasPrefix(v, []byte("0x")) || len(v) < 5 {
-		return 0, 0, ""
+	for w := range strings.FieldsSeq("apt apartment unit suite ste floor fl room rm flat bldg building #") {
+		m[w] |= streetUnit
 	}
-	switch {
-	case digits > 0 && spaces > 0 && (letters > digits || spaces > 1) && !bytes.HasSuffix(v, []byte(":")):
-		if !whole && weak && (digits > letters || spaces < 2 || !capitalWord(v) || !numberWord(v)) {
-			return 0, 0, ""
-		}
-		return len(v), 88, "labeled as an address, with a number in it"
-	case !weak && whole && char.IsUpper(v[0]) && len(v) < 80:
-		return len(v), 70, "labeled as a street"
-	}
-	return 0, 0, ""
+	return m
+})
+
+func roleOf(word []byte) role {
+	var store [24]byte
+	return streetRoles()[string(char.Lower(&store, word))]
 }
 
-// numberWord reports a word that begins with a digit.
-func numberWord(v []byte) bool {
-	for i := range v {
-		if char.IsDigit(v[i]) && (i == 0 || !char.IsWord(v[i-1]) && v[i-1] != '-') {
-			return true
-		}
+// nextWord is the word behind spaces and dots.
+func nextWord(t []byte, i int) (from, to int) {
+	for i < len(t) && (t[i] == ' ' || t[i] == '.') {
+		i++
 	}
-	return false
-}
-
-// capitalWord reports a word with a capital in it, of two letters or more.
-func capitalWord(v []byte) bool {
-	for i := range v {
-		if (char.IsUpper(v[i]) || v[i] >= 0xc0) && (i == 0 || v[i-1] == ' ') && i+1 < len(v) && char.IsLetter(v[i+1]) {
-			return true
-		}
+	from = i
+	for i < len(t) && (char.IsWord(t[i]) || (t[i] == '-' || t[i] == '\'') && i > from && i+1 < len(t) && char.IsLetter(t[i+1])) && i-from < 40 {
+		i++
 	}
-	return false
+	return from, i
 }

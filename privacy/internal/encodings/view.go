@@ -5,7 +5,9 @@ package encodings
 
 import (
 	"bytes"
+	"encoding/json"
 	"sort"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/wexec/wexec/internal/jsonscan"
@@ -101,4 +103,23 @@ func UnescapeJSON(raw []byte) *View {
 	}
 	v.Text = append(v.Text, raw[done:]...)
 	return v
+}
+
+// EscapeJSON writes a text as the inside of a JSON string.
+func EscapeJSON(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= 0x7f }) {
+		return s
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(s) != nil { // it never fails for a string
+		return ""
+	}
+	return string(out.Bytes()[1 : out.Len()-2]) // without quotes and the line end
+}
+
+// EscapePercent writes a token as it is written in a URL.
+func EscapePercent(s string) string {
+	return strings.NewReplacer("[", "%5B", "]", "%5D", ":", "%3A", " ", "%20", "@", "%40").Replace(s)
 }

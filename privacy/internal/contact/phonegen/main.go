@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"regexp/syntax"
 	"slices"
@@ -57,26 +58,14 @@ func table() ([]byte, error) {
 	metas := make(map[string]*phonenumbers.PhoneMetadata)
 	codes := make(map[int][]string)
 	for _, m := range all.GetMetadata() {
-		id := m.GetId()
-		code := int(m.GetCountryCode())
-		if id == "001" {
-			id = "+" + strconv.Itoa(code)
-		}
-		metas[id] = m
+		metas[planID(m.GetId(), int(m.GetCountryCode()))] = m
 	}
 	for code := range phonenumbers.GetSupportedCallingCodes() {
 		for _, id := range phonenumbers.GetRegionCodesForCountryCode(code) {
-			if id == "001" {
-				id = "+" + strconv.Itoa(code)
-			}
-			codes[code] = append(codes[code], id)
+			codes[code] = append(codes[code], planID(id, code))
 		}
 	}
-	var ids []string
-	for id := range metas {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	ids := slices.Sorted(maps.Keys(metas))
 	if len(ids) > 255 {
 		return nil, fmt.Errorf("%d countries are more than a byte can name", len(ids))
 	}
@@ -106,12 +95,7 @@ func table() ([]byte, error) {
 	}
 	b := &builder{known: map[string]int{}}
 	roots := make(map[string]int)
-	var order []int
-	for code := range codes {
-		order = append(order, code)
-	}
-	slices.Sort(order) // the same file from every run
-	for _, code := range order {
+	for _, code := range slices.Sorted(maps.Keys(codes)) { // the same file from every run
 		var sharing []*plan
 		for _, id := range codes[code] {
 			sharing = append(sharing, plans[id])
@@ -120,6 +104,15 @@ func table() ([]byte, error) {
 	}
 	root := b.codes("", roots)
 	return append(out, b.layout(root)...), nil
+}
+
+// planID is the name of a plan: two letters, or a calling code that belongs to no
+// country.
+func planID(id string, code int) string {
+	if id == "001" {
+		return "+" + strconv.Itoa(code)
+	}
+	return id
 }
 
 func descs(m *phonenumbers.PhoneMetadata) ([]desc, error) {
@@ -154,15 +147,6 @@ func compile(pattern string) (*syntax.Prog, error) {
 
 // set is the reachable states of the program of a pattern.
 type set []uint32
-
-func (s set) key() string {
-	var k strings.Builder
-	for _, pc := range s {
-		k.WriteString(strconv.Itoa(int(pc)))
-		k.WriteByte(' ')
-	}
-	return k.String()
-}
 
 // closure follows every edge that consumes no digit. begin: it is at the begin of
 // the text, where empty-width conditions match.
@@ -277,9 +261,9 @@ func (b *builder) country(plans []*plan) int {
 		for _, r := range rs {
 			for i, s := range r.sets {
 				alive = alive || len(s) > 0 || r.accepts[i]
-				fmt.Fprint(&k, "|", s.key(), r.accepts[i])
+				fmt.Fprint(&k, "|", s, r.accepts[i])
 			}
-			fmt.Fprint(&k, "/", r.lead.key(), r.leads)
+			fmt.Fprint(&k, "/", r.lead, r.leads)
 		}
 		if !alive || depth > 17 {
 			return 0
