@@ -12,7 +12,7 @@ import (
 // the code does and not for what else the machine does.
 func TestAHundredThousandRecordsASecond(t *testing.T) {
 	if testing.Short() {
-		t.Skip("measures time")
+		t.Skip("short: measures time")
 	}
 	l := open(t, t.TempDir(), Options{Sync: SyncNever})
 	e := decision("01JABCDEFGHJKMNPQRSTVWXYZ0", 1)

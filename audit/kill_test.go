@@ -21,7 +21,7 @@ const childDir = "WEXEC_TEST_AUDIT_DIR"
 func TestChildRecords(t *testing.T) {
 	dir := os.Getenv(childDir)
 	if dir == "" {
-		t.Skip("runs as a child of another test")
+		t.Skip("needs a parent: it runs as a child process of another test")
 	}
 	l, err := Open(dir, Options{Sync: SyncNever, Rotate: 20_000})
 	if err != nil {

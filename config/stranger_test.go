@@ -25,7 +25,7 @@ func bomb() string {
 // and that would take all memory, or forever, to be read.
 func TestAClonedProjectCannotHoldUpItsReader(t *testing.T) {
 	if _, err := os.Stat("/dev/zero"); err != nil {
-		t.Skip("there is no /dev/zero here")
+		t.Skip("needs /dev/zero")
 	}
 	for name, text := range map[string]string{
 		"aliases":  "servers:\n" + bomb(),
@@ -44,7 +44,7 @@ func TestAClonedProjectCannotHoldUpItsReader(t *testing.T) {
 		path := filepath.Join(env.Dir, name)
 		_ = os.Remove(path)
 		if err := os.Symlink("/dev/zero", path); err != nil {
-			t.Skip("no links here")
+			t.Skip("needs symbolic links")
 		}
 		if name == "wexec.yaml" {
 			if err := os.WriteFile(filepath.Join(env.Dir, ".mcp.json"), []byte("{}"), 0o600); err != nil {
@@ -61,11 +61,11 @@ func TestAClonedProjectCannotHoldUpItsReader(t *testing.T) {
 // and init look at unasked, be a device.
 func TestAClientsFileCannotHoldUpItsReader(t *testing.T) {
 	if _, err := os.Stat("/dev/zero"); err != nil {
-		t.Skip("there is no /dev/zero here")
+		t.Skip("needs /dev/zero")
 	}
 	env := machine(t, map[string]string{"project/wexec.yaml": "log: warn\n"})
 	if err := os.Symlink("/dev/zero", filepath.Join(env.Dir, ".mcp.json")); err != nil {
-		t.Skip("no links here")
+		t.Skip("needs symbolic links")
 	}
 	for _, f := range FindServers(env) {
 		t.Errorf("servers in %s", f.Path)

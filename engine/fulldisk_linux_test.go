@@ -12,11 +12,11 @@ import (
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can mount a small disk")
+		t.Skip("needs root to mount a small disk")
 	}
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
-		t.Skipf("no small disk can be mounted here: %v", err)
+		t.Skipf("needs a mount of a small disk: %v", err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 	return dir
@@ -26,7 +26,7 @@ func smallDisk(t *testing.T, size string) string {
 // and whole otherwise. Nothing fails, and nothing is tried twice.
 func TestAReadOnlyFolderIsUsedAsItIs(t *testing.T) {
 	if onInterpreter() {
-		t.Skip("the interpreter has no native code")
+		t.Skip("needs native code, which the interpreter has none of")
 	}
 	for name, laid := range map[string]bool{"laid": true, "empty": false} {
 		disk := smallDisk(t, "32m")
@@ -42,7 +42,7 @@ func TestAReadOnlyFolderIsUsedAsItIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := unix.Mount("", disk, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
-			t.Skipf("no disk can be made read-only here: %v", err)
+			t.Skipf("needs to remount a disk read-only: %v", err)
 		}
 		if got := throughStub(t, dir); got != laid {
 			t.Errorf("%s: through its stub: %v", name, got)

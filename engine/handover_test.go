@@ -14,7 +14,7 @@ import (
 // than that: one goroutine may do it, where there is a processor for it.
 func TestABriefRunStartsNoGoroutine(t *testing.T) {
 	if testing.Short() {
-		t.Skip("short")
+		t.Skip("short: measures for seconds")
 	}
 	const runs = 60
 	for name, c := range map[string]Config{"fresh": {Ready: -1}, "ready": {Ready: 3 * runs}} {

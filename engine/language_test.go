@@ -67,7 +67,7 @@ func TestErrorsPointIntoTheProgramOfEveryLanguage(t *testing.T) {
 
 func TestTheInterpreterGivesTheSameAnswerForTheSameFuel(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the interpreter is slow")
+		t.Skip("short: runs on the slow interpreter")
 	}
 	native, slow := newReal(t, Config{}), newReal(t, Config{Interpreter: true})
 	off := false
@@ -104,7 +104,7 @@ func TestExtismsOwnOutputIsRefused(t *testing.T) {
 
 func TestHostileTypeScriptEndsInTheSandbox(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a while")
+		t.Skip("short: takes tens of seconds")
 	}
 	e := newReal(t, Config{})
 	for name, code := range map[string]string{

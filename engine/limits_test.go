@@ -122,7 +122,7 @@ func TestCancellingEndsALoopAndASleep(t *testing.T) {
 
 func TestTheHostsCollectorIsNotHeldUpByALoop(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a second of both cores")
+		t.Skip("short: uses all cores for seconds")
 	}
 	e := newTiny(t, Config{})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -14,7 +14,7 @@ import (
 // that never wait, whatever it does meanwhile.
 func TestADeadlineIsKeptBesideEightBusyGuests(t *testing.T) {
 	if testing.Short() || onInterpreter() {
-		t.Skip("takes a while, and times mean nothing on the interpreter")
+		t.Skip("short: takes tens of seconds; the interpreter is too slow for deadlines")
 	}
 	const bound, often = 15 * time.Millisecond, 60
 	e := newReal(t, Config{Running: 16, Ready: -1})

@@ -95,7 +95,7 @@ func children(t *testing.T, dir string, n int, env ...string) (all []*exec.Cmd, 
 		}
 		switch err := cmd.Start(); {
 		case errors.Is(err, syscall.ENOEXEC):
-			t.Skip("this machine emulates the test and cannot start another like it")
+			t.Skip("needs to start itself, which an emulator cannot")
 		case err != nil:
 			t.Fatal(err)
 		}

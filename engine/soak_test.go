@@ -187,7 +187,7 @@ func (s *strain) once(e *Engine, r *rand.Rand) (fault.Code, error) {
 func TestSoak(t *testing.T) {
 	span, err := time.ParseDuration(os.Getenv("WEXEC_SOAK"))
 	if err != nil {
-		t.Skip("WEXEC_SOAK says how long: 2m")
+		t.Skip("needs WEXEC_SOAK, the duration: 2m")
 	}
 	rude := hostfns.Func("rude.panic", func(context.Context, struct{}) (int, error) { panic("rude") })
 	e := newReal(t, Config{Table: newTable(t, audit.None(), append(shop(), rude)...)})

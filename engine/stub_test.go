@@ -11,7 +11,7 @@ import (
 func filledFolder(t *testing.T) string {
 	t.Helper()
 	if onInterpreter() {
-		t.Skip("the interpreter has no native code")
+		t.Skip("needs native code, which the interpreter has none of")
 	}
 	dir := t.TempDir()
 	e := newTiny(t, Config{Cache: dir})

@@ -41,7 +41,7 @@ func TestTablesAreLearntAndGiveTheSameRun(t *testing.T) {
 // sandbox, which does not depend on the machine.
 func TestARunAllocatesLittle(t *testing.T) {
 	if testing.Short() {
-		t.Skip("short")
+		t.Skip("short: measures for seconds")
 	}
 	e := newReal(t, Config{Ready: -1})
 	for language, most := range map[string]float64{JavaScript: 270, Python: 275} {

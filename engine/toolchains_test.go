@@ -31,7 +31,7 @@ func building(t *testing.T, source string, env []string, command ...string) stri
 		"can't find crate for `core`", "target may not be installed", "linker `rust-lld` not found", "is neither Wasm object file", // no WebAssembly target
 	} {
 		if strings.Contains(string(said), missing) {
-			t.Skipf("%s cannot build it here: %s", command[0], said)
+			t.Skipf("needs a working %s: %s", command[0], said)
 		}
 	}
 	t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, said)
@@ -43,7 +43,7 @@ func goPlugin(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("go")
 	if err != nil {
-		t.Skip("there is no go here")
+		t.Skip("needs go")
 	}
 	return building(t, "goplugin", []string{"GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0"},
 		path, "build", "-trimpath", "-buildmode=c-shared", "-o", "OUT", ".")
@@ -66,7 +66,7 @@ func rustPlugin(t *testing.T) string {
 		}
 	}
 	if rustc == "" {
-		t.Skip("there is no rustc for wasm32-unknown-unknown here; Debian has it: rustc, libstd-rust-dev-wasm32 and lld-14")
+		t.Skip("needs rustc for wasm32-unknown-unknown: Debian packages rustc, libstd-rust-dev-wasm32 and lld-14")
 	}
 	command := []string{rustc, "--edition", "2021", "--target", "wasm32-unknown-unknown",
 		"--crate-type", "cdylib", "-O", "-C", "panic=abort", "-C", "strip=symbols", "-o", "OUT", "plugin.rs"}
@@ -90,7 +90,7 @@ func fromNPM(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("there is no %s here: tests/npm.sh installs it", file)
+		t.Skipf("needs %s: run tests/npm.sh", file)
 	}
 	return path
 }
@@ -102,7 +102,7 @@ func assemblyScriptPlugin(t *testing.T) string {
 	compiler := fromNPM(t, "assemblyscript/bin/asc.js")
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("there is no node here")
+		t.Skip("needs node")
 	}
 	return building(t, "asplugin", nil, node, compiler, "plugin.ts", "-o", "OUT", "-O", "--use", "abort=plugin/fallen")
 }
@@ -121,7 +121,7 @@ func zigPlugin(t *testing.T) string {
 
 func TestPluginsInOtherLanguagesAreMeteredAndCapped(t *testing.T) {
 	if testing.Short() {
-		t.Skip("building them takes a while")
+		t.Skip("short: builds plugins")
 	}
 	e := newReal(t, Config{})
 	for language, c := range map[string]struct {

@@ -49,7 +49,7 @@ const tries = 5
 
 func TestTheWorstProgramsAreStopped(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a while")
+		t.Skip("short: takes tens of seconds")
 	}
 	e := newReal(t, Config{})
 	for _, w := range worst {

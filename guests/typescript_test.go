@@ -149,7 +149,7 @@ func TestTypeScriptFilesBesideTheProgramAreImported(t *testing.T) {
 // that end or hang a host which compiles them in its own process.
 func TestHostileTypeScriptLeavesTheHostAlone(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the compiler is given its whole budget")
+		t.Skip("short: compiles until the limits")
 	}
 	e := newEngine(t)
 	programs := map[string]string{

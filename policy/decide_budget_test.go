@@ -11,7 +11,7 @@ import (
 // for a busy machine, so that it fails for what the code does.
 func TestDecideStaysWithinItsBudget(t *testing.T) {
 	if testing.Short() {
-		t.Skip("measures time")
+		t.Skip("short: measures time")
 	}
 	p, r := manyRules(t), mail()
 	best := time.Hour

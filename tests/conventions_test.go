@@ -207,3 +207,33 @@ func exportedReceiver(d *ast.FuncDecl) bool {
 	id, ok := typ.(*ast.Ident)
 	return ok && id.IsExported()
 }
+
+// TestEverySkipHasAReason checks that the message of a skip starts with "short: "
+// if -short causes it, and else says what the test needs.
+func TestEverySkipHasAReason(t *testing.T) {
+	for _, s := range sources(t) {
+		if !s.test {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || sel.Sel.Name != "Skip" && sel.Sel.Name != "Skipf" && sel.Sel.Name != "SkipNow" {
+				return true
+			}
+			reason := ""
+			if len(call.Args) > 0 {
+				if lit, ok := call.Args[0].(*ast.BasicLit); ok {
+					reason = strings.Trim(lit.Value, "`\"")
+				}
+			}
+			if !strings.HasPrefix(reason, "short: ") && !strings.Contains(reason, "need") {
+				t.Errorf("%s: the message of the skip must start with short: or say what the test needs", s.fset.Position(n.Pos()))
+			}
+			return true
+		})
+	}
+}

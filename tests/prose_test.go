@@ -139,7 +139,7 @@ func passages(t *testing.T) []passage {
 	t.Helper()
 	out, err := exec.Command("git", "-C", "..", "ls-files", "-co", "--exclude-standard").Output()
 	if err != nil {
-		t.Skipf("the file list comes from git: %v", err)
+		t.Skipf("needs git: %v", err)
 	}
 	var all []passage
 	for name := range strings.Lines(string(out)) {

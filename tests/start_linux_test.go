@@ -19,7 +19,7 @@ func TestARunTouchesFewPages(t *testing.T) {
 		t.Skip("short: compiles the guest")
 	}
 	if runtime.GOARCH != "amd64" || os.Getpagesize() != 4096 {
-		t.Skip("the count is for amd64 with pages of 4 KiB")
+		t.Skip("needs amd64 with pages of 4 KiB")
 	}
 	const most = 500
 	home := t.TempDir()

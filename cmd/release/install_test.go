@@ -17,7 +17,7 @@ import (
 // checkout, no replaced module, and no flags of the linker.
 func TestGoInstallOfTheModulePathWorks(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the command")
+		t.Skip("short: builds the command")
 	}
 	const path, version = "github.com/wexec/wexec", "v0.9.8"
 	top, proxy := copied(t), t.TempDir()

@@ -57,7 +57,7 @@ func copied(t *testing.T) string {
 // two folders and at two times.
 func TestTheSameSourcesGiveTheSameBytesInEveryFolder(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the command twice")
+		t.Skip("short: builds the command twice")
 	}
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	var made []map[string][]byte

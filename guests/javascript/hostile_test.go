@@ -12,7 +12,7 @@ import (
 // program ends in an outcome; none traps the interpreter.
 func TestHostileProgramsEndInAnError(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes half a minute")
+		t.Skip("short: takes half a minute")
 	}
 	const deep = 20000
 	nest := func(open, middle, end string, n int) string {

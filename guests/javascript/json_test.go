@@ -162,7 +162,7 @@ func FuzzJSON(f *testing.F) {
 	committed(f) // compiled before the clock of a single input runs
 	f.Fuzz(func(t *testing.T, text string) {
 		if !bytes.Equal([]byte(text), bytes.ToValidUTF8([]byte(text), nil)) {
-			t.Skip("not UTF-8: it cannot reach the guest as a JavaScript string")
+			return // a JavaScript string cannot carry it into the guest
 		}
 		agree(t, []string{text})
 	})

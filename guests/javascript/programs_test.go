@@ -28,11 +28,11 @@ type wrote struct {
 // differs on purpose is in testdata/differences.txt, with a reason.
 func TestProgramsAgreeWithNode(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs Node and some seconds")
+		t.Skip("short: runs programs in Node")
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("there is no Node here")
+		t.Skip("needs node")
 	}
 	command := exec.Command(node, "testdata/node.mjs")
 	command.Env = append(os.Environ(), "TZ=UTC", "NO_COLOR=1", "LANG=en_US.UTF-8")

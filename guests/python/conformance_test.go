@@ -183,7 +183,7 @@ func TestPythonsOwnTestsPass(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(folder, "test", "support")); err != nil {
-		t.Skip("the test suite is not unpacked: wasm-modules/cpython/build.sh fetch unpack testsuite")
+		t.Skip("needs the CPython test suite: run wasm-modules/cpython/build.sh fetch unpack testsuite")
 	}
 	top := t.TempDir()
 	if err := os.CopyFS(filepath.Join(top, "packages"), os.DirFS(folder)); err != nil {

@@ -206,7 +206,7 @@ func TestTheSocketAnswersOnlyWhereThePolicyNamesIt(t *testing.T) {
 
 func TestOnlyItsOwnerCanOpenTheSocket(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("modes mean nothing there")
+		t.Skip("needs permission bits")
 	}
 	_, dir := listening(t)
 	info, err := os.Stat(dir)

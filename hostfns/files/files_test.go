@@ -175,7 +175,7 @@ func TestGrantedFilesAreReadByHostPathAndFromTheWorkingFolder(t *testing.T) {
 // none changes anything there.
 func TestNoPathLeaves(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("links need a privilege there")
+		t.Skip("needs the right to create links")
 	}
 	w := newWorld(t)
 	link := func(target, name string) {
@@ -283,7 +283,7 @@ func TestALinkWithinAGrantIsDecidedByWhereItLeads(t *testing.T) {
 // to the outside while a guest reads and writes.
 func TestALinkPutInPlaceMeanwhileIsNotFollowed(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("links need a privilege there")
+		t.Skip("needs the right to create links")
 	}
 	w := newWorld(t)
 	put(t, w.top+"/elsewhere/b.txt", "OUTSIDE")

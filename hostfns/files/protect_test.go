@@ -31,7 +31,7 @@ func TestProtectedFilesAreOutOfReachWhateverIsGranted(t *testing.T) {
 	put(t, top+"/free.txt", "free")
 	for from, to := range map[string]string{"policy.yaml": "hard.txt", "audit/1.jsonl": "other.txt"} {
 		if err := os.Link(top+"/"+from, top+"/"+to); err != nil {
-			t.Skipf("hard links: %v", err)
+			t.Skipf("needs hard links: %v", err)
 		}
 	}
 	protected := []string{top + "/policy.yaml", top + "/audit", top + "/not/yet.yaml"}
@@ -67,7 +67,7 @@ func TestProtectedFilesAreOutOfReachWhateverIsGranted(t *testing.T) {
 
 func TestTheKernelsFilesAreOutOfReach(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux shows the memory of processes as files")
+		t.Skip("needs /proc/PID/mem")
 	}
 	for _, grant := range []string{"/", "/proc", "/proc/self", "/sys", "/dev"} {
 		w := mountAll(t, grant)

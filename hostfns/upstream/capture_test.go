@@ -123,7 +123,7 @@ func TestAListingOfHugeSchemasIsRefused(t *testing.T) {
 
 func TestAMessageWithoutEndIsCut(t *testing.T) {
 	if testing.Short() {
-		t.Skip("reads 256 MiB twice")
+		t.Skip("short: reads 256 MiB twice")
 	}
 	endless := func(w io.Writer) {
 		io.WriteString(w, `{"content":"`)

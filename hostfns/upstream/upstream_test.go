@@ -379,7 +379,7 @@ func TestCloseEndsTheWholeGroupOfAStubbornServer(t *testing.T) {
 // at: a wrapped server ends with its input, a stubborn leader is killed.
 func TestWithoutGroupsServersEndWithTheirInputOrTheirLeaderIsKilled(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("looks into /proc")
+		t.Skip("needs /proc")
 	}
 	alone := byLeader()
 	for _, kind := range []string{"wrapped", "stubborn"} {
@@ -417,7 +417,7 @@ func TestWithoutGroupsServersEndWithTheirInputOrTheirLeaderIsKilled(t *testing.T
 // platform has none by its input.
 func TestServersDoNotOutliveAKilledHost(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("the watcher is Linux only")
+		t.Skip("needs the watcher, which is for Linux")
 	}
 	if kind := os.Getenv("HOST"); kind != "" {
 		var e *ending

@@ -175,7 +175,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		count := func() (mappings, files int) {
 			maps, err := os.ReadFile("/proc/self/maps")
 			if err != nil {
-				t.Skip("no /proc here")
+				t.Skip("needs /proc")
 			}
 			fds, _ := os.ReadDir("/proc/self/fd")
 			return strings.Count(string(maps), "\n"), len(fds)
@@ -218,7 +218,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 func TestHotPagesAreLearned(t *testing.T) {
 	rt, c, im := bench(t, Auto)
 	if !im.Mapped() {
-		t.Skip("memories are copies here")
+		t.Skip("needs mapped memory")
 	}
 	for range 6 {
 		m := instance(t, rt, c, im.Memory(1<<20))

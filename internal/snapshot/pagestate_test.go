@@ -62,7 +62,7 @@ func TestNoStateOfAPageHidesWhatWasWritten(t *testing.T) {
 		m.Free()
 	}
 	if again == 0 {
-		t.Skip("this kernel does not tell which pages were written to")
+		t.Skip("needs PAGEMAP_SCAN, Linux 6.7")
 	}
 	if again < rounds/3 {
 		t.Errorf("%d of %d began on a memory that had served (%d)", again, rounds, sum)

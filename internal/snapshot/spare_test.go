@@ -28,7 +28,7 @@ func scattered(t testing.TB, pages int) (*Image, []byte) {
 		t.Fatal(err)
 	}
 	if !im.Mapped() {
-		t.Skip("memories are copies here")
+		t.Skip("needs mapped memory")
 	}
 	t.Cleanup(func() {
 		if err := im.Close(); err != nil {
@@ -91,7 +91,7 @@ func TestWhatARunWroteIsGoneForTheNext(t *testing.T) {
 		m.Free()
 	}
 	if again == 0 {
-		t.Skip("this kernel does not tell which pages were written to")
+		t.Skip("needs PAGEMAP_SCAN, Linux 6.7")
 	}
 	if again < 80 {
 		t.Errorf("%d of 120 began on a memory that had served", again)
@@ -105,7 +105,7 @@ func warmed(t testing.TB, writes func(b []byte)) *Image {
 		use(t, im, im.Size(), writes)
 	}
 	if len(im.spares.free) == 0 {
-		t.Skip("this kernel does not tell which pages were written to")
+		t.Skip("needs PAGEMAP_SCAN, Linux 6.7")
 	}
 	return im
 }
@@ -207,7 +207,7 @@ func TestKeptMemoryIsBounded(t *testing.T) {
 func TestLateMemoryIsTheImageUntilItIsBound(t *testing.T) {
 	rt, c, im := bench(t, Auto)
 	if !im.Mapped() {
-		t.Skip("memories are copies here")
+		t.Skip("needs mapped memory")
 	}
 	for _, made := range []string{"bound", "never bound"} {
 		a := im.Memory(1 << 20)

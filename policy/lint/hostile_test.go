@@ -13,7 +13,7 @@ import (
 // The worst files that the bounds let through end soon, whatever they say.
 func TestHostileFilesEndSoon(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("short: takes seconds")
 	}
 	lines := func(n int, f func(i int) string) string {
 		var b strings.Builder

@@ -97,7 +97,7 @@ func TestNoFalseAlarmInSourceCode(t *testing.T) {
 	for _, m := range sources {
 		out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", m).Output()
 		if err != nil || len(strings.TrimSpace(string(out))) == 0 {
-			t.Skipf("cannot find the sources of %s: %v", m, err)
+			t.Skipf("needs the sources of %s: %v", m, err)
 		}
 		if total < most {
 			total += texts(t, strings.TrimSpace(string(out)), most-total, visit)

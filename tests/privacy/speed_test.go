@@ -51,7 +51,7 @@ func denseRecord(i int) string {
 
 func TestAnswersAreSearchedFastEnough(t *testing.T) {
 	if testing.Short() {
-		t.Skip("measures throughput")
+		t.Skip("short: measures speed")
 	}
 	for _, k := range []struct {
 		name   string

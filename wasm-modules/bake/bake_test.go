@@ -23,7 +23,7 @@ func TestCommittedGuestsAreWhatTheySay(t *testing.T) {
 	for _, name := range wasmmodules.Names() {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name != "quickjs" {
-				t.Skip("compiling it takes seconds")
+				t.Skip("short: compiles a large guest")
 			}
 			mod, err := wasmmodules.Open(name)
 			if err != nil {

@@ -15,7 +15,7 @@ import (
 // measured and some room; who goes over one has put work into every run.
 func TestOneLinersAreCheap(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("pages are counted on Linux alone")
+		t.Skip("needs Linux to count pages")
 	}
 	limits := map[string]struct {
 		file    string
@@ -33,7 +33,7 @@ func TestOneLinersAreCheap(t *testing.T) {
 	for name, limit := range limits {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name != "quickjs" {
-				t.Skip("compiling it takes seconds")
+				t.Skip("short: compiles a large guest")
 			}
 			mod, err := wasmmodules.Open(name)
 			if err != nil {

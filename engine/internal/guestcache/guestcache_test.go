@@ -98,7 +98,7 @@ func wantOne(t *testing.T, end sandbox.End) {
 func filledFolder(t *testing.T) (dir, native string) {
 	t.Helper()
 	if onInterpreter() {
-		t.Skip("the interpreter has no native code")
+		t.Skip("needs native code, which the interpreter has none of")
 	}
 	m, err := tinyGuest()
 	if err != nil {

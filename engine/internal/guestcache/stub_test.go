@@ -126,7 +126,7 @@ func TestCodeOfTheStubItselfIsNoticedAtTheFirstRun(t *testing.T) {
 // own native code, alternately and in one folder.
 func TestTwoBuildsOfOneShapeDoNotShareCode(t *testing.T) {
 	if onInterpreter() {
-		t.Skip("the interpreter has no native code")
+		t.Skip("needs native code, which the interpreter has none of")
 	}
 	dir := t.TempDir()
 	var builds []*wasmmodules.Module

@@ -4,7 +4,7 @@
 //	go test -short -json ./... | go run ./internal/tools/skips -short
 //
 // A skip is expected if its message starts with "short: " and the tests ran with
-// -short, or if tests/skips.txt lists the test. The count is added to the file in
+// -short, or if a pattern in tests/skips.txt matches the test or the message. The count is added to the file in
 // $SKIPS_TOTAL, if that is set.
 package main
 
@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-// readList reads patterns of test names, one per line, each followed by the
+// readList reads patterns of tests or messages, one per line, each followed by the
 // reason. Lines that start with # are comments.
 func readList(file string) ([]*regexp.Regexp, error) {
 	data, err := os.ReadFile(file)
@@ -157,7 +157,7 @@ func (r *report) skip(e event, output []string) {
 		return
 	}
 	for _, re := range r.expected {
-		if re.MatchString(e.Test) {
+		if re.MatchString(e.Test) || re.MatchString(reason) {
 			return
 		}
 	}

@@ -101,7 +101,7 @@ func TestSpellingsOfANumberAreOne(t *testing.T) {
 
 func TestPhoneTableIsWhatTheGeneratorWrites(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the generator")
+		t.Skip("short: builds the generator")
 	}
 	out := filepath.Join(t.TempDir(), "table")
 	if log, err := exec.Command("go", "run", "./phonegen", "-out", out).CombinedOutput(); err != nil {

@@ -255,7 +255,7 @@ func TestEveryDoorGivesTheSameResult(t *testing.T) {
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
 			if c.Long && testing.Short() {
-				t.Skip("a long case")
+				t.Skip("short: a long case")
 			}
 			c.throughAllDoors(t)
 		})
