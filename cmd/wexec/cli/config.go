@@ -60,7 +60,7 @@ func allowFlags() []cli.Flag {
 }
 
 // catalogueFlags are the flags of a command that loads the configuration and
-// lists tools or rules, after some of its own.
+// lists tools or rules, after the flags of that command.
 func catalogueFlags(own ...cli.Flag) []cli.Flag {
 	return slices.Concat(own, []cli.Flag{jsonFlag()}, settingFlags(), allowFlags())
 }

@@ -160,7 +160,7 @@ func TestBigValuesAreLinkedWithAPreview(t *testing.T) {
 		}
 	}
 	if link == nil || len(textOf(res)) > 3000 {
-		t.Fatalf("link %v beside %d bytes of text", link, len(textOf(res)))
+		t.Fatalf("link %v with %d bytes of text", link, len(textOf(res)))
 	}
 	if v := string(resultOf(t, res).Value); len(v) > 4000 || !strings.Contains(v, link.URI) {
 		t.Errorf("the structured value has %d bytes", len(v))

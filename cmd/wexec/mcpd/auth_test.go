@@ -187,7 +187,7 @@ func TestOnlyTokensOfTheIssuerForThisServerAreTaken(t *testing.T) {
 		}
 		if challenge := res.Header.Get("WWW-Authenticate"); c.want > 400 &&
 			!strings.Contains(challenge, `resource_metadata="https://wexec.example.com/.well-known/oauth-protected-resource/mcp"`) {
-			t.Errorf("%s: it is not said where tokens are to be had: %q", name, challenge)
+			t.Errorf("%s: no metadata about tokens: %q", name, challenge)
 		}
 	}
 	if n := l.asked.Load(); n > 2 {

@@ -154,7 +154,7 @@ func TestHTTPHoldsAsManyClientsAsItMay(t *testing.T) {
 	}
 	defer b.Close()
 	if c, err := dial(t, address, "2025-06-18", nil); err == nil {
-		t.Error("a third client is let in")
+		t.Error("a third client connected")
 		_ = c.Close()
 	}
 	if err := a.Close(); err != nil {

@@ -187,7 +187,7 @@ func TestAProgramsValueIsStructuredWithItsTextBeside(t *testing.T) {
 	}
 }
 
-// TestAProgramWithoutAValueIsToldWhatItPrintedLast mends the mistake of
+// TestAProgramWithoutAValueIsToldWhatItPrintedLast prevents the mistake of
 // printing the answer: the next try returns it.
 func TestAProgramWithoutAValueIsToldWhatItPrintedLast(t *testing.T) {
 	c := connect(t, newServer(t, openPolicy, nil, (&shop{}).providers()...), "", nil)
@@ -431,7 +431,7 @@ func TestProgressAndLogsArriveBeforeTheAnswer(t *testing.T) {
 		if _, err := c.CallTool(t.Context(), params); err != nil {
 			t.Fatal(err)
 		}
-		// The client's library hands notifications over beside the answer: the
+		// The client's library hands notifications over concurrently with the answer: the
 		// order is the wire's.
 		text := wire.until(t, "\"structuredContent\"")
 		answer := strings.LastIndex(text, "\"structuredContent\"")

@@ -45,7 +45,8 @@ const (
 	waitingForPerson = "waiting for a person: wexec approvals list"
 )
 
-// StartProgress begins a status line. It returns nil if p is no terminal.
+// StartProgress begins a status line. It returns nil if p is not a
+// terminal.
 func StartProgress(p *Printer) *Progress {
 	if !p.Interactive {
 		return nil
