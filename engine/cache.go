@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"path/filepath"
@@ -115,4 +117,10 @@ func (c *Cache) noteCatalogue(t *hostfns.Table) {
 func (c *Cache) cataloguePath(t *hostfns.Table) string {
 	key := digest([]byte(strings.Join(t.Servers(), "\x00") + "\x00\x00" + t.Policy().Digest()))
 	return filepath.Join(c.Dir(), "catalogue", key)
+}
+
+// digest returns the SHA-256 of b in hex.
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }

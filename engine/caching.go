@@ -18,14 +18,6 @@ import (
 // an earlier version of wexec.
 const keyVersion = "wexec result key 2"
 
-// caching is the part that the result cache has in one run.
-type caching struct {
-	key     resultKey
-	release func() // lets the runs that wait for this one go on
-	files   fileDependencies
-	chance  bool // the program may have used the time or a random number
-}
-
 // cacheable reports whether the result cache concerns the request.
 func (j *job) cacheable() bool {
 	r := &j.req

@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/wexec/wexec/engine/internal/guestcache"
@@ -18,7 +18,8 @@ import (
 // compiler, in sandboxes with their own limits, because their input is hostile.
 // Equal input has equal output, which is cached.
 type compiler struct {
-	e       *Engine
+	guests  *guestcache.Set
+	log     *slog.Logger
 	outputs *lru[string, []byte]
 	disk    *guestcache.DiskCache
 }
@@ -32,19 +33,13 @@ func compileLimits() Limits {
 // maxOutputs bounds the outputs in memory.
 const maxOutputs = 16 << 20
 
-func newCompiler(e *Engine) *compiler {
-	return &compiler{e: e, outputs: newLRU[string, []byte](maxOutputs),
-		disk: e.cache.disk("outputs", "wexec output 1\n", 4*maxOutputs, compileLimits().Output)}
-}
-
-// Compile implements guests.Compiler for one job.
-func (j *job) Compile(ctx context.Context, r guests.CompileRequest) (guests.CompileResult, error) {
-	data, err := j.e.compiler.compile(ctx, r, j.compiling)
-	return guests.CompileResult{Output: data}, err
+func newCompiler(g *guestcache.Set, c *Cache, log *slog.Logger) *compiler {
+	return &compiler{guests: g, log: log, outputs: newLRU[string, []byte](maxOutputs),
+		disk: c.disk("outputs", "wexec output 1\n", 4*maxOutputs, compileLimits().Output)}
 }
 
 func (c *compiler) compile(ctx context.Context, r guests.CompileRequest, compiling func(string)) ([]byte, error) {
-	m, err := c.e.guests.Open(r.Module)
+	m, err := c.guests.Open(r.Module)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +63,7 @@ func (c *compiler) compile(ctx context.Context, r guests.CompileRequest, compili
 	}
 	c.outputs.put(key, data, int64(len(data)))
 	if err := c.disk.Put(key, data); err != nil {
-		c.e.log.Debug("an output of the compiler was not written to the cache folder", "error", err)
+		c.log.Debug("an output of the compiler was not written to the cache folder", "error", err)
 	}
 	return data, nil
 }
@@ -76,7 +71,7 @@ func (c *compiler) compile(ctx context.Context, r guests.CompileRequest, compili
 // run runs the guest once, on the core of the job. Again is true if the guest
 // has lost its code.
 func (c *compiler) run(ctx context.Context, r guests.CompileRequest, compiling func(string)) (data []byte, again bool, err error) {
-	g, err := c.e.guests.Load(ctx, r.Module, compiling)
+	g, err := c.guests.Load(ctx, r.Module, compiling)
 	if err != nil {
 		return nil, false, err
 	}
@@ -89,7 +84,7 @@ func (c *compiler) run(ctx context.Context, r guests.CompileRequest, compiling f
 	end, started := g.Isolated(ctx, i, world.NewLive(world.Options{Deterministic: true}), limits, r.Input)
 	switch {
 	case end.Fault != nil && g.Stub && !started:
-		c.e.guests.LostCode(g)
+		c.guests.LostCode(g)
 		return nil, true, end.Fault
 	case end.Fault != nil:
 		return nil, false, compileFault(end.Fault)
@@ -112,39 +107,4 @@ func compileFault(f *fault.Error) error {
 		return f
 	}
 	return &guests.SyntaxError{Message: "the program is too deeply nested for the TypeScript compiler", Hint: "split its expressions"}
-}
-
-// prepare makes the request's code what its guest takes.
-func (j *job) prepare(ctx context.Context) error {
-	p, err := guests.Prepare(ctx, guests.Source{Language: j.req.Language, Code: j.req.Code, File: j.req.File}, j)
-	var s *guests.SyntaxError
-	if errors.As(err, &s) {
-		j.guestErr = &guestError{Code: fault.GuestSyntax, Name: "SyntaxError", Message: s.Message, Hint: s.Hint,
-			File: s.File, Line: s.Line, Column: s.Column, Text: s.Text, located: true}
-	}
-	j.sources.program = p
-	return err
-}
-
-// compileModule compiles a file that the program imports. It is called beside
-// the program, which waits for it without a core.
-func (j *job) compileModule(ctx context.Context, file, code string) (string, error) {
-	leave, err := j.e.cores.Borrow(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer leave()
-	p, err := guests.Prepare(ctx, guests.Source{Language: TypeScript, Code: code, File: file}, j)
-	s := &j.sources
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil {
-		errors.As(err, &s.refused)
-		return "", err
-	}
-	if s.modules == nil {
-		s.modules = map[string]guests.Program{}
-	}
-	s.modules[p.File] = p
-	return p.Code, nil
 }

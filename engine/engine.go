@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -130,9 +131,9 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.cores = sandbox.NewAdmission(c.Running, c.Queue, &e.ledger)
 	e.guests = guestcache.NewSet(guestcache.SetOptions{Context: e.ctx, Store: e.cache.store, Ledger: &e.ledger, Log: e.log,
 		Interpreter: c.Interpreter, Ready: c.Ready})
-	e.sessions = newSessions(e)
-	e.results = newResultCache(e)
-	e.compiler = newCompiler(e)
+	e.sessions = newSessions(c, &e.ledger)
+	e.results = newResultCache(max(c.Results, 0), e.cache, e.table, e.log)
+	e.compiler = newCompiler(e.guests, e.cache, e.log)
 	return e, nil
 }
 
@@ -222,5 +223,44 @@ func (e *Engine) enter() error {
 		return fault.New(fault.Cancelled, "the engine is closed")
 	}
 	e.live.Add(1)
+	return nil
+}
+
+// Sessions returns the names of an actor's sessions in a table, sorted. A nil
+// table is the engine's own.
+func (e *Engine) Sessions(table *hostfns.Table, actor string) []string {
+	if table == nil {
+		table = e.table
+	}
+	e.sessions.mu.Lock()
+	defer e.sessions.mu.Unlock()
+	var names []string
+	for key, sess := range e.sessions.byKey {
+		if key.table == table && key.actor == actor && sess.ended == nil {
+			names = append(names, key.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// EndSession ends a session of an actor in a table. A nil table is the engine's
+// own. It is usage.session if the session does not exist or is busy.
+func (e *Engine) EndSession(table *hostfns.Table, actor, name string) error {
+	if table == nil {
+		table = e.table
+	}
+	s := e.sessions
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sess := s.byKey[sessionKey{table, actor, name}]
+	switch {
+	case sess == nil:
+		return fault.New(fault.UsageSession, "end the session %q: it does not exist", name)
+	case sess.busy:
+		return fault.New(fault.UsageSession, "end the session %q: it is busy with a run", name).
+			WithHint("cancel that run first")
+	}
+	_ = s.drop(sess, nil)
 	return nil
 }

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"time"
-
-	"github.com/wexec/wexec/hostfns"
 )
 
 // EventType names one kind of [Event].
@@ -37,47 +35,4 @@ type Event struct {
 	Count  int       `json:"count,omitempty"`
 	Done   float64   `json:"done,omitempty"`
 	Total  float64   `json:"total,omitempty"`
-}
-
-// event sends an event to the request's listener.
-func (j *job) event(e Event) {
-	if j.req.Progress == nil {
-		return
-	}
-	j.eventMu.Lock()
-	defer j.eventMu.Unlock()
-	e.Run, e.Time = j.res.RunID, time.Now().UTC()
-	if j.host != nil {
-		e.Fuel = j.host.Fuel()
-	}
-	j.req.Progress(e)
-}
-
-func (j *job) queued(before int)        { j.event(Event{Type: EventQueued, Count: before}) }
-func (j *job) compiling(guest string)   { j.event(Event{Type: EventCompiling, Text: guest}) }
-func (j *job) output(name, text string) { j.event(Event{Type: EventOutput, Stream: name, Text: text}) }
-
-// Computed implements the observer of package sandbox.
-func (j *job) Computed() { j.event(Event{Type: EventFuel}) }
-
-// AskingPeople implements the observer of package sandbox.
-func (j *job) AskingPeople() {
-	j.event(Event{Type: EventWaiting, Text: "waiting for a person's answer"})
-}
-
-func (j *job) progress(p hostfns.Progress) {
-	j.event(Event{Type: EventProgress, Text: p.Text, Done: p.Done, Total: p.Total})
-}
-
-func (j *job) callBegins(c hostfns.CallInfo) {
-	j.event(Event{Type: EventCalling, Text: c.Tool, Number: c.Number})
-}
-
-func (j *job) callEnded(c hostfns.CallInfo) {
-	call := callOf(c)
-	j.event(Event{Type: EventCall, Call: &call, Number: c.Number})
-}
-
-func callOf(c hostfns.CallInfo) Call {
-	return Call{Tool: c.Tool, Decision: c.Decision, Rule: c.Rule, MS: c.Time.Milliseconds(), Bytes: c.Bytes, OK: c.OK, Code: c.Code}
 }

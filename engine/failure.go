@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tetratelabs/wazero/sys"
-
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
@@ -80,33 +78,6 @@ func (g *guestError) locate(p guests.Program) {
 		g.Line, g.Column, g.Text = at.Line, at.Column, at.Text
 	case p.Map != nil:
 		g.Line, g.Column, g.Text = 0, 0, ""
-	}
-}
-
-// failure returns the error that the caller sees.
-func (j *job) failure() *Error {
-	if f := j.fault; f != nil {
-		e := newError(f)
-		var exit *sys.ExitError
-		if errors.As(f, &exit) {
-			e.Exit = int(exit.ExitCode() & 0xff)
-		}
-		return e
-	}
-	g := j.guestErr
-	if s := j.sources.refused; s != nil && g.Line == 0 && g.Message == s.Error() {
-		g.Name, g.Message, g.Hint, g.located = "SyntaxError", s.Message, s.Hint, true
-		g.File, g.Line, g.Column, g.Text = s.File, s.Line, s.Column, s.Text
-	}
-	g.locate(j.sources.program)
-	for _, p := range j.sources.modules {
-		g.locate(p)
-	}
-	filter := func(s string) string { return j.tools.Egress("error", s) }
-	return &Error{
-		Code: g.Code, Class: g.Code.Class(), Message: filter(g.Message), Hint: filter(g.Hint), Name: filter(g.Name),
-		Tool: g.Tool, Rule: g.Rule, File: g.File, Line: g.Line, Column: g.Column, Stack: filter(g.Stack), Exit: g.Exit,
-		Excerpt: filter(excerpt(g.Text, g.Line, g.Column)),
 	}
 }
 

@@ -5,12 +5,15 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"unicode/utf8"
 
 	"github.com/wexec/wexec/engine/internal/sandbox"
 	"github.com/wexec/wexec/engine/internal/world"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/internal/jsonscan"
+	"github.com/wexec/wexec/internal/units"
 )
 
 // input is the document that a guest reads first, see wasm-modules/ABI.md.
@@ -227,4 +230,72 @@ func (j *job) setPluginValue(output []byte) (err error) {
 	}
 	j.res.output, j.res.reveal = output, j.tools.Reveal
 	return err
+}
+
+// runInSession runs the program in the instance of its session.
+func (j *job) runInSession(ctx context.Context, doc []byte) error {
+	s := j.session
+	for {
+		if s.instance == nil {
+			g, err := j.e.guests.Get(ctx, j.req.Language, j.compiling)
+			if err != nil {
+				return err
+			}
+			i, err := g.Take(ctx, j.limits.Memory)
+			if err != nil {
+				return err
+			}
+			s.guest, s.instance = g, i
+		}
+		if have := s.instance.MemorySize(); have > j.limits.Memory {
+			return fault.New(fault.LimitMemory, "the session already uses %s of memory, but this run may use only %s", units.FormatSize(have), units.FormatSize(j.limits.Memory)).
+				WithHint("allow more with --memory %s, or start another session", units.FormatSize(sandbox.RoundUp(have)))
+		}
+		again, err := j.serve(ctx, s.guest, s.instance, doc)
+		if err != nil || !again {
+			return err
+		}
+		s.discard()
+	}
+}
+
+// Compile implements guests.Compiler for one job.
+func (j *job) Compile(ctx context.Context, r guests.CompileRequest) (guests.CompileResult, error) {
+	data, err := j.e.compiler.compile(ctx, r, j.compiling)
+	return guests.CompileResult{Output: data}, err
+}
+
+// prepare makes the request's code what its guest takes.
+func (j *job) prepare(ctx context.Context) error {
+	p, err := guests.Prepare(ctx, guests.Source{Language: j.req.Language, Code: j.req.Code, File: j.req.File}, j)
+	var s *guests.SyntaxError
+	if errors.As(err, &s) {
+		j.guestErr = &guestError{Code: fault.GuestSyntax, Name: "SyntaxError", Message: s.Message, Hint: s.Hint,
+			File: s.File, Line: s.Line, Column: s.Column, Text: s.Text, located: true}
+	}
+	j.sources.program = p
+	return err
+}
+
+// compileModule compiles a file that the program imports. It is called beside
+// the program, which waits for it without a core.
+func (j *job) compileModule(ctx context.Context, file, code string) (string, error) {
+	leave, err := j.e.cores.Borrow(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	p, err := guests.Prepare(ctx, guests.Source{Language: TypeScript, Code: code, File: file}, j)
+	s := &j.sources
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		errors.As(err, &s.refused)
+		return "", err
+	}
+	if s.modules == nil {
+		s.modules = map[string]guests.Program{}
+	}
+	s.modules[p.File] = p
+	return p.Code, nil
 }

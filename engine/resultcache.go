@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path"
 	"path/filepath"
@@ -23,7 +24,8 @@ import (
 // those that called no tool and were deterministic, and those whose every call
 // may be reused by its rule.
 type resultCache struct {
-	e       *Engine
+	table   *hostfns.Table // whose results are written to disk
+	log     *slog.Logger
 	entries *lru[resultKey, resultEntry]
 	disk    *guestcache.DiskCache
 
@@ -52,10 +54,9 @@ type resultEntry struct {
 // maxUncacheable bounds how many keys are remembered as uncacheable.
 const maxUncacheable = 4096
 
-func newResultCache(e *Engine) *resultCache {
-	most := max(e.config.Results, 0)
-	return &resultCache{e: e, entries: newLRU[resultKey, resultEntry](most),
-		disk:    e.cache.disk("results", "wexec result 1\n", most, 8<<20),
+func newResultCache(most int64, c *Cache, t *hostfns.Table, log *slog.Logger) *resultCache {
+	return &resultCache{table: t, log: log, entries: newLRU[resultKey, resultEntry](most),
+		disk:    c.disk("results", "wexec result 1\n", most, 8<<20),
 		running: map[resultKey]chan struct{}{}, uncacheable: map[resultKey]bool{}}
 }
 
@@ -115,7 +116,7 @@ func (c *resultCache) valid(key resultKey, root string) (resultEntry, bool) {
 }
 
 func (c *resultCache) onDisk(key resultKey) (e resultEntry, ok bool) {
-	if key.table != c.e.table {
+	if key.table != c.table {
 		return e, false
 	}
 	data, ok := c.disk.Get(key.digest)
@@ -129,7 +130,7 @@ func (c *resultCache) onDisk(key resultKey) (e resultEntry, ok bool) {
 // put stores an entry in memory and on disk.
 func (c *resultCache) put(key resultKey, e resultEntry) {
 	c.entries.put(key, e, e.size())
-	if key.table != c.e.table {
+	if key.table != c.table {
 		return
 	}
 	data, err := json.Marshal(e)
@@ -137,7 +138,7 @@ func (c *resultCache) put(key resultKey, e resultEntry) {
 		err = c.disk.Put(key.digest, data)
 	}
 	if err != nil {
-		c.e.log.Debug("a result was not written to the cache folder", "error", err)
+		c.log.Debug("a result was not written to the cache folder", "error", err)
 	}
 }
 
@@ -251,4 +252,12 @@ func digestFile(root, p string) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// caching is the part that the result cache has in one run.
+type caching struct {
+	key     resultKey
+	release func() // lets the runs that wait for this one go on
+	files   fileDependencies
+	chance  bool // the program may have used the time or a random number
 }

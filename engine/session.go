@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -10,7 +8,6 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
-	"github.com/wexec/wexec/internal/units"
 )
 
 // sessionKey identifies a session. Two tenants, or two actors of one, never
@@ -22,7 +19,8 @@ type sessionKey struct {
 
 // sessions holds the sessions of an engine.
 type sessions struct {
-	e *Engine
+	config Config
+	ledger *sandbox.Ledger
 
 	mu     sync.Mutex
 	byKey  map[sessionKey]*session
@@ -48,8 +46,8 @@ type session struct {
 	instance *sandbox.Instance
 }
 
-func newSessions(e *Engine) *sessions {
-	return &sessions{e: e, byKey: map[sessionKey]*session{}}
+func newSessions(c Config, l *sandbox.Ledger) *sessions {
+	return &sessions{config: c, ledger: l, byKey: map[sessionKey]*session{}}
 }
 
 // enter returns the session of a request to its run, and creates it if
@@ -59,7 +57,7 @@ func (s *sessions) enter(key sessionKey, language string) (*session, error) {
 	defer s.mu.Unlock()
 	sess := s.byKey[key]
 	if sess == nil {
-		if len(s.byKey) >= s.e.config.Sessions && !s.evict() {
+		if len(s.byKey) >= s.config.Sessions && !s.evict() {
 			return nil, fault.New(fault.LimitBusy, "all %d sessions are busy", len(s.byKey)).
 				WithHint("end a session that is no longer needed")
 		}
@@ -76,10 +74,10 @@ func (s *sessions) enter(key sessionKey, language string) (*session, error) {
 	case !sameGuest(sess.language, language):
 		return nil, fault.New(fault.UsageSession, "the session %q runs %s, not %s", key.name, sess.language, language).
 			WithHint("use another session for another language")
-	case sess.runs >= s.e.config.SessionRuns:
+	case sess.runs >= s.config.SessionRuns:
 		return nil, s.drop(sess, fault.New(fault.UsageSession, "the session %q reached its limit of %d runs", key.name, sess.runs).
 			WithHint("start another session"))
-	case sess.spent >= s.e.config.SessionTime:
+	case sess.spent >= s.config.SessionTime:
 		return nil, s.drop(sess, fault.New(fault.UsageSession, "the session %q reached its limit of time: it ran for %s", key.name, sess.spent.Round(time.Millisecond)).
 			WithHint("start another session"))
 	}
@@ -114,14 +112,14 @@ func (s *sessions) leave(sess *session, took time.Duration, why *fault.Error) {
 			WithHint("run again to start a new one, without the earlier definitions")
 		return
 	}
-	sess.timer = time.AfterFunc(s.e.config.SessionIdle, func() { s.expire(sess) })
+	sess.timer = time.AfterFunc(s.config.SessionIdle, func() { s.expire(sess) })
 }
 
 // expire ends a session that was not used for long.
 func (s *sessions) expire(sess *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sess.busy || s.byKey[sess.key] != sess || time.Since(sess.used) < s.e.config.SessionIdle {
+	if sess.busy || s.byKey[sess.key] != sess || time.Since(sess.used) < s.config.SessionIdle {
 		return
 	}
 	_ = s.drop(sess, nil)
@@ -145,12 +143,12 @@ func (s *sessions) evict() bool {
 // relieve ends idle sessions, those unused for longest first, while the memory
 // of all instances is at its bound: no run waits for memory that is idle.
 func (s *sessions) relieve() {
-	if !s.e.ledger.Full() {
+	if !s.ledger.Full() {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.e.ledger.Full() && s.evict() {
+	for s.ledger.Full() && s.evict() {
 	}
 }
 
@@ -185,89 +183,4 @@ func (s *sessions) close() {
 	for _, sess := range s.byKey {
 		_ = s.drop(sess, nil)
 	}
-}
-
-// Sessions returns the names of an actor's sessions in a table, sorted. A nil
-// table is the engine's own.
-func (e *Engine) Sessions(table *hostfns.Table, actor string) []string {
-	if table == nil {
-		table = e.table
-	}
-	e.sessions.mu.Lock()
-	defer e.sessions.mu.Unlock()
-	var names []string
-	for key, sess := range e.sessions.byKey {
-		if key.table == table && key.actor == actor && sess.ended == nil {
-			names = append(names, key.name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// EndSession ends a session of an actor in a table. A nil table is the engine's
-// own. It is usage.session if the session does not exist or is busy.
-func (e *Engine) EndSession(table *hostfns.Table, actor, name string) error {
-	if table == nil {
-		table = e.table
-	}
-	s := e.sessions
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sess := s.byKey[sessionKey{table, actor, name}]
-	switch {
-	case sess == nil:
-		return fault.New(fault.UsageSession, "end the session %q: it does not exist", name)
-	case sess.busy:
-		return fault.New(fault.UsageSession, "end the session %q: it is busy with a run", name).
-			WithHint("cancel that run first")
-	}
-	_ = s.drop(sess, nil)
-	return nil
-}
-
-// runInSession runs the program in the instance of its session.
-func (j *job) runInSession(ctx context.Context, doc []byte) error {
-	s := j.session
-	for {
-		if s.instance == nil {
-			g, err := j.e.guests.Get(ctx, j.req.Language, j.compiling)
-			if err != nil {
-				return err
-			}
-			i, err := g.Take(ctx, j.limits.Memory)
-			if err != nil {
-				return err
-			}
-			s.guest, s.instance = g, i
-		}
-		if have := s.instance.MemorySize(); have > j.limits.Memory {
-			return fault.New(fault.LimitMemory, "the session already uses %s of memory, but this run may use only %s", units.FormatSize(have), units.FormatSize(j.limits.Memory)).
-				WithHint("allow more with --memory %s, or start another session", units.FormatSize(sandbox.RoundUp(have)))
-		}
-		again, err := j.serve(ctx, s.guest, s.instance, doc)
-		if err != nil || !again {
-			return err
-		}
-		s.discard()
-	}
-}
-
-// leaveSession ends the run's part in its session. The session ends too if its
-// interpreter cannot go on.
-func (j *job) leaveSession() {
-	if j.session == nil {
-		return
-	}
-	var why *fault.Error
-	switch i := j.session.instance; {
-	case i == nil:
-	case i.Broken():
-		if why = j.fault; why == nil {
-			why = fault.New(fault.Internal, "the interpreter is in an unknown state")
-		}
-	case j.fault != nil && j.fault.Code.Class() == fault.ClassInternal:
-		why = j.fault
-	}
-	j.e.sessions.leave(j.session, time.Duration(j.res.Usage.GuestMS)*time.Millisecond, why)
 }
