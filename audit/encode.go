@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/wexec/wexec/fault"
 )
 
 const (
@@ -181,4 +183,12 @@ func empty(v reflect.Value) bool {
 		return v.Len() == 0
 	}
 	return v.IsZero()
+}
+
+func unavailable(format string, args ...any) *fault.Error {
+	return fault.New(fault.AuditUnavailable, format, args...).WithOp("write the audit record")
+}
+
+func errShape() error {
+	return unavailable("an event must have exactly one of start, decision, call, privacy and end")
 }

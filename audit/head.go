@@ -75,6 +75,9 @@ func readTail(r io.ReaderAt) (t tail, ok bool) {
 }
 
 const (
+	suffix     = ".jsonl" // of segments
+	headSuffix = ".head"
+
 	headSlot = 1024
 	sigKey   = `,"sig":"`
 )

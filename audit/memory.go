@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/wexec/wexec/fault"
 )
 
 // None returns a sink that discards every event. The hash of each is empty.
@@ -62,12 +60,4 @@ func (m *Memory) Events() []Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.events)
-}
-
-func unavailable(format string, args ...any) *fault.Error {
-	return fault.New(fault.AuditUnavailable, format, args...).WithOp("write the audit record")
-}
-
-func errShape() error {
-	return unavailable("an event must have exactly one of start, decision, call, privacy and end")
 }

@@ -38,10 +38,8 @@ type segment struct {
 }
 
 const (
-	suffix     = ".jsonl"
-	headSuffix = ".head"
-	counter    = "counter"
-	firstRead  = 8 << 10
+	counter   = "counter"
+	firstRead = 8 << 10
 )
 
 func segmentName(n int) string { return fmt.Sprintf("%08d%s", n, suffix) }

@@ -32,6 +32,9 @@ type Server struct {
 	Tools int    `json:"tools"` // number of tools
 }
 
+// maxSpelling is the length of a name that is looked up, in bytes.
+const maxSpelling = 1 << 10
+
 // New returns a catalogue of tools. Of tools with the same server and name it
 // takes the first.
 func New(tools []Tool) *Catalogue {

@@ -65,31 +65,6 @@ func NearestOf(word string, list []string) string {
 	return at
 }
 
-// Distance returns the number of edits between two words. Swapping neighbors is
-// one edit. Only the first 64 bytes of each count.
-func Distance(a, b string) int {
-	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
-	var before, last, row [65]int
-	for j := range len(b) + 1 {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
-}
-
 // sharedWords counts the words that two names have in common.
 func sharedWords(a, b string) int {
 	of := Words(b)

@@ -110,12 +110,8 @@ func (c *Catalogue) Describe(name, detail, lang string) (Match, bool) {
 	return c.match(t, cmp.Or(detail, "full"), cmp.Or(lang, "javascript"), math.MaxInt), true
 }
 
-// Bounds of hostile input in bytes: the part of a query that is read, and a name
-// that is looked up.
-const (
-	maxQuery    = 4 << 10
-	maxSpelling = 1 << 10
-)
+// maxQuery is the part of a query that is read, in bytes.
+const maxQuery = 4 << 10
 
 // Asked returns the part of a query that a search reads.
 func Asked(query string) string { return text.Prefix(query, maxQuery) }
