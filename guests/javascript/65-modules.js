@@ -187,7 +187,7 @@
     if (name.startsWith('wexec:')) return name;
     const root = ($.input && $.input.root) || '';
     // the program is in its root, whatever path the caller used
-    const from = base.startsWith('/') ? base : `${root}/${$.path.basename(base)}`;
+    const from = base.startsWith('/') && base !== ($.input && $.input.file) ? base : `${root}/${$.path.basename(base)}`;
     if (/^\/mcp-servers(?:\/|$)/.test(name)) return toolModuleName($.path.normalize(name).replace(/\/$/, ''));
     if (name.startsWith('./') || name.startsWith('../') || name.startsWith('/') || name === '.' || name === '..') {
       if (isAddon(name)) throw notFound(name, base, 'native addons are not supported: only pure JavaScript is');
