@@ -21,7 +21,7 @@ import (
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 type item struct {
 	ID    int    `json:"id"`
@@ -177,7 +177,7 @@ func TestTheFuelOfTheProgramsIsPinned(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !*update && !strings.HasPrefix(string(data), head.String()) {
-		t.Fatalf("the guests are others than those whose fuel is pinned; write it anew with\n\tgo test ./engine -run FuelOfThePrograms -update")
+		t.Fatalf("the guests are not those whose fuel is pinned; update the golden file with\n\tgo test ./engine -run FuelOfThePrograms -update")
 	}
 	e := newReal(t, Config{})
 	got := head.String()

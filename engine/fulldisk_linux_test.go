@@ -28,10 +28,10 @@ func TestAReadOnlyFolderIsUsedAsItIs(t *testing.T) {
 	if onInterpreter() {
 		t.Skip("needs native code, which the interpreter has none of")
 	}
-	for name, laid := range map[string]bool{"laid": true, "empty": false} {
+	for name, filled := range map[string]bool{"filled": true, "empty": false} {
 		disk := smallDisk(t, "32m")
 		dir := filepath.Join(disk, "cache")
-		if laid {
+		if filled {
 			e := newTiny(t, Config{Cache: dir})
 			res, err := tiny(t, e, "v 1", fixed)
 			wantValue(t, res, err, "1")
@@ -44,7 +44,7 @@ func TestAReadOnlyFolderIsUsedAsItIs(t *testing.T) {
 		if err := unix.Mount("", disk, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 			t.Skipf("needs to remount a disk read-only: %v", err)
 		}
-		if got := throughStub(t, dir); got != laid {
+		if got := throughStub(t, dir); got != filled {
 			t.Errorf("%s: through its stub: %v", name, got)
 		}
 		e := newTiny(t, Config{Cache: dir})

@@ -155,7 +155,7 @@ func TestTheQueueIsBoundedAndSaysSoAtOnce(t *testing.T) {
 	}
 	for until := time.Now().Add(time.Minute); e.cores.Waiting() < 2; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
-			t.Fatal("nobody waits")
+			t.Fatal("no run waits")
 		}
 	}
 	_, err := tiny(t, e, "v 1")

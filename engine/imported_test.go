@@ -16,7 +16,7 @@ import (
 )
 
 // An answer is that of the files which the program imported: where one of them
-// has changed, it runs anew.
+// has changed, it runs again.
 func TestAnAnswerIsOfTheFilesThatTheProgramImported(t *testing.T) {
 	rules, err := policy.FromFlags(policy.Flags{})
 	if err != nil {

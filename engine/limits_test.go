@@ -141,7 +141,7 @@ func TestTheHostsCollectorIsNotHeldUpByALoop(t *testing.T) {
 	cancel()
 	<-done
 	if best > 500*time.Millisecond {
-		t.Errorf("a collection takes %s beside a busy guest", best)
+		t.Errorf("a collection takes %s while a guest is busy", best)
 	}
 }
 
@@ -199,7 +199,7 @@ func TestRequestsThatCannotBeUsedAreRefused(t *testing.T) {
 }
 
 // wantLedger waits until no more than so many bytes of memory are counted:
-// instances are ended beside the runs.
+// instances are closed in the background.
 func wantLedger(t *testing.T, e *Engine, most int64) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); e.ledger.Bytes() > most; time.Sleep(time.Millisecond) {

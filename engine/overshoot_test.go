@@ -10,8 +10,8 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// A program is stopped at most 15 ms after its deadline, beside eight others
-// that never wait, whatever it does meanwhile.
+// A program is stopped at most 15 ms after its deadline, while eight others
+// compute without a pause, whatever it does.
 func TestADeadlineIsKeptBesideEightBusyGuests(t *testing.T) {
 	if testing.Short() || onInterpreter() {
 		t.Skip("short: takes tens of seconds; the interpreter is too slow for deadlines")

@@ -19,8 +19,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// A process of a test's own: childFolder names its cache folder, childLays has
-// it lay that anew until it is killed.
+// Variables of a child process of a test: childFolder names its cache folder,
+// childLays makes it fill the folder again and again until it is killed.
 const (
 	childFolder = "WEXEC_TEST_CHILD"
 	childLays   = "WEXEC_TEST_CHILD_LAYS"
@@ -146,11 +146,11 @@ func TestProcessesThatWarmOneFolderAtOnceAllWork(t *testing.T) {
 			if err := cmd.Wait(); err != nil {
 				t.Error(err)
 			}
-			answer, skeleton, _ := strings.Cut(strings.TrimSpace(line), " ")
-			fuel, skeleton, _ := strings.Cut(skeleton, " ")
+			answer, stub, _ := strings.Cut(strings.TrimSpace(line), " ")
+			fuel, stub, _ := strings.Cut(stub, " ")
 			answers[answer+" for "+fuel]++
-			if round > 0 && skeleton != "true" {
-				t.Errorf("round %d: a process did not find the code that was laid: %q", round, line)
+			if round > 0 && stub != "true" {
+				t.Errorf("round %d: a process did not find the compiled code: %q", round, line)
 			}
 		}
 		if len(answers) != 1 {
@@ -162,7 +162,7 @@ func TestProcessesThatWarmOneFolderAtOnceAllWork(t *testing.T) {
 	}
 }
 
-// Processes that are killed while they lay a folder leave nothing that the next
+// Processes that are killed while they fill a folder leave nothing that the next
 // ones stumble over, and what they left goes when it is old.
 func TestAProcessKilledWhileItLaysTheCacheHarmsNobody(t *testing.T) {
 	rounds := 40
@@ -197,7 +197,7 @@ func TestAProcessKilledWhileItLaysTheCacheHarmsNobody(t *testing.T) {
 		wantValue(t, res, err, "7")
 	}
 	if !onInterpreter() && !throughStub(t, dir) {
-		t.Error("what was laid is not used")
+		t.Error("the code in the folder is not used")
 	}
 	if left := halfMade(t, dir); len(left) > 0 {
 		t.Errorf("still there: %q", left)

@@ -277,8 +277,8 @@ func (j *job) prepare(ctx context.Context) error {
 	return err
 }
 
-// compileModule compiles a file that the program imports. It is called beside
-// the program, which waits for it without a core.
+// compileModule compiles a file that the program imports. A goroutine of the
+// call runs it, while the program waits without a core.
 func (j *job) compileModule(ctx context.Context, file, code string) (string, error) {
 	leave, err := j.e.cores.Borrow(ctx)
 	if err != nil {

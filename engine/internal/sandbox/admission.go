@@ -36,7 +36,7 @@ type ticket struct {
 }
 
 // NewAdmission returns the admission to a number of cores. It hands out cores
-// anew whenever the ledger releases memory.
+// again whenever the ledger releases memory.
 func NewAdmission(cores, queue int, l *Ledger) *Admission {
 	a := &Admission{ledger: l, cores: cores, free: cores, maxQueue: queue, queues: map[string][]*ticket{}}
 	l.Release = a.assign
@@ -134,7 +134,7 @@ func (s *Slot) Reserve(ctx context.Context, n int64, relieve func()) error {
 	return err
 }
 
-// Borrow waits for a core for work beside the run, and returns the function
+// Borrow waits for a core for work in another goroutine, and returns the function
 // that gives it back.
 func (a *Admission) Borrow(ctx context.Context) (leave func(), err error) {
 	if err := a.comeBack(ctx); err != nil {

@@ -34,7 +34,7 @@ type Options struct {
 	Slot     *Slot
 	Relieve  func() // frees memory that is idle
 	Sinks    OutputSinks
-	Observer Observer // nil: nobody watches the run
+	Observer Observer // nil: the run is not observed
 }
 
 // Observer is told how a run goes on.

@@ -19,7 +19,7 @@ type Outputs struct {
 	limit, used    int64
 }
 
-// OutputSinks says where output goes, besides into [Outputs]. Nil fields are
+// OutputSinks says where output goes in addition to [Outputs]. Nil fields are
 // skipped.
 type OutputSinks struct {
 	Stdout, Stderr io.Writer

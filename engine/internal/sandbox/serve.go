@@ -90,7 +90,7 @@ func (i *Instance) MemorySize() int64 { return i.mems.size() }
 func (i *Instance) Close(ctx context.Context) error {
 	i.mems.disarm()
 	if i.broken {
-		i.mems.from.DoNotReuse() // nobody else gets its memory
+		i.mems.from.DoNotReuse() // its memory may be in any state
 	}
 	err := i.plugin.Close(ctx)
 	if i.functions != nil {
