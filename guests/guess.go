@@ -162,7 +162,7 @@ func skipTo(rest, end string) int {
 }
 
 // skipString returns the length of a string with its quotes. A quote
-// without a second one on its line is skipped alone.
+// without a second one on its line has length 1.
 func skipString(rest string, quote byte) int {
 	for i := 1; i < len(rest); i++ {
 		switch rest[i] {

@@ -81,7 +81,7 @@ func pack(t *testing.T, top, prefix, to string) {
 			return err
 		}
 		if d.IsDir() {
-			// A folder with a go.mod of its own is another module.
+			// A folder with a go.mod is another module.
 			if _, err := os.Stat(filepath.Join(top, name, "go.mod")); err == nil && name != "." {
 				return fs.SkipDir
 			}

@@ -23,7 +23,7 @@ import (
 var rooms = []string{"audit", "catalogue", "cmd", "config", "engine", "fault", "guests", "hostfns", "internal", "policy", "privacy", "wasm-modules",
 	"go.mod", "go.sum", "LICENSE", "NOTICE", "README.md", "CHANGELOG.md"}
 
-// copied lays the sources in a folder of their own, which is no checkout.
+// copied copies the sources to a new folder, which is not a checkout.
 func copied(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

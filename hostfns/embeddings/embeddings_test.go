@@ -158,7 +158,7 @@ func TestVectorsAreKeptByTheirText(t *testing.T) {
 		}
 		before := e.texts.Load()
 		if near, err := e.index(t, dir, io.Discard).Near(t.Context(), tools, "rent a car"); err != nil || len(near) != 101 || e.texts.Load() != before+1 {
-			t.Errorf("%s is not mended: %d, %v, %d texts", name, len(near), err, e.texts.Load()-before)
+			t.Errorf("%s is not repaired: %d, %v, %d texts", name, len(near), err, e.texts.Load()-before)
 		}
 	}
 }
@@ -240,7 +240,7 @@ func TestVectorsThatComeLateServeTheNextQuestion(t *testing.T) {
 		t.Fatal("there were no vectors")
 	}
 	if log.Len() > 0 {
-		t.Errorf("being late is no failure: %s", log.String())
+		t.Errorf("a late answer is not a failure: %s", log.String())
 	}
 	close(hold)
 	x.o.Timeout = 2 * time.Second

@@ -7,7 +7,7 @@ import "github.com/tetratelabs/wazero/experimental/sys"
 const (
 	maxDescriptors = 1024
 	descriptorCost = 512 // bytes of the bound of /tmp
-	entryCost      = 64  // the same for each name of an open folder, besides the name
+	entryCost      = 64  // for each name of an open folder, in addition to the name
 )
 
 // descriptor is an open file or folder. It counts against the bound of /tmp

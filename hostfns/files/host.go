@@ -204,7 +204,7 @@ func (h *host) enter(root *os.Root, base string, folders []string, name string) 
 	return n, 0
 }
 
-// openFolder opens a folder that is no link and is not protected.
+// openFolder opens a folder that is not a link and is not protected.
 func (h *host) openFolder(parent *os.Root, name string) (*os.Root, sys.Errno) {
 	info, err := parent.Lstat(name)
 	if err != nil {

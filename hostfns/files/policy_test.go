@@ -58,7 +58,7 @@ func TestThePolicyDecidesByWhereAPathLeads(t *testing.T) {
 		t.Error("a file took a name that may not be written:", errno)
 	}
 	if _, errno := w.fs.Stat("data/.env"); errno != sys.EACCES {
-		t.Error("a denied file can be looked at:", errno)
+		t.Error("a denied file can be inspected: ", errno)
 	}
 	var got []string
 	if errno := w.fs.Unlink("out/new.txt"); errno != 0 {

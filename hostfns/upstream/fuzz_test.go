@@ -55,7 +55,7 @@ func FuzzAnswers(f *testing.F) {
 }
 
 // FuzzLines reads what a process writes: nothing is lost or made up between
-// lines, and what is no message is noise.
+// lines, and other lines are noise.
 func FuzzLines(f *testing.F) {
 	for _, s := range []string{"", "\n\n", "{}\n", `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n" + `{"jsonrpc":"2.0","id":1`, "Traceback\r\n {\n", "[]\n{\"method\":7}\n", "\x00\xff\n"} {
 		f.Add([]byte(s))

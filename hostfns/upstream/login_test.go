@@ -23,7 +23,7 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// guarded is an MCP server behind an authorisation server of its own, both in
+// guarded is an MCP server behind its authorization server, both in
 // this process.
 type guarded struct {
 	*httptest.Server
@@ -31,7 +31,7 @@ type guarded struct {
 	mu         sync.Mutex
 	clients    map[string]string // id to its redirect address
 	codes      map[string]string // code to its challenge
-	access     map[string]bool   // tokens that are let in
+	access     map[string]bool   // accepted tokens
 	renewals   map[string]bool   // refresh tokens that were not used
 	lifetime   time.Duration
 	register   bool

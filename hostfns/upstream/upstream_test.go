@@ -355,7 +355,7 @@ func TestTooManyToolsCostOnlyTheRest(t *testing.T) {
 		t.Fatalf("%d tools, %v", len(tools), err)
 	}
 	if len(p.Refused("many")) == 0 {
-		t.Error("nobody is told of those left out")
+		t.Error("the tools that are left out are not reported")
 	}
 }
 

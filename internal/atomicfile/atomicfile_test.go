@@ -35,7 +35,7 @@ func TestWriteReplacesAFileAndLeavesNothingElse(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := files(t, dir); len(got) != 1 || got["settings"] != want {
-			t.Errorf("folder holds %q, want %q alone", got, want)
+			t.Errorf("folder contains %q, want only %q", got, want)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func TestAFailedWriteKeepsTheOldFile(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 	if got := files(t, dir); len(got) != 1 || got["settings"] != "old" {
-		t.Errorf("folder holds %q, want the old file alone", got)
+		t.Errorf("folder contains %q, want only the old file", got)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestARenameThatFailsLeavesNoTemporaryFile(t *testing.T) {
 		t.Error("a folder was replaced by a file")
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("folder holds %v (%v), want the other folder alone", entries, err)
+		t.Errorf("folder contains %v (%v), want only the other folder", entries, err)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/wexec/wexec/internal/meter"
 )
 
-var update = flag.Bool("update", false, "write the golden file anew")
+var update = flag.Bool("update", false, "update the golden file")
 
 const golden = "testdata/fuel.golden"
 

@@ -13,7 +13,7 @@ import (
 // from one instance, it is a copy of some words for later ones, which
 // differ in the word that refers to the instance.
 //
-// wazero documents none of this. [LearnTables] therefore checks every
+// wazero does not document this. [LearnTables] therefore checks every
 // name, type and value that it relies on, and does nothing if one
 // differs; wazero then fills the tables itself.
 type Tables struct {

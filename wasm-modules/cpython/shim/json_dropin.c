@@ -11,7 +11,7 @@
 static PyObject *original_loads, *original_dumps;
 
 /* Objects of a big document are alive: hand them to the oldest generation
- * instead of looking at each of them again. */
+ * instead of scanning each of them again. */
 static void age_young_objects(void)
 {
     struct _gc_runtime_state *gc = &_PyInterpreterState_GET()->gc;
@@ -91,7 +91,7 @@ static PyObject *dropin_loads(PyObject *self, PyObject *const *args, Py_ssize_t 
     return PyObject_Vectorcall(original_loads, args, count, names);
 }
 
-/* Reads the keywords that the writer knows; 0 where there is any other. */
+/* Reads the keywords that the writer knows; 0 if there is any other. */
 static int read_style(struct json_style *style, PyObject *const *values, PyObject *names)
 {
     Py_ssize_t n = names ? PyTuple_GET_SIZE(names) : 0;

@@ -69,7 +69,7 @@ static int is_main_block(stmt_ty s)
            PyUnicode_EqualToUTF8(right->v.Constant.value, "__main__");
 }
 
-/* Makes the last expression the result; 1 where there was one. */
+/* Makes the last expression the result; 1 if there was one. */
 static int return_last(asdl_stmt_seq *body, PyArena *arena)
 {
     Py_ssize_t n = asdl_seq_LEN(body);

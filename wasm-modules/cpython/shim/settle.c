@@ -48,7 +48,7 @@ static void keep_code(PyCodeObject *code)
 }
 
 /* Makes an object immortal, which is what the interpreter calls an object whose
- * references are not counted, and what it holds that the collector does not
+ * references are not counted, and objects in it that the collector does not
  * know. */
 static int keep(PyObject *o, void *unused)
 {

@@ -135,7 +135,7 @@ static int write_set(JSONWriter *w, JSObject *set) {
     return write_byte(w, ']');
 }
 
-/* A Map becomes an object where its keys have a text of their own. */
+/* A Map becomes an object if its keys have a text form. */
 static int write_map(JSONWriter *w, JSObject *map) {
     JSContext *ctx = w->ctx;
     struct list_head *el, *next;

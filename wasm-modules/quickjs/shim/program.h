@@ -42,7 +42,7 @@ static BOOL at_function(JSParseState *s) {
 }
 
 /* The name that follows `class`, `function`, `function *` or `async function`;
-   JS_ATOM_NULL where there is none. The caller frees it. */
+   JS_ATOM_NULL if there is none. The caller frees it. */
 static JSAtom declared_name(JSParseState *s) {
     JSParsePos start;
     JSAtom name = JS_ATOM_NULL;
@@ -266,7 +266,7 @@ static int session_import_check(JSParseState *s, JSAtom module, JSAtom name) {
 }
 
 /* An import declaration in a session, where variables are globals: what is
-   imported becomes such variables when the program comes to the line. */
+   imported becomes such variables when the program reaches the line. */
 static int session_import(JSParseState *s) {
     SessionImport import = {0};
     const uint8_t *place = s->token.ptr;

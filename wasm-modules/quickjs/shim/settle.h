@@ -100,7 +100,7 @@ static int settle(JSContext *ctx) {
     if (fill_holes() || slab_settle())
         return -1;
     /* a collection marks the whole prelude: not before a program has made some
-       garbage of its own */
+       garbage */
     guest.rt->malloc_gc_threshold = guest.rt->malloc_state.malloc_size + (4 << 20);
     return 0;
 }

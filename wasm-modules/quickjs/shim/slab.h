@@ -1,7 +1,7 @@
 /* A size-class allocator in front of malloc.
 
    Objects up to SLAB_MAX bytes come from 64 KiB chunks that hold objects of
-   one size and no headers. The chunk's class is found from the address alone,
+   one size and no headers. The chunk's class follows from the address,
    freed objects form one list per class. Interpreters allocate and free small
    objects all the time, and this is three loads and a store where malloc takes
    a search.
@@ -24,7 +24,7 @@
 #define SLAB_CHUNK 65536
 #define SLAB_PART 512 /* of a mixed chunk; at least SLAB_MAX */
 #define SLAB_PARTS (SLAB_CHUNK / SLAB_PART)
-#define SLAB_MIXED 128 /* in place of a class: this and the number of the mixed chunk */
+#define SLAB_MIXED 128 /* instead of a class: this and the number of the mixed chunk */
 #define SLAB_MIXED_MAX 64
 
 /* class of every chunk of the address space; 0: the chunk is malloc's */
