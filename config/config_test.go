@@ -14,7 +14,7 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// machine is an environment with files of its own.
+// machine returns an environment with the given files.
 func machine(t *testing.T, files map[string]string, vars ...string) *Environment {
 	t.Helper()
 	top := t.TempDir()
@@ -36,7 +36,7 @@ func machine(t *testing.T, files map[string]string, vars ...string) *Environment
 			"XDG_CACHE_HOME=" + filepath.Join(top, "cache")}, vars...)}
 }
 
-func TestEveryDialectOfServersIsRead(t *testing.T) {
+func TestMCPFilesOfEveryClientAreRead(t *testing.T) {
 	x := expander{lookup: func(n string) (string, bool) { return map[string]string{"TOKEN": "s3"}[n], n == "TOKEN" }, workspace: "/w"}
 	for name, c := range map[string]struct {
 		text string
@@ -82,14 +82,14 @@ func TestAnUnsetVariableNamesFileAndKey(t *testing.T) {
 	}
 }
 
-func TestAutoApproveIsWarnedAboutAndNotHonoured(t *testing.T) {
+func TestAutoApproveIsIgnoredWithAWarning(t *testing.T) {
 	got, err := parseServers("mcp.json", []byte(`{"mcpServers": {"a": {"command": "x", "autoApprove": ["*"]}}}`), expander{})
 	if err != nil || len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "autoApprove") {
 		t.Errorf("%v, %v", got.Warnings, err)
 	}
 }
 
-func TestDamagedServerFilesSayWhere(t *testing.T) {
+func TestDamagedMCPFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n  \"mcpServers\": {\n    \"a\": }\n}":                  "mcp.json:3:",
 		`{"mcpServers": {"a": {"command": 5}}}`:                    `server "a"`,
@@ -160,14 +160,14 @@ func TestNearerLayersWin(t *testing.T) {
 	}
 }
 
-func TestAWrongKeySaysLineAndColumn(t *testing.T) {
+func TestAnUnknownKeyHasLineAndColumn(t *testing.T) {
 	_, err := parseFile("wexec.yaml", []byte("log: warn\nlimts: {fuel: 3}\n"))
 	if !errors.Is(err, fault.UsageConfig) || !strings.Contains(err.Error(), "wexec.yaml:2:1") {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestASecretIsNeverAmongTheValues(t *testing.T) {
+func TestValuesContainNoSecret(t *testing.T) {
 	env := machine(t, map[string]string{
 		"config/wexec/wexec.yaml": "servers: {a: {url: \"https://x\", headers: {Authorization: hunter2}}}\n",
 	})
@@ -193,7 +193,7 @@ func FuzzConfiguration(f *testing.F) {
 	})
 }
 
-func TestEmbeddingsAreWiredAndTheirKeyIsNamedNotWritten(t *testing.T) {
+func TestEmbeddings(t *testing.T) {
 	for text, hint := range map[string]string{
 		"embeddings: {url: 'https://api.example.org/v1', model: small, key: 'env:KEY'}": "",
 		"embeddings: {url: 'http://localhost:11434/v1', model: small}":                  "",

@@ -50,7 +50,7 @@ func TestPinsBelongToTheFileThatConfiguresTheServer(t *testing.T) {
 	}
 }
 
-func TestAProjectsLockHoldsWithoutTrust(t *testing.T) {
+func TestAProjectsLockAppliesWithoutTrust(t *testing.T) {
 	env := machine(t, map[string]string{"project/wexec.yaml": "log: warn\n", "project/x.json": shopServer,
 		"project/wexec.lock": `{"tools": {"shop.buy": {"sha256": "00"}, "other.x": {"sha256": "11"}}}`})
 	s := loaded(t, env, Flags{MCP: []string{"x.json"}})
@@ -63,14 +63,14 @@ func TestAProjectsLockHoldsWithoutTrust(t *testing.T) {
 	}
 }
 
-func TestDamagedPinsAreAFault(t *testing.T) {
+func TestDamagedPinsAreAnError(t *testing.T) {
 	env := machine(t, map[string]string{"project/x.json": shopServer, "state/wexec/pins.json": "{"})
 	if _, err := loaded(t, env, Flags{MCP: []string{"x.json"}}).Pins(env); !errors.Is(err, fault.UsageConfig) {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestARunningHostHearsOfNewPins(t *testing.T) {
+func TestARunningHostReadsNewPins(t *testing.T) {
 	env := machine(t, map[string]string{"project/x.json": shopServer})
 	s := loaded(t, env, Flags{MCP: []string{"x.json"}})
 	w := &pinWatcher{files: s.PinFiles(env), servers: s.Servers}

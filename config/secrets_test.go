@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWhatAServerMustNotGiveAwayIsKnownByItsNameOrItsLook(t *testing.T) {
+func TestSecretsAreRecognizedByNameAndForm(t *testing.T) {
 	vars := map[string]string{"GITHUB_TOKEN": "ghp_abc", "HOME": "/home/me", "NODE_ENV": "production-like-name-here", "X": "9f86d081884c7d659a2feaa0c55ad015",
 		"Y": "aB3aB3aB3aB3aB3aB3aB3", "DIR": "/srv/aB3aB3aB3aB3aB3aB3aB3", "DB_PASSWORD": "hunter2"}
 	x := expander{lookup: func(n string) (string, bool) { v, ok := vars[n]; return v, ok }}

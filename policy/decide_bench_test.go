@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// manyRules is a policy of 200 rules with conditions, of which three fit the
-// tool that [BenchmarkDecide] asks about.
+// manyRules is a policy of 200 rules with conditions, of which three match the
+// tool of [BenchmarkDecide].
 func manyRules(t testing.TB) *Policy {
 	var b strings.Builder
 	b.WriteString("version: 1\nvars:\n  inside: args.to.endsWith(\"@acme.com\")\ntools:\n  deny:\n")
@@ -32,7 +32,7 @@ func mail() Request {
 	return r
 }
 
-func TestTwoHundredRulesOfWhichThreeFit(t *testing.T) {
+func TestIndexFindsThreeOfTwoHundredRules(t *testing.T) {
 	p, r := manyRules(t), mail()
 	if n := len(p.layers[0].rules); n != 200 {
 		t.Fatalf("%d rules", n)

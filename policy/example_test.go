@@ -7,7 +7,7 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// A policy decides, and says which rule did and why.
+// A decision names the rule and the reason.
 func Example() {
 	p, err := policy.Parse("policy.yaml", []byte(`
 version: 1
@@ -36,7 +36,7 @@ tools:
 	// deny policy.yaml "no rule allows shop.buy"
 }
 
-// Everything that is wrong with a file is told at once.
+// All problems of a file are reported at once.
 func ExampleParse() {
 	_, err := policy.Parse("policy.yaml", []byte(`
 version: 1
@@ -51,7 +51,7 @@ tools:
 	// policy.yaml:5:3: unknown key alow (did you mean allow?)
 }
 
-// What flags allow widens the defaults, and never a file.
+// Flags widen the defaults, never a file.
 func ExampleLayer() {
 	file, err := policy.Parse("policy.yaml", []byte("version: 1\ntools: {allow: [github.*]}\n"))
 	if err != nil {

@@ -86,7 +86,7 @@ func TestExplainSaysWhyEachRuleMatchedOrDidNot(t *testing.T) {
 	}
 }
 
-func TestExplainDecidesAsDecideDoes(t *testing.T) {
+func TestExplainAgreesWithDecide(t *testing.T) {
 	p := example(t)
 	for _, id := range []string{"mail.send", "github.get_x", "github.delete_x", "crm.update_ticket", "x.y", "search.z"} {
 		for _, args := range []map[string]any{nil, {"to": "a@acme.com"}, {"to": "b@c.d", "status": "open", "ticket_id": "T-1"}} {

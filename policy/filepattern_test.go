@@ -9,7 +9,7 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-func TestFilesOpenInsideTheirRootsAlone(t *testing.T) {
+func TestFilesOpenOnlyInsideTheirRoots(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs Unix paths")
 	}
@@ -83,7 +83,7 @@ files:
 	}
 }
 
-func TestPathsThatBeginNowhereAllowNothingAndDenyEverywhere(t *testing.T) {
+func TestUnresolvedPathsAllowNothingAndDenyEverywhere(t *testing.T) {
 	p := parse(t, "version: 1\nfiles: {read: [./data/**, /srv], deny: [./secret]}\n")
 	if d := p.DecideFile(FileRequest{Path: "/data/x"}); d.Effect != Deny {
 		t.Errorf("%+v", d)
@@ -130,7 +130,7 @@ func TestFilesOfSeveralLayersTighten(t *testing.T) {
 	}
 }
 
-func TestImportsNeedNoGrantAndYieldToDenials(t *testing.T) {
+func TestImportsNeedNoGrantAndCanBeDenied(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs Unix paths")
 	}

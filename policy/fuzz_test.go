@@ -11,8 +11,8 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// Whatever is in a file: a policy comes out that can be used, or faults with a
-// place each; never a panic, never a hang.
+// FuzzParse checks that any file gives a usable policy or problems with
+// positions, in bounded time and without a panic.
 func FuzzParse(f *testing.F) {
 	data, err := os.ReadFile("testdata/support-triage.yaml")
 	if err != nil {
@@ -52,8 +52,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Whatever a condition says: it compiles or is a fault, and what compiles ends
-// in bounded time whatever the arguments are.
+// FuzzCondition checks that any condition compiles or is a problem, and that
+// what compiles ends in bounded time for any arguments.
 func FuzzCondition(f *testing.F) {
 	for _, seed := range []string{
 		`args.to == "x"`, `args.l.all(x, args.l.all(y, x + y > 0))`, `"a".matches(args.to)`, `args.to.replace("", args.to)`, `lists.range(1000).map(x, lists.range(1000))`,

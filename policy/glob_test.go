@@ -10,7 +10,7 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-func TestGlobsFitWhatTheySay(t *testing.T) {
+func TestGlobMatch(t *testing.T) {
 	for _, c := range []struct {
 		pattern string
 		fits    []string
@@ -56,9 +56,9 @@ func TestGlobsFitWhatTheySay(t *testing.T) {
 	}
 }
 
-// A name may be split in two ways where a server's name has __ in it. Rules
-// that keep something back mean both, rules that let pass the first alone.
-func TestNamesThatMayBeSplitTwoWaysAreDeniedBothWays(t *testing.T) {
+// A name can be split in two ways if a server's name contains __. Deny and ask
+// rules apply to both, allow rules to the first only.
+func TestAmbiguousNamesAreDeniedBothWays(t *testing.T) {
 	p := parse(t, "version: 1\ntools: {deny: [mcp__a__b__drop], ask: [mcp__a__b__c__d], allow: [\"a.*\", \"a__b.*\", mcp__x__y__z]}\n")
 	for id, want := range map[string]Effect{"a.b__drop": Deny, "a__b.drop": Deny, "a.b__c__d": Ask, "a__b.c__d": Ask, "a.other": Allow, "x.y__z": Allow, "x__y.z": Deny} {
 		if d := p.Decide(call(id, nil)); d.Effect != want {
@@ -67,9 +67,9 @@ func TestNamesThatMayBeSplitTwoWaysAreDeniedBothWays(t *testing.T) {
 	}
 }
 
-// A glob without wildcards fits itself alone, and a star in the place of any
-// part of a name keeps fitting that name.
-func TestAStarStandsForAnyRun(t *testing.T) {
+// A glob without wildcards matches only itself. With a star in place of any part
+// of a name it still matches that name.
+func TestAStarMatchesAnyPartOfAName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z]{1,6}\.[a-z_]{1,10}`).Draw(t, "name")
 		i := rapid.IntRange(0, len(name)).Draw(t, "from")
@@ -86,7 +86,7 @@ func TestAStarStandsForAnyRun(t *testing.T) {
 	})
 }
 
-// covers never says so wrongly.
+// Covers is never true by mistake.
 func TestCoversIsSound(t *testing.T) {
 	parts := []string{"a", "b", ".", "*", "?", "{a,b}", "{a*,.}"}
 	rapid.Check(t, func(t *rapid.T) {

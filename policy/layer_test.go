@@ -97,7 +97,7 @@ func TestLayersTightenAndNeverWiden(t *testing.T) {
 	}
 }
 
-func TestOtherBlocksTightenToo(t *testing.T) {
+func TestOtherBlocksOfLayersTighten(t *testing.T) {
 	a := parse(t, `
 version: 1
 limits: {time: 10s, memory: 64MiB}
@@ -163,7 +163,7 @@ secrets: [{name: S, from: "env:B", to: ["server:b"], as: "env:B"}]
 	}
 }
 
-func TestAFlagSwitchesDetectionOffOnlyWhereNoFileSpeaks(t *testing.T) {
+func TestAFlagTurnsDetectionOffOnlyWithoutAPIIBlock(t *testing.T) {
 	off := flags(t, Flags{NoPII: true})
 	if got := Layer(Layered{off, FromCLI}).PII().Mode; got != privacy.Off {
 		t.Errorf("alone: %s", got)
@@ -178,7 +178,7 @@ func TestAFlagSwitchesDetectionOffOnlyWhereNoFileSpeaks(t *testing.T) {
 	}
 }
 
-func TestFlagsTellAllThatIsWrongAtOnce(t *testing.T) {
+func TestFlagsReportEveryProblem(t *testing.T) {
 	_, err := FromFlags(Flags{AllowTool: []string{"github", "a.{b"}, AllowNet: []string{"https://x", "x:99999"}, AllowRead: []string{"rel"}})
 	if fault.CodeOf(err) != fault.UsageFlag {
 		t.Fatal(err)
@@ -196,7 +196,7 @@ func TestFlagsTellAllThatIsWrongAtOnce(t *testing.T) {
 	}
 }
 
-func TestDigestFollowsWhatThePolicySays(t *testing.T) {
+func TestDigestChangesWithThePolicy(t *testing.T) {
 	a, b := parse(t, "version: 1\n"), parse(t, "version: 1\ndefault: ask\n")
 	if a.Digest() == b.Digest() || a.Digest() != parse(t, "version: 1\n").Digest() {
 		t.Error("digests")
@@ -209,7 +209,7 @@ func TestDigestFollowsWhatThePolicySays(t *testing.T) {
 	}
 }
 
-func TestLimitsOfEveryRuleThatLetsACallPassHold(t *testing.T) {
+func TestLimitsOfEveryMatchingRuleApply(t *testing.T) {
 	p := parse(t, `
 version: 1
 tools:
@@ -235,7 +235,7 @@ tools:
 }
 
 // Calls are counted by the name of a rule, so that no two rules may share one.
-func TestNoTwoRulesHaveOneName(t *testing.T) {
+func TestRulesHaveDistinctNames(t *testing.T) {
 	p := parse(t, "version: 1\ntools: {allow: [{tool: a.b, limits: {calls: 1}}, {tool: a.c, limits: {calls: 2}}]}\n")
 	b, c := p.Decide(call("a.b", nil)), p.Decide(call("a.c", nil))
 	if b.Limits[0].Rule != "policy.yaml:2:17" || c.Limits[0].Rule != "policy.yaml:2:50" || b.Rule != "policy.yaml:2" {
@@ -278,7 +278,7 @@ func TestLimitsAreReadAndWrittenAsBytesAndMilliseconds(t *testing.T) {
 	}
 }
 
-func TestAnAllowThatRestsOnAnnotationsIsWarnedAbout(t *testing.T) {
+func TestAnAllowThatDependsOnAnnotationsHasAWarning(t *testing.T) {
 	p := parse(t, "version: 1\nvars: {reads: tool.annotations.readOnlyHint}\ntools: {allow: [{tool: \"a.*\", when: vars.reads}]}\n")
 	yes := true
 	r := call("a.b", nil)
@@ -291,7 +291,7 @@ func TestAnAllowThatRestsOnAnnotationsIsWarnedAbout(t *testing.T) {
 	}
 }
 
-func TestConditionsSeeWhatTheyAreToldAbout(t *testing.T) {
+func TestConditionsSeeTheRequest(t *testing.T) {
 	yes := true
 	r := call("s.t", map[string]any{"n": 3.0, "f": 1.5, "s": "x", "l": []any{"a", 2.0}, "o": map[string]any{"k": nil}})
 	r.Run = RunFacts{ID: "r", Language: "python", Intent: "why", Trigger: "mcp", Deterministic: true}
@@ -316,7 +316,7 @@ func TestConditionsSeeWhatTheyAreToldAbout(t *testing.T) {
 	}
 }
 
-// A condition that would run away is stopped, and counts against the caller.
+// A condition that costs too much is stopped and counts as failed.
 func TestARunawayConditionIsStopped(t *testing.T) {
 	p := parse(t, `
 version: 1

@@ -65,9 +65,9 @@ network:
 	}
 }
 
-// Each way of writing an address that is not public is denied where everything
-// is allowed by name.
-func TestAddressesThatAreNotPublicAreDeniedHoweverTheyAreWritten(t *testing.T) {
+// Every notation of an address that is not public is denied by a policy that
+// allows all names.
+func TestPrivateAddressesAreDeniedInEveryNotation(t *testing.T) {
 	open := parse(t, "version: 1\nnetwork: {allow: [{host: \"*\", ports: [443]}]}\n")
 	closed := parse(t, "version: 1\nnetwork: {allow: [{host: \"*\", ports: [443]}, {host: 127.0.0.0/8, ports: [443]}, {host: localhost, ports: [443]}], deny: [private]}\n")
 	for _, host := range []string{
@@ -101,7 +101,7 @@ func TestAddressesThatAreNotPublicAreDeniedHoweverTheyAreWritten(t *testing.T) {
 	}
 }
 
-func TestFlagsOpenTheNetworkOnlyWhereNoFileSpeaksOfIt(t *testing.T) {
+func TestFlagsOpenTheNetworkOnlyWithoutANetworkBlock(t *testing.T) {
 	f := flags(t, Flags{AllowNet: []string{"example.com", "127.0.0.1:8080", "[::1]:9"}})
 	req := NetRequest{Host: "127.0.0.1", Method: "GET", Port: 8080, IP: netip.MustParseAddr("127.0.0.1")}
 	alone := Layer(Layered{f, FromCLI})

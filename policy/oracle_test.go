@@ -96,7 +96,7 @@ func (o oraclePolicy) fits(pattern, id string) bool {
 	return oracleExpressions[written].MatchString(id)
 }
 
-// decide says what one file comes to; ok is false where it says nothing.
+// decide returns the decision of one file; ok is false if it has none.
 func (o oraclePolicy) decide(r Request) (denied bool, effect Effect, ok bool, calls []int) {
 	id := r.Tool.ID()
 	var asks, allows bool
@@ -130,8 +130,8 @@ func (o oraclePolicy) decide(r Request) (denied bool, effect Effect, ok bool, ca
 	return denied, map[string]Effect{"": Deny, "deny": Deny, "ask": Ask, "allow": Allow}[o.fallback], true, calls
 }
 
-// oracle puts files together: one denial denies; else the strictest of those
-// that say anything; else nothing is allowed.
+// oracle combines files: a denial denies; otherwise the strictest decision of all
+// files applies; without any, nothing is allowed.
 func oracle(files []oraclePolicy, r Request) (Effect, []int) {
 	strictest, said := Allow, false
 	var calls []int

@@ -40,7 +40,7 @@ func call(tool string, args map[string]any) Request {
 	}
 }
 
-func TestExampleDecidesAsItsCommentsSay(t *testing.T) {
+func TestExampleDecisions(t *testing.T) {
 	p := example(t)
 	inside, outside := map[string]any{"to": "ann@acme.com"}, map[string]any{"to": "bob@else.org"}
 	night := call("mail.send", inside)
@@ -82,7 +82,7 @@ func TestExampleDecidesAsItsCommentsSay(t *testing.T) {
 	}
 }
 
-func TestExampleBlocksAreRead(t *testing.T) {
+func TestExampleBlocks(t *testing.T) {
 	p := example(t)
 	want := Limits{Fuel: 5e9, Memory: 256 << 20, Time: 30 * time.Second, Output: 4 << 20, ToolCalls: 200, Parallel: 8, HostBytes: 256 << 20, Recursion: 1000}
 	if diff := cmp.Diff(want, p.Limits()); diff != "" {
@@ -112,8 +112,8 @@ func TestExampleBlocksAreRead(t *testing.T) {
 	}
 }
 
-// Each file has every fault at its line and column, with the nearest word.
-func TestEveryFaultIsToldAtOnceWithItsPlace(t *testing.T) {
+// The problems have line, column and the nearest word.
+func TestParseReportsEveryProblemWithItsPosition(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"unknown keys at every level": {`
 version: 1

@@ -36,15 +36,15 @@ func asJSON(t testing.TB, text string) any {
 	return v
 }
 
-func TestTheSchemaTakesTheExample(t *testing.T) {
+func TestSchemaAcceptsTheExample(t *testing.T) {
 	text := example(t).layers[0].source
 	if err := resolved(t).Validate(asJSON(t, text)); err != nil {
 		t.Error(err)
 	}
 }
 
-// What is a matter of shape the schema and the parser judge alike.
-func TestTheSchemaAndTheParserAgreeOnShapes(t *testing.T) {
+// The schema and the parser accept and reject the same shapes.
+func TestSchemaAgreesWithTheParser(t *testing.T) {
 	schema := resolved(t)
 	agree := func(text string) {
 		t.Helper()

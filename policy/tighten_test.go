@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestATighteningOnlyForbids puts the tightening part of a random policy over
-// another random one: no call comes to more than before, what it denies is
+// TestATighteningOnlyForbids combines the tightening part of a random policy with
+// another random policy: no call is allowed that was not, what it denies is
 // denied, and it asks only for what was allowed.
 func TestATighteningOnlyForbids(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
@@ -53,7 +53,7 @@ func TestATighteningOnlyForbids(t *testing.T) {
 	}
 }
 
-// asks reports whether a rule asks, and not the default.
+// asks reports whether a rule, and not the default, asks.
 func asks(o oraclePolicy, r Request) bool {
 	for _, rule := range o.rules {
 		if rule.effect == Ask && o.fits(rule.pattern, r.Tool.ID()) && oracleConditions[rule.cond].is(r) != no {
@@ -81,7 +81,7 @@ audit: {code: full, inputs: full, outputs: full}
 tests: [{tool: shop.buy, expect: allow}]
 `
 
-func TestATighteningKeepsNothingThatAllows(t *testing.T) {
+func TestATighteningAllowsNothing(t *testing.T) {
 	whole, err := Parse("policy.yaml", []byte(projectPolicy))
 	if err != nil {
 		t.Fatal(err)

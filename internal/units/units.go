@@ -144,25 +144,6 @@ var rateUnits = map[string]time.Duration{
 	"h": time.Hour, "hour": time.Hour, "d": 24 * time.Hour, "day": 24 * time.Hour,
 }
 
-// String writes the rate as [ParseRate] reads it.
-func (r Rate) String() string {
-	per := r.Per.String()
-	switch r.Per {
-	case time.Second:
-		per = "s"
-	case time.Minute:
-		per = "min"
-	case time.Hour:
-		per = "h"
-	case 24 * time.Hour:
-		per = "day"
-	}
-	if r.N == 0 {
-		return ""
-	}
-	return strconv.Itoa(r.N) + "/" + per
-}
-
 // parseNumber reads a decimal number that is not negative, with _ between
 // digits.
 func parseNumber(s string) (float64, error) {

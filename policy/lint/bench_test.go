@@ -10,8 +10,8 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// manyTools is a catalogue of 2,000 tools of 20 servers, each with a schema of
-// its own.
+// manyTools is a catalogue of 2,000 tools of 20 servers, each with a different
+// schema.
 func manyTools() *catalogue.Catalogue {
 	var tools []catalogue.Tool
 	for i := range 2000 {
@@ -50,7 +50,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-func TestCheckOfManyToolsFindsASlip(t *testing.T) {
+func TestCheckOfManyToolsFindsATypo(t *testing.T) {
 	text := strings.Replace(checkedRules(), "args.limit > 7}", "args.limmit > 7}", 1)
 	text = strings.Replace(text, `when: "args.limit > 7"`, `when: "args.limmit > 7"`, 1)
 	p, err := policy.Parse("policy.yaml", []byte(text))

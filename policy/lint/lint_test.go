@@ -70,7 +70,7 @@ func findings(t *testing.T, text string, c *catalogue.Catalogue) []string {
 	return out
 }
 
-func TestCheckFindsWhatDoesNotDoWhatItSays(t *testing.T) {
+func TestCheckFindings(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"tools that are not there": {`
 version: 1
@@ -234,7 +234,7 @@ policy.yaml:7:7: error: githb.list_issues matches no tool (there is no server gi
 	}
 }
 
-func TestTheExampleHasNoFaultsOfItsOwn(t *testing.T) {
+func TestTheExampleHasNoFindings(t *testing.T) {
 	for _, f := range Check(example(t), nil) {
 		if f.Severity != SeverityNote {
 			t.Error(f)
@@ -242,8 +242,8 @@ func TestTheExampleHasNoFaultsOfItsOwn(t *testing.T) {
 	}
 }
 
-// Schemas are hostile: cycles, nonsense and depth cost their own check alone.
-func TestHostileSchemasCostTheirOwnCheck(t *testing.T) {
+// Schemas may be hostile: cyclic, invalid and deep.
+func TestHostileSchemasDoNotBreakCheck(t *testing.T) {
 	p := parse(t, "version: 1\ntools: {allow: [{tool: \"a.*\", when: args.x.y.z == 1}]}\n")
 	deep := strings.Repeat(`{"type":"object","properties":{"x":`, 200) + "{}" + strings.Repeat("}}", 200)
 	for _, schema := range []string{
@@ -254,7 +254,7 @@ func TestHostileSchemasCostTheirOwnCheck(t *testing.T) {
 	}
 }
 
-func TestCasesOfAFileAreCheckedWithCoverage(t *testing.T) {
+func TestRunTestsReportsResultsAndCoverage(t *testing.T) {
 	p := parse(t, `
 version: 1
 tools:
@@ -285,7 +285,6 @@ tests:
 	}
 }
 
-// One policy serves any number of goroutines.
 func TestAPolicyIsSafeForConcurrentUse(t *testing.T) {
 	p, c := example(t), testCatalogue()
 	mail := policy.Request{Tool: tool("mail.send", ""), Args: map[string]any{"to": "x@acme.com"}}

@@ -12,7 +12,7 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// bomb is YAML of half a kilobyte whose aliases stand for 9^12 texts.
+// bomb is YAML of half a kilobyte whose aliases expand to 9^12 strings.
 func bomb() string {
 	lines := []string{"  a0: &a0 [x,x,x,x,x,x,x,x,x]"}
 	for i := 1; i < 12; i++ {
@@ -21,9 +21,8 @@ func bomb() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// TestAClonedProjectCannotHoldUpItsReader has files that a repository can hold
-// and that would take all memory, or forever, to be read.
-func TestAClonedProjectCannotHoldUpItsReader(t *testing.T) {
+// The files of a repository could take all memory, or forever, to read.
+func TestAClonedProjectCannotBlockItsReader(t *testing.T) {
 	if _, err := os.Stat("/dev/zero"); err != nil {
 		t.Skip("needs /dev/zero")
 	}
@@ -57,9 +56,8 @@ func TestAClonedProjectCannotHoldUpItsReader(t *testing.T) {
 	}
 }
 
-// TestAClientsFileCannotHoldUpItsReader has the file of a client, which doctor
-// and init look at unasked, be a device.
-func TestAClientsFileCannotHoldUpItsReader(t *testing.T) {
+// The file of a client, which doctor and init read, could be a device.
+func TestAClientsFileCannotBlockItsReader(t *testing.T) {
 	if _, err := os.Stat("/dev/zero"); err != nil {
 		t.Skip("needs /dev/zero")
 	}
@@ -81,9 +79,9 @@ func TestAClientsFileCannotHoldUpItsReader(t *testing.T) {
 	}
 }
 
-// TestWhatWasTrustedIsWhatHolds swaps files of a project between the look at
-// their digests and their use.
-func TestWhatWasTrustedIsWhatHolds(t *testing.T) {
+// Files of a project are replaced after they were hashed and before they are
+// used.
+func TestTheTrustedContentIsUsed(t *testing.T) {
 	env := machine(t, map[string]string{"project/wexec.yaml": "log: info\n"})
 	if _, err := Trust(env); err != nil {
 		t.Fatal(err)
