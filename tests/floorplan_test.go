@@ -213,15 +213,15 @@ func TestFilesHaveAtMost600Lines(t *testing.T) {
 	}
 }
 
-// crowded lists packages that are still to be split, with the number of files
-// that each may have until then.
-var crowded = map[string]int{
-	"engine":            19,
-	"audit":             19,
-	"hostfns/files":     19,
-	"hostfns/upstream":  19,
-	"internal/meter":    19,
-	"internal/snapshot": 21,
+// knots lists packages whose files still have more references back up than
+// allowed, with their number. It may only shrink.
+var knots = map[string]int{
+	"audit":             3,
+	"engine":            11,
+	"hostfns/files":     5,
+	"hostfns/upstream":  3,
+	"internal/meter":    10,
+	"internal/snapshot": 7,
 }
 
 // TestRoomsAreSmallAndLayered checks that a package has fewer than 20 files and
@@ -232,12 +232,12 @@ func TestRoomsAreSmallAndLayered(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range packages {
-		files, backUp := 19, max(1, len(p.Arrows)/20)
-		if limit, ok := crowded[p.Path]; ok {
-			files, backUp = limit, len(p.Arrows)/3
+		backUp := max(1, len(p.Arrows)/20)
+		if n, ok := knots[p.Path]; ok {
+			backUp = n
 		}
-		if p.Files > files {
-			t.Errorf("%s has %d files; at most %d are allowed", p.Path, p.Files, files)
+		if p.Files >= 20 {
+			t.Errorf("%s has %d files; at most 19 are allowed", p.Path, p.Files)
 		}
 		if len(p.BackUp) > backUp {
 			t.Errorf("%s: %d of %d references between files run back up; at most %d are allowed\n%s",
