@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -80,6 +81,10 @@ func (l *live) scrub(t *catalogue.Tool) {
 	t.InputSchema, t.OutputSchema = l.secrets.bytes(t.InputSchema), l.secrets.bytes(t.OutputSchema)
 }
 
+// lastOutputWait bounds the wait for what an ended process wrote to stderr, which
+// may arrive after its stdout was closed.
+const lastOutputWait = time.Second
+
 // call calls one tool. The number of the call is its progress token, which maps
 // raw answers and progress notifications to the call.
 func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, error) {
@@ -108,6 +113,9 @@ func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, err
 		var refused *jsonrpc.Error
 		if errors.As(err, &refused) {
 			return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s", l.secrets.text(refused.Message))
+		}
+		if l.process != nil {
+			l.process.ends(lastOutputWait)
 		}
 		return hostfns.Answer{}, fault.New(fault.UpstreamUnavailable, "server %s: process ended during the call", call.Server).
 			WithHint("%s", lastOutput(l.stderr()))
