@@ -164,7 +164,7 @@ func TestEveryRowOfTheFloorPlanIsARoom(t *testing.T) {
 		}
 		for _, rule := range rules {
 			if dir, all := strings.CutSuffix(rule, "/*"); !all && rule != "*" && rule != "public" && !isRoom(rule) || all && roomOf(dir) == "" {
-				t.Errorf("%s may import %s, which is no room", room, rule)
+				t.Errorf("%s may import %s, which is not a room", room, rule)
 			}
 		}
 	}
