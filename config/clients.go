@@ -73,19 +73,14 @@ func FindServers(env *Environment) []Found {
 	return out
 }
 
-// toolNamesFile holds the names of the tools that were listed last, one a line.
-// Shell completion uses it.
-func toolNamesFile(env *Environment) string {
-	if dir := env.cacheDir(); dir != "" {
-		return filepath.Join(dir, "tools.txt")
-	}
-	return ""
-}
+// toolNames is a file in the cache with the names of the tools that were listed
+// last, one a line. Shell completion uses it.
+const toolNames = "tools.txt"
 
 // SaveToolNames saves the names of servers and tools for [SavedToolNames]. It
 // ignores errors.
 func SaveToolNames(env *Environment, c *catalogue.Catalogue) {
-	path := toolNamesFile(env)
+	path := below(env.cacheDir(), toolNames)
 	if path == "" || len(c.Tools()) == 0 {
 		return
 	}
@@ -101,7 +96,7 @@ func SaveToolNames(env *Environment, c *catalogue.Catalogue) {
 
 // SavedToolNames returns the names of servers and tools that were listed last.
 func SavedToolNames(env *Environment) []string {
-	data, err := readBounded(toolNamesFile(env))
+	data, err := readBounded(below(env.cacheDir(), toolNames))
 	if err != nil {
 		return nil
 	}

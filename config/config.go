@@ -9,6 +9,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -100,20 +101,19 @@ func (s *Settings) Policy() *policy.Policy { return policy.Layer(s.Policies...) 
 
 // Load reads all layers, as seen from env's working folder.
 func Load(env *Environment, flags Flags) (*Settings, error) {
-	s := &Settings{Cache: env.cacheDir(), Audit: Audit{Dir: env.auditDir(), Rotate: 64 << 20}, LearnTypes: true, Log: "warn"}
+	s := &Settings{Cache: env.cacheDir(), Audit: Audit{Dir: below(env.stateDir(), "audit"), Rotate: 64 << 20}, LearnTypes: true, Log: "warn"}
 	s.note(Value{"cache", s.Cache, "default"}, Value{"audit.dir", s.Audit.Dir, "default"}, Value{"log", s.Log, "default"})
 	var err error
 	if s.Project, err = findProject(env); err != nil {
 		return nil, err
 	}
-	if err := s.readFolder(env, env.systemDir(), policy.System); err != nil {
-		return nil, err
-	}
-	if err := s.readFolder(env, env.configDir(), policy.User); err != nil {
-		return nil, err
-	}
-	if err := s.readFolder(env, s.Project.Dir, policy.Project); err != nil {
-		return nil, err
+	for _, folder := range []struct {
+		dir    string
+		origin policy.Origin
+	}{{env.System, policy.System}, {env.configDir(), policy.User}, {s.Project.Dir, policy.Project}} {
+		if err := s.readFolder(env, folder.dir, folder.origin); err != nil {
+			return nil, err
+		}
 	}
 	if s.Project.Dir != "" && !s.Project.Trusted {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("%s is not trusted: its files start no server and allow nothing; only what its policy denies or asks for applies (read them, then run: wexec config trust)", s.Project.Dir))
@@ -164,17 +164,7 @@ func (s *Settings) readFolder(env *Environment, dir string, origin policy.Origin
 	if !trusted {
 		mcps = nil
 	}
-	for _, p := range policies {
-		if err := s.addPolicy(env, absolute(dir, p), read, origin, trusted); err != nil {
-			return err
-		}
-	}
-	for _, m := range mcps {
-		if err := s.addMCP(env, absolute(dir, m), read, dir); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.addFiles(env, dir, policies, mcps, read, origin, trusted)
 }
 
 // apply applies the plain values of a file. An untrusted file can only lower
@@ -218,7 +208,7 @@ func (s *Settings) readEnvironment(env *Environment) error {
 		return err
 	}
 	s.setLimits(limits, origin)
-	return s.addNamed(env, env.list("WEXEC_POLICY"), env.list("WEXEC_MCP"))
+	return s.addFiles(env, env.Dir, env.list("WEXEC_POLICY"), env.list("WEXEC_MCP"), readBounded, policy.Named, true)
 }
 
 func (s *Settings) readFlags(env *Environment, f Flags) error {
@@ -230,7 +220,7 @@ func (s *Settings) readFlags(env *Environment, f Flags) error {
 		return fault.New(fault.UsageConfig, "log level must be debug, info, warn or error, not %q", s.Log)
 	}
 	s.setLimits(f.Limits, origin)
-	if err := s.addNamed(env, f.Policy, f.MCP); err != nil {
+	if err := s.addFiles(env, env.Dir, f.Policy, f.MCP, readBounded, policy.Named, true); err != nil {
 		return err
 	}
 	flags, err := policy.FromFlags(f.Allow)
@@ -240,15 +230,15 @@ func (s *Settings) readFlags(env *Environment, f Flags) error {
 	return err
 }
 
-// addNamed reads files that the user named.
-func (s *Settings) addNamed(env *Environment, policies, mcps []string) error {
+// addFiles reads policies and MCP files. Relative paths begin at dir.
+func (s *Settings) addFiles(env *Environment, dir string, policies, mcps []string, read reader, origin policy.Origin, trusted bool) error {
 	for _, p := range policies {
-		if err := s.addPolicy(env, absolute(env.Dir, p), readBounded, policy.Named, true); err != nil {
+		if err := s.addPolicy(env, absolute(dir, p), read, origin, trusted); err != nil {
 			return err
 		}
 	}
 	for _, m := range mcps {
-		if err := s.addMCP(env, absolute(env.Dir, m), readBounded, env.Dir); err != nil {
+		if err := s.addMCP(env, absolute(dir, m), read, dir); err != nil {
 			return err
 		}
 	}
@@ -296,11 +286,8 @@ func (s *Settings) addServers(more Servers) {
 	for _, m := range more.Servers {
 		s.Servers = slices.DeleteFunc(s.Servers, func(o upstream.Server) bool { return o.Name == m.Name })
 		s.Servers = append(s.Servers, m)
-		shown := m.URL // no variables and headers: they may be secrets
-		if shown == "" {
-			shown = strings.Join(append([]string{m.Command}, m.Args...), " ")
-		}
-		s.note(Value{"servers." + m.Name, shown, m.Origin})
+		command := strings.Join(append([]string{m.Command}, m.Args...), " ")
+		s.note(Value{"servers." + m.Name, cmp.Or(m.URL, command), m.Origin}) // no variables and headers: they may be secrets
 	}
 	s.IgnoredGrants = append(s.IgnoredGrants, more.Warnings...)
 }
@@ -324,14 +311,9 @@ func (s *Settings) checkServers() error {
 // reaches them, whatever a policy grants.
 func (s *Settings) protected(env *Environment) []string {
 	out := append(slices.Clone(s.files), s.Cache, s.Audit.Dir, s.Audit.Key,
-		env.systemDir(), env.configDir(), env.cacheDir(), env.stateDir(), env.RuntimeDir())
-	for _, dir := range []string{env.Dir, s.Project.Dir} {
-		if dir == "" {
-			continue
-		}
-		for _, name := range []string{"wexec.yaml", "policy.yaml", ".mcp.json", "mcp.json"} {
-			out = append(out, filepath.Join(dir, name))
-		}
+		env.System, env.configDir(), env.cacheDir(), env.stateDir(), env.RuntimeDir())
+	for _, name := range []string{"wexec.yaml", "policy.yaml", ".mcp.json", "mcp.json"} {
+		out = append(out, below(env.Dir, name), below(s.Project.Dir, name))
 	}
 	return slices.DeleteFunc(out, func(path string) bool { return path == "" })
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/wexec/wexec/hostfns/upstream"
@@ -24,10 +25,7 @@ func Process() (*Environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = ""
-	}
+	home, _ := os.UserHomeDir() // "" if there is none
 	e := &Environment{Dir: dir, Home: home, Vars: os.Environ(), OS: runtime.GOOS}
 	switch runtime.GOOS {
 	case "windows":
@@ -56,13 +54,7 @@ func (e *Environment) Lookup(name string) (string, bool) {
 // list returns the paths of a variable that is a list.
 func (e *Environment) list(name string) []string {
 	v, _ := e.Lookup(name)
-	var out []string
-	for _, p := range filepath.SplitList(v) {
-		if p != "" {
-			out = append(out, p)
-		}
-	}
-	return out
+	return slices.DeleteFunc(filepath.SplitList(v), func(p string) bool { return p == "" })
 }
 
 func (e *Environment) expander(workspace string) expander {
@@ -75,23 +67,25 @@ func (e *Environment) folder(variable, unix, darwin, windows string) string {
 	if v, ok := e.Lookup(variable); ok && filepath.IsAbs(v) {
 		return filepath.Join(v, "wexec")
 	}
+	base := below(e.Home, unix)
 	switch e.OS {
 	case "windows":
-		if v, ok := e.Lookup(windows); ok && v != "" {
-			return filepath.Join(v, "wexec")
+		if v, _ := e.Lookup(windows); v != "" {
+			base = v
 		}
 	case "darwin":
-		if e.Home != "" {
-			return filepath.Join(e.Home, darwin, "wexec")
-		}
+		base = below(e.Home, darwin)
 	}
-	if e.Home == "" {
-		return ""
-	}
-	return filepath.Join(e.Home, unix, "wexec")
+	return below(base, "wexec")
 }
 
-func (e *Environment) systemDir() string { return e.System }
+// below returns a path in a folder, or "" if there is no folder.
+func below(dir, name string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name)
+}
 
 func (e *Environment) configDir() string {
 	return e.folder("XDG_CONFIG_HOME", ".config", "Library/Application Support", "APPDATA")
@@ -105,28 +99,9 @@ func (e *Environment) stateDir() string {
 	return e.folder("XDG_STATE_HOME", ".local/state", "Library/Application Support", "LOCALAPPDATA")
 }
 
-func (e *Environment) auditDir() string {
-	if state := e.stateDir(); state != "" {
-		return filepath.Join(state, "audit")
-	}
-	return ""
-}
-
 // Grants returns the user's logins at HTTP servers.
 func (e *Environment) Grants() *upstream.Grants {
-	path := ""
-	if dir := e.stateDir(); dir != "" {
-		path = filepath.Join(dir, "logins.json")
-	}
-	return upstream.NewGrants(path)
-}
-
-// typesDir returns the folder of learned types; "" keeps them in memory.
-func (e *Environment) typesDir() string {
-	if state := e.stateDir(); state != "" {
-		return filepath.Join(state, "types")
-	}
-	return ""
+	return upstream.NewGrants(below(e.stateDir(), "logins.json"))
 }
 
 // RuntimeDir returns the folder of sockets.
@@ -134,10 +109,7 @@ func (e *Environment) RuntimeDir() string {
 	if v, ok := e.Lookup("XDG_RUNTIME_DIR"); ok && filepath.IsAbs(v) {
 		return filepath.Join(v, "wexec")
 	}
-	if state := e.stateDir(); state != "" {
-		return filepath.Join(state, "run")
-	}
-	return ""
+	return below(e.stateDir(), "run")
 }
 
 // absolute returns a path as seen from a folder. It does not expand ~.

@@ -43,21 +43,23 @@ type Host struct {
 	// names it.
 	Approvals *approvals.Broker
 
-	log     *audit.Log
-	cache   *engine.Cache // nil: the engine has its own
-	socket  io.Closer
+	closers []io.Closer // closed in reverse order
 	learned *hostfns.Learned
 	logger  *slog.Logger
 }
 
 // Open makes a host from the settings. Close it when it is no longer used.
 func (s *Settings) Open(ctx context.Context, o Options) (_ *Host, err error) {
-	h := &Host{logger: o.Logger, cache: s.openCache(o)}
+	h := &Host{logger: o.Logger}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Close())
 		}
 	}()
+	cache := s.openCache(o)
+	if cache != nil {
+		h.closers = append(h.closers, cache)
+	}
 	h.Upstream, err = upstream.New(s.Servers, upstream.Options{
 		Environ: o.Env.Vars, Logger: o.Logger, Version: o.Version,
 		Secrets: func(ctx context.Context, server string) ([]hostfns.Secret, error) {
@@ -70,23 +72,27 @@ func (s *Settings) Open(ctx context.Context, o Options) (_ *Host, err error) {
 	}
 	var sink audit.Sink = audit.None()
 	if !o.NoAudit {
-		if h.log, err = s.openAudit(); err != nil {
+		log, err := s.openAudit()
+		if err != nil {
 			return nil, err
 		}
-		sink = h.log
+		sink, h.closers = log, append(h.closers, log)
 	}
 	providers := append([]hostfns.Provider{h.Upstream, fetch.New(fetch.Options{}), files.New(s.protected(o.Env)...)}, o.More...)
 	if h.Table, err = hostfns.NewTable(s.Policy(), sink, providers...); err != nil {
 		return nil, err
 	}
+	h.closers = append(h.closers, h.Table)
 	h.Approvals = approvals.New()
 	if o.Terminal != nil {
 		h.Approvals.Offer(approvals.Terminal, o.Terminal)
 	}
 	if dir := o.Env.RuntimeDir(); dir != "" && slices.Contains(h.Table.Policy().Approvals().Via, approvals.Socket) {
-		if h.socket, err = h.Approvals.Listen(dir); err != nil {
+		socket, err := h.Approvals.Listen(dir)
+		if err != nil {
 			return nil, err
 		}
+		h.closers = append(h.closers, socket)
 	}
 	pins := &pinWatcher{files: s.PinFiles(o.Env), servers: s.Servers, log: o.Logger}
 	if err := pins.read(); err != nil {
@@ -97,36 +103,25 @@ func (s *Settings) Open(ctx context.Context, o Options) (_ *Host, err error) {
 		return nil, err
 	}
 	if s.LearnTypes {
-		h.learned = hostfns.NewLearned(o.Env.typesDir())
+		h.learned = hostfns.NewLearned(below(o.Env.stateDir(), "types")) // "" keeps them in memory
 	}
 	h.Table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned, Ranker: ranker})
-	conf := engine.Config{Shared: h.cache, Table: h.Table, Version: o.Version, Logger: o.Logger}
-	if h.cache == nil {
+	conf := engine.Config{Shared: cache, Table: h.Table, Version: o.Version, Logger: o.Logger}
+	if cache == nil {
 		conf.Cache = s.Cache
 	}
 	if h.Engine, err = engine.New(ctx, conf); err != nil {
 		return nil, err
 	}
+	h.closers = append(h.closers, h.Engine)
 	return h, nil
 }
 
 // Close ends runs, servers and the audit log, in this order.
 func (h *Host) Close() error {
 	var err error
-	if h.Engine != nil {
-		err = h.Engine.Close()
-	}
-	if h.Table != nil {
-		err = errors.Join(err, h.Table.Close())
-	}
-	if h.log != nil {
-		err = errors.Join(err, h.log.Close())
-	}
-	if h.cache != nil {
-		err = errors.Join(err, h.cache.Close())
-	}
-	if h.socket != nil {
-		err = errors.Join(err, h.socket.Close())
+	for _, c := range slices.Backward(h.closers) {
+		err = errors.Join(err, c.Close())
 	}
 	if saveErr := h.learned.Save(); saveErr != nil && h.logger != nil {
 		h.logger.Warn("cannot save the learned types of answers", "error", saveErr)
@@ -179,10 +174,7 @@ func (s *Settings) ranker(o Options) (hostfns.Ranker, error) {
 	if s.Embeddings.URL == "" {
 		return nil, nil
 	}
-	opts := embeddings.Options{URL: s.Embeddings.URL, Model: s.Embeddings.Model, Logger: o.Logger}
-	if s.Cache != "" {
-		opts.Dir = filepath.Join(s.Cache, "embeddings")
-	}
+	opts := embeddings.Options{URL: s.Embeddings.URL, Model: s.Embeddings.Model, Logger: o.Logger, Dir: below(s.Cache, "embeddings")}
 	if from := s.Embeddings.Key; from != "" {
 		if kind, _, ok := strings.Cut(from, ":"); !ok || kind != "env" && kind != "file" {
 			return nil, fault.New(fault.UsageConfig, "embeddings.key: must be env:NAME or file:PATH, not the key itself")

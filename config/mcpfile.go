@@ -88,15 +88,7 @@ func jsonProblem(err error) string {
 		return err.Error()
 	}
 	want := cmp.Or(map[reflect.Kind]string{reflect.String: "a string", reflect.Bool: "a boolean", reflect.Slice: "a list"}[e.Type.Kind()], "an object")
-	got := "a " + e.Value
-	switch e.Value {
-	case "array":
-		got = "a list"
-	case "bool":
-		got = "a boolean"
-	case "object":
-		got = "an object"
-	}
+	got := cmp.Or(map[string]string{"array": "a list", "bool": "a boolean", "object": "an object"}[e.Value], "a "+e.Value)
 	if e.Field == "" {
 		return fmt.Sprintf("must be %s, not %s", want, got)
 	}
@@ -214,6 +206,12 @@ func (e serverEntry) ignoredGrants(d definition) []string {
 
 // transport returns the transport of a server, or why it has none.
 func (d definition) transport(s *upstream.Server) (string, error) {
+	missing := func(value, problem string) error {
+		if value == "" {
+			return errors.New(problem)
+		}
+		return nil
+	}
 	switch kind := strings.ToLower(cmp.Or(d.Type, d.Transport)); kind {
 	case "", "local":
 		switch {
@@ -221,25 +219,14 @@ func (d definition) transport(s *upstream.Server) (string, error) {
 			return "", errors.New("must not have both command and url")
 		case s.Command != "":
 			return upstream.Stdio, nil
-		case s.URL != "":
-			return upstream.HTTP, nil
 		}
-		return "", errors.New("must have command or url")
+		return upstream.HTTP, missing(s.URL, "must have command or url")
 	case "stdio":
-		if s.Command == "" {
-			return "", errors.New("a stdio server must have command")
-		}
-		return upstream.Stdio, nil
+		return upstream.Stdio, missing(s.Command, "a stdio server must have command")
 	case "http", "streamable-http", "streamablehttp", "streamable_http", "remote":
-		if s.URL == "" {
-			return "", errors.New("an http server must have url")
-		}
-		return upstream.HTTP, nil
+		return upstream.HTTP, missing(s.URL, "an http server must have url")
 	case "sse":
-		if s.URL == "" {
-			return "", errors.New("an sse server must have url")
-		}
-		return upstream.SSE, nil
+		return upstream.SSE, missing(s.URL, "an sse server must have url")
 	default:
 		return "", fmt.Errorf("type: must be stdio, http or sse, not %q", kind)
 	}
@@ -273,32 +260,22 @@ type expansion struct {
 	err   error // the first
 }
 
-func (in *expansion) expand(key, text string) string {
-	out, used, err := in.expandUsing(text)
-	if err != nil && in.err == nil {
-		in.err = fmt.Errorf("%s: %w", key, err)
-	}
-	_, name, _ := strings.Cut(key, ".")
-	in.texts = append(in.texts, expandedText{name, out, used})
-	return out
-}
-
 var variable = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$\{(env:)?([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
 })
 
-// expandUsing fills in ${VAR}, ${VAR:-default}, ${env:VAR} and
-// ${workspaceFolder}, and returns the environment variables that it used.
-func (x expander) expandUsing(text string) (string, map[string]string, error) {
+// expand fills in ${VAR}, ${VAR:-default}, ${env:VAR} and ${workspaceFolder} in
+// the text of a key.
+func (in *expansion) expand(key, text string) string {
 	var missing []string
 	used := map[string]string{}
 	out := variable().ReplaceAllStringFunc(text, func(m string) string {
 		part := variable().FindStringSubmatch(m)
 		name, hasDefault, standard := part[2], part[3] != "", part[4]
 		if name == "workspaceFolder" && part[1] == "" {
-			return x.workspace
+			return in.workspace
 		}
-		if v, ok := x.lookup(name); ok && (v != "" || !hasDefault) {
+		if v, ok := in.lookup(name); ok && (v != "" || !hasDefault) {
 			used[name] = v
 			return v
 		}
@@ -307,8 +284,10 @@ func (x expander) expandUsing(text string) (string, map[string]string, error) {
 		}
 		return standard
 	})
-	if len(missing) > 0 {
-		return "", nil, fmt.Errorf("variable %s is not set", strings.Join(missing, ", "))
+	if len(missing) > 0 && in.err == nil {
+		in.err = fmt.Errorf("%s: variable %s is not set", key, strings.Join(missing, ", "))
 	}
-	return out, used, nil
+	_, name, _ := strings.Cut(key, ".")
+	in.texts = append(in.texts, expandedText{name, out, used})
+	return out
 }

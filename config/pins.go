@@ -2,12 +2,9 @@ package config
 
 import (
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -31,14 +28,7 @@ type PinFiles struct {
 
 // PinFiles returns where pins are kept.
 func (s *Settings) PinFiles(env *Environment) PinFiles {
-	var f PinFiles
-	if dir := env.stateDir(); dir != "" {
-		f.User = filepath.Join(dir, "pins.json")
-	}
-	if s.Project.Dir != "" {
-		f.Lock = filepath.Join(s.Project.Dir, "wexec.lock")
-	}
-	return f
+	return PinFiles{User: below(env.stateDir(), "pins.json"), Lock: below(s.Project.Dir, "wexec.lock")}
 }
 
 // pin is one pin as files have it.
@@ -103,21 +93,7 @@ func isToolOf(tool, server string) bool {
 // readPinFile reads a file. A missing file has no pins. A damaged file is an
 // error: nobody knows what it pinned.
 func readPinFile(path string, into any) error {
-	if path == "" {
-		return nil
-	}
-	data, err := readUntrusted(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, into)
-	}
-	if err != nil {
-		return fault.New(fault.UsageConfig, "read the pins in %s: %w", path, err).
-			WithHint("repair the file, or remove it and run: wexec tools pin")
-	}
-	return nil
+	return readJSON(path, into, "the pins", "repair the file, or remove it and run: wexec tools pin")
 }
 
 // Pins returns the pins of the configured servers.

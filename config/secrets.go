@@ -30,16 +30,11 @@ type expandedText struct {
 // from such a variable, and values that look like a key.
 func secretsIn(all []expandedText) []string {
 	var out []string
-	add := func(v string) {
-		if v != "" && !slices.Contains(out, v) {
-			out = append(out, v)
-		}
-	}
 	for _, g := range all {
 		if secretName().MatchString(g.name) {
-			add(g.text)
-			if scheme, rest, ok := strings.Cut(g.text, " "); ok && (strings.EqualFold(scheme, "bearer") || strings.EqualFold(scheme, "basic") || strings.EqualFold(scheme, "token")) {
-				add(rest)
+			out = append(out, g.text)
+			if scheme, rest, _ := strings.Cut(g.text, " "); slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(scheme)) {
+				out = append(out, rest)
 			}
 		}
 		for name, value := range g.used {
@@ -47,17 +42,17 @@ func secretsIn(all []expandedText) []string {
 				continue
 			}
 			if secretName().MatchString(name) || looksLikeKey(value) {
-				add(value)
+				out = append(out, value)
 			}
 		}
 		if u, err := url.Parse(g.text); err == nil && u.User != nil {
 			if password, ok := u.User.Password(); ok {
-				add(password)
+				out = append(out, password)
 			}
 		}
 	}
 	slices.Sort(out)
-	return out
+	return slices.DeleteFunc(slices.Compact(out), func(v string) bool { return v == "" })
 }
 
 // looksLikeKey reports whether a text is long and random like a generated key.

@@ -61,6 +61,25 @@ func pathCause(err error) error {
 	return err
 }
 
+// readJSON reads a JSON file that wexec wrote. It changes nothing if the file is
+// missing or path is "". The hint says how to repair the file.
+func readJSON(path string, into any, what, hint string) error {
+	if path == "" {
+		return nil
+	}
+	data, err := readUntrusted(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		return fault.New(fault.UsageConfig, "read %s in %s: %w", what, path, err).WithHint("%s", hint)
+	}
+	return nil
+}
+
 // writeJSON writes a file as indented JSON.
 func writeJSON(path string, v any, mode fs.FileMode) error {
 	data, err := json.MarshalIndent(v, "", "  ")

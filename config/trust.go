@@ -3,7 +3,6 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"maps"
@@ -72,7 +71,7 @@ func readProject(env *Environment, dir string) (Project, error) {
 		sum := sha256.Sum256(data)
 		p.Files[name] = hex.EncodeToString(sum[:])
 	}
-	trusted, err := readTrust(env)
+	trusted, _, err := readTrust(env)
 	if err != nil {
 		return Project{}, err
 	}
@@ -84,32 +83,12 @@ func readProject(env *Environment, dir string) (Project, error) {
 // name.
 type trustedFiles map[string]map[string]string
 
-// trustFile returns the file that records trust, or "" if there is no home
+// readTrust reads the file that records trust. Its path is "" if there is no home
 // folder.
-func trustFile(env *Environment) string {
-	if dir := env.stateDir(); dir != "" {
-		return filepath.Join(dir, "trust.json")
-	}
-	return ""
-}
-
-func readTrust(env *Environment) (trustedFiles, error) {
-	all := trustedFiles{}
-	path := trustFile(env)
-	if path == "" {
-		return all, nil
-	}
-	data, err := readBounded(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return all, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(data, &all); err != nil {
-		return nil, fault.New(fault.UsageConfig, "%s is damaged: %v", path, err).WithHint("remove it and trust your projects again")
-	}
-	return all, nil
+func readTrust(env *Environment) (all trustedFiles, path string, err error) {
+	all, path = trustedFiles{}, below(env.stateDir(), "trust.json")
+	err = readJSON(path, &all, "the trusted projects", "remove the file and trust your projects again")
+	return all, path, err
 }
 
 // Trust records that a person has read the project's files as they are now and
@@ -123,13 +102,12 @@ func Trust(env *Environment) (Project, error) {
 		return Project{}, fault.New(fault.UsageConfig, "there is nothing to trust: no wexec.yaml or .mcp.json up to the root of the repository").
 			WithHint("run wexec init to write them")
 	}
-	path := trustFile(env)
-	if path == "" {
-		return Project{}, fault.New(fault.UsageConfig, "there is no home folder to record trust in").WithHint("set XDG_STATE_HOME")
-	}
-	all, err := readTrust(env)
+	all, path, err := readTrust(env)
 	if err != nil {
 		return Project{}, err
+	}
+	if path == "" {
+		return Project{}, fault.New(fault.UsageConfig, "there is no home folder to record trust in").WithHint("set XDG_STATE_HOME")
 	}
 	all[p.Dir] = p.Files
 	if err := writeJSON(path, all, 0o600); err != nil {
