@@ -29,7 +29,6 @@ privacy: fault internal/jsonscan privacy/internal/*
 privacy/internal/char:
 privacy/internal/checksum: privacy/internal/char
 privacy/internal/contact: privacy/internal/char privacy/internal/dates privacy/internal/match
-privacy/internal/contact/phonegen:
 privacy/internal/dates: privacy/internal/char
 privacy/internal/detect: internal/jsonscan privacy/internal/*
 privacy/internal/encodings: internal/jsonscan privacy/internal/char

@@ -104,7 +104,7 @@ func TestPhoneTableIsWhatTheGeneratorWrites(t *testing.T) {
 		t.Skip("short: builds the generator")
 	}
 	out := filepath.Join(t.TempDir(), "table")
-	if log, err := exec.Command("go", "run", "./phonegen", "-out", out).CombinedOutput(); err != nil {
+	if log, err := exec.Command("go", "run", "../../../internal/tools/phonegen", "-out", out).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, log)
 	}
 	got, err := os.ReadFile(out)

@@ -9,7 +9,7 @@ import (
 // phoneTable is written by phonegen: the countries, then an automaton over the
 // digits of international numbers.
 //
-//go:generate go run ./phonegen -out phonetable.bin
+//go:generate go run ../../../internal/tools/phonegen -out phonetable.bin
 //go:embed phonetable.bin
 var phoneTable string
 
