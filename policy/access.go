@@ -44,7 +44,7 @@ func (p *Policy) DecideFile(req FileRequest) Decision {
 	}
 	rule := ""
 	for _, l := range p.layers {
-		if l.files == nil || (l.origin == FromCLI && granted) || (l.origin != FromCLI && !l.files.grants) {
+		if l.files == nil || !l.decides(l.files.grants, granted) {
 			continue
 		}
 		list := l.files.read
@@ -61,6 +61,15 @@ func (p *Policy) DecideFile(req FileRequest) Decision {
 		return Decision{Rule: p.file(), Message: fmt.Sprintf("no rule allows any file to be %s", verb)}
 	}
 	return Decision{Effect: Allow, Rule: rule}
+}
+
+// decides reports whether a block of a layer says what is allowed: a file does if
+// its block has a list for that, and flags do if no file does.
+func (l *layer) decides(grants, granted bool) bool {
+	if l.origin == FromCLI {
+		return !granted
+	}
+	return grants
 }
 
 // DecideNetwork decides whether a request may be made. Allow with a zero IP means
@@ -90,29 +99,27 @@ func (p *Policy) DecideNetwork(req NetRequest) Decision {
 			}
 		}
 	}
-	var final *NetRule
+	rule := ""
 	for _, l := range p.layers {
-		if l.network == nil || (l.origin == FromCLI && granted) || (l.origin != FromCLI && !l.network.grants) {
+		if l.network == nil || !l.decides(l.network.grants, granted) {
 			continue
 		}
 		r, why := l.network.allows(host, addr, req)
 		if r == nil {
 			return Decision{Rule: l.file, Message: why}
 		}
-		if final == nil {
-			final = r
-		}
+		rule = cmp.Or(rule, r.Rule)
 	}
-	if final == nil {
+	if rule == "" {
 		return Decision{Rule: p.file(), Message: fmt.Sprintf("no rule allows the host %s", clip(host))}
 	}
-	return Decision{Effect: Allow, Rule: final.Rule}
+	return Decision{Effect: Allow, Rule: rule}
 }
 
 // DecideLanguage decides whether programs may be written in a language.
 func (p *Policy) DecideLanguage(language string) Decision {
 	for _, l := range p.all() {
-		if !l.hasLanguages || slices.Contains(l.languages, language) {
+		if l.languages == nil || slices.Contains(l.languages, language) {
 			continue
 		}
 		why := "the policy files together allow no language"
@@ -128,7 +135,7 @@ func (p *Policy) DecideLanguage(language string) Decision {
 func (p *Policy) AllowsEnv(name string) bool {
 	allowed := false
 	for _, l := range p.all() {
-		if !l.hasEnv {
+		if l.env == nil {
 			continue
 		}
 		if allowed = slices.ContainsFunc(l.env, func(pattern string) bool { return matchWildcards(pattern, name) }); !allowed {

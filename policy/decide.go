@@ -45,6 +45,14 @@ func (e *evaluation) find(layers []*layer) {
 	}
 }
 
+// foundIn returns the indexes of the rules of one layer.
+func (e *evaluation) foundIn(layer int) []int32 {
+	if layer == 0 {
+		return e.found[:e.ends[0]]
+	}
+	return e.found[e.ends[layer-1]:e.ends[layer]]
+}
+
 // outcome is what became of one rule in a decision.
 type outcome struct {
 	rule    *rule
@@ -55,10 +63,10 @@ type outcome struct {
 // errFlagIgnored is the outcome of a rule made of a flag that a file overrules.
 var errFlagIgnored = errors.New("a policy file says which tools are allowed, and flags do not widen it")
 
-// verdict is the decision of one layer. A layer that has nothing to say about a
-// call is not decided.
+// verdict is the decision of one layer. The zero verdict is that of a layer that
+// has nothing to say about a call.
 type verdict struct {
-	decided bool
+	by      *layer
 	effect  Effect
 	rule    string
 	message string
@@ -77,31 +85,29 @@ func (v *verdict) askSooner(other verdict) {
 func (p *Policy) decide(e *evaluation, watch func(outcome)) (Decision, *layer) {
 	e.find(p.layers)
 	var d Decision
-	denial, by := p.firstDenial(e, watch)
-	if denial.decided && watch == nil {
-		return Decision{Rule: denial.rule, Message: denial.message}, by
+	final := p.firstDenial(e, watch)
+	if final.by == nil || watch != nil {
+		if rest := p.strictest(e, &d, watch); final.by == nil {
+			final = rest
+		}
 	}
-	final, decider := p.strictest(e, &d, watch)
 	switch {
-	case denial.decided:
-		return Decision{Rule: denial.rule, Message: denial.message, Warnings: d.Warnings}, by
-	case !final.decided:
-		return Decision{Rule: p.file(), Message: fmt.Sprintf("no rule allows %s", e.id), Warnings: d.Warnings}, decider
+	case final.by == nil:
+		return Decision{Rule: p.file(), Message: fmt.Sprintf("no rule allows %s", e.id), Warnings: d.Warnings}, nil
 	case final.effect == Deny:
-		return Decision{Rule: final.rule, Message: final.message, Warnings: d.Warnings}, decider
+		return Decision{Rule: final.rule, Message: final.message, Warnings: d.Warnings}, final.by
 	}
 	d.Effect, d.Rule, d.Message = final.effect, final.rule, final.message
 	if d.Effect == Ask {
 		d.Cache, d.Timeout = 0, final.timeout
 	}
-	return d, decider
+	return d, final.by
 }
 
 // firstDenial returns the verdict of the first deny rule that matches.
-func (p *Policy) firstDenial(e *evaluation, watch func(outcome)) (denial verdict, by *layer) {
-	from := 0
+func (p *Policy) firstDenial(e *evaluation, watch func(outcome)) (denial verdict) {
 	for i, l := range p.layers {
-		for _, n := range e.found[from:e.ends[i]] {
+		for _, n := range e.foundIn(i) {
 			r := &l.rules[n]
 			if r.effect != Deny {
 				break
@@ -111,55 +117,49 @@ func (p *Policy) firstDenial(e *evaluation, watch func(outcome)) (denial verdict
 			if watch != nil {
 				watch(outcome{r, matched, err})
 			}
-			if matched && !denial.decided {
-				denial = verdict{decided: true, effect: Deny, rule: r.where, message: r.messageFor(&e.facts, err)}
-				by = l
+			if matched && denial.by == nil {
+				denial = verdict{by: l, rule: r.where, message: r.messageFor(&e.facts, err)}
 				if watch == nil {
-					return denial, by
+					return denial
 				}
 			}
 		}
-		from = e.ends[i]
 	}
-	return denial, by
+	return denial
 }
 
 // strictest returns the strictest verdict of all layers. A tightening layer
 // changes only what another layer decided.
-func (p *Policy) strictest(e *evaluation, d *Decision, watch func(outcome)) (final verdict, by *layer) {
-	var tightening verdict
-	var tightener *layer
+func (p *Policy) strictest(e *evaluation, d *Decision, watch func(outcome)) verdict {
+	var final, tightening verdict
 	granted := p.grantsTools()
-	from := 0
 	for i, l := range p.layers {
-		v := l.decide(e, e.found[from:e.ends[i]], granted, d, watch)
-		from = e.ends[i]
+		v := l.decide(e, e.foundIn(i), granted, d, watch)
 		switch {
-		case !v.decided:
-		case l.tightening && !tightening.decided:
-			tightening, tightener = v, l
+		case v.by == nil:
+		case l.tightening && tightening.by == nil:
+			tightening = v
 		case l.tightening:
-		case !final.decided || v.effect < final.effect:
-			final, by = v, l
+		case final.by == nil || v.effect < final.effect:
+			final = v
 		default:
 			final.askSooner(v)
 		}
 	}
-	if final.decided && tightening.decided {
+	if final.by != nil && tightening.by != nil {
 		if tightening.effect < final.effect {
-			return tightening, tightener
+			return tightening
 		}
 		final.askSooner(tightening)
 	}
-	return final, by
+	return final
 }
 
 // decide evaluates the ask and allow rules of a layer that match the name. It
 // collects limits and warnings in d. granted means that a file says which tools
 // are allowed, so that flags do not.
 func (l *layer) decide(e *evaluation, found []int32, granted bool, d *Decision, watch func(outcome)) verdict {
-	var asks, allows *rule
-	var ask verdict
+	var ask, allow verdict
 	for _, n := range found {
 		r := &l.rules[n]
 		if r.effect == Deny {
@@ -186,15 +186,14 @@ func (l *layer) decide(e *evaluation, found []int32, granted bool, d *Decision, 
 			d.Limits = append(d.Limits, r.limits)
 		}
 		if r.effect == Ask {
-			if asks == nil {
-				asks = r
-				ask = verdict{decided: true, effect: Ask, rule: r.where, message: r.messageFor(&e.facts, err)}
+			if ask.by == nil {
+				ask = verdict{by: l, effect: Ask, rule: r.where, message: r.messageFor(&e.facts, err)}
 			}
 			ask.timeout = tighter(ask.timeout, r.timeout)
 			continue
 		}
-		if allows == nil {
-			allows = r
+		if allow.by == nil {
+			allow = verdict{by: l, effect: Allow, rule: r.where, message: r.message}
 		}
 		d.Cache = tighter(d.Cache, r.cache)
 		if r.annotations {
@@ -202,16 +201,16 @@ func (l *layer) decide(e *evaluation, found []int32, granted bool, d *Decision, 
 		}
 	}
 	switch {
-	case asks != nil:
+	case ask.by != nil:
 		return ask
-	case allows != nil:
-		return verdict{decided: true, effect: Allow, rule: allows.where, message: allows.message}
+	case allow.by != nil:
+		return allow
 	case !l.grantsTools():
 		return verdict{}
 	case l.byDefault == Deny:
-		return verdict{decided: true, effect: Deny, rule: l.defaultRule(), message: fmt.Sprintf("no rule allows %s", e.id)}
+		return verdict{by: l, effect: Deny, rule: l.defaultRule(), message: fmt.Sprintf("no rule allows %s", e.id)}
 	}
-	return verdict{decided: true, effect: l.byDefault, rule: l.defaultRule(), message: l.defaultMessage()}
+	return verdict{by: l, effect: l.byDefault, rule: l.defaultRule(), message: l.defaultMessage()}
 }
 
 func (l *layer) defaultMessage() string {

@@ -32,18 +32,8 @@ func (p *Policy) Limits() Limits {
 // returns nil if no file says anything: then all.
 func (p *Policy) Languages() []string {
 	var out []string
-	said := false
 	for _, l := range p.all() {
-		switch {
-		case !l.hasLanguages:
-		case !said:
-			out, said = slices.Clone(l.languages), true
-		default:
-			out = intersect(out, l.languages)
-		}
-	}
-	if said && out == nil {
-		out = []string{}
+		out = intersectLists(out, l.languages)
 	}
 	slices.Sort(out)
 	return out
@@ -62,7 +52,7 @@ func (p *Policy) Files() Files {
 		for _, d := range l.files.deny {
 			out.Deny = append(out.Deny, d.text)
 		}
-		if l.files.grants || l.origin == FromCLI && !granted {
+		if l.decides(l.files.grants, granted) {
 			out.Read, out.Write = roots(l.files.read), roots(l.files.write)
 		}
 	}
@@ -103,7 +93,7 @@ func (p *Policy) Network() Network {
 func (p *Policy) Env() []string {
 	var out []string
 	for _, l := range p.all() {
-		if l.hasEnv {
+		if l.env != nil {
 			out = slices.Clone(l.env)
 		}
 	}
@@ -133,13 +123,7 @@ func (p *Policy) Approvals() Approvals {
 	var out Approvals
 	for _, l := range p.all() {
 		a := l.approvals
-		if a.Via != nil {
-			if out.Via == nil {
-				out.Via = slices.Clone(a.Via)
-			} else if out.Via = intersect(out.Via, a.Via); out.Via == nil {
-				out.Via = []string{}
-			}
-		}
+		out.Via = intersectLists(out.Via, a.Via)
 		out.Timeout = tighter(out.Timeout, a.Timeout)
 		if a.Remember != "" && (out.Remember == "" || slices.Index(rememberOrder, a.Remember) < slices.Index(rememberOrder, out.Remember)) {
 			out.Remember = a.Remember
@@ -249,13 +233,7 @@ func strictestPII(a, b privacy.Config) privacy.Config {
 
 // levelRank orders levels from the loosest to the strictest.
 func levelRank(level string) int {
-	switch level {
-	case privacy.Strict:
-		return 2
-	case privacy.Relaxed:
-		return 0
-	}
-	return 1
+	return slices.Index([]string{privacy.Relaxed, privacy.Balanced, privacy.Strict}, cmp.Or(level, privacy.Balanced))
 }
 
 func union[T comparable](a, b []T) []T {
@@ -266,6 +244,17 @@ func union[T comparable](a, b []T) []T {
 		}
 	}
 	return out
+}
+
+// intersectLists returns the values of both lists. A nil list restricts nothing.
+func intersectLists(a, b []string) []string {
+	switch {
+	case a == nil:
+		return slices.Clone(b)
+	case b == nil:
+		return a
+	}
+	return append([]string{}, intersect(a, b)...)
 }
 
 func intersect[T comparable](a, b []T) []T {

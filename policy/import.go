@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -46,28 +47,23 @@ func Import(name string, data []byte) (Proposal, error) {
 	im := importer{seen: map[string]bool{}}
 	if perms, ok := doc["permissions"].(map[string]any); ok {
 		for _, effect := range []Effect{Deny, Ask, Allow} {
-			for _, entry := range stringsIn(perms[effect.String()]) {
-				im.permission(effect, entry, "permissions."+effect.String())
-			}
+			im.permissions(effect, perms[effect.String()], "permissions."+effect.String())
 		}
 	}
-	for _, entry := range stringsIn(doc["disallowedTools"]) {
-		im.permission(Deny, entry, "disallowedTools")
-	}
-	for _, entry := range stringsIn(doc["allowedTools"]) {
-		im.permission(Allow, entry, "allowedTools")
-	}
+	im.permissions(Deny, doc["disallowedTools"], "disallowedTools")
+	im.permissions(Allow, doc["allowedTools"], "allowedTools")
 	for _, key := range []string{"mcpServers", "servers"} {
 		servers, _ := doc[key].(map[string]any)
 		for _, server := range slices.Sorted(maps.Keys(servers)) {
 			conf, _ := servers[server].(map[string]any)
-			for _, list := range []string{"autoApprove", "alwaysAllow"} {
-				for _, tool := range stringsIn(conf[list]) {
-					im.tool(Allow, server+"."+tool, key+"."+server+"."+list)
+			for _, list := range []string{"autoApprove", "alwaysAllow", "disabledTools"} {
+				effect := Allow
+				if list == "disabledTools" {
+					effect = Deny
 				}
-			}
-			for _, tool := range stringsIn(conf["disabledTools"]) {
-				im.tool(Deny, server+"."+tool, key+"."+server+".disabledTools")
+				for _, tool := range stringsIn(conf[list]) {
+					im.tool(effect, server+"."+tool, key+"."+server+"."+list)
+				}
 			}
 		}
 	}
@@ -95,12 +91,18 @@ type imported struct {
 	note    string
 }
 
+// permissions reads a permission list.
+func (im *importer) permissions(effect Effect, list any, origin string) {
+	for _, entry := range stringsIn(list) {
+		im.permission(effect, entry, origin)
+	}
+}
+
 // permission reads one item of a permission list: mcp__server__tool,
 // Mcp(server:tool), or a built-in tool of the client.
 func (im *importer) permission(effect Effect, entry, origin string) {
 	if inner, ok := strings.CutPrefix(entry, "Mcp("); ok {
-		server, tool, ok := strings.Cut(strings.TrimSuffix(inner, ")"), ":")
-		if ok {
+		if server, tool, ok := strings.Cut(strings.TrimSuffix(inner, ")"), ":"); ok {
 			im.tool(effect, server+"."+tool, origin)
 			return
 		}
@@ -144,7 +146,7 @@ func (im *importer) tool(effect Effect, pattern, origin string) {
 }
 
 func (im *importer) write(name string) []byte {
-	var b strings.Builder
+	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Proposed from %s. Read each rule before you use it.\n", comment(name))
 	b.WriteString("version: 1\ndefault: deny\n")
 	for _, note := range im.notes {
@@ -170,7 +172,7 @@ func (im *importer) write(name string) []byte {
 			fmt.Fprintf(&b, "    - %s  # %s\n", quoteYAML(r.pattern), comment(why))
 		}
 	}
-	return []byte(b.String())
+	return b.Bytes()
 }
 
 // comment makes a text fit for a comment.

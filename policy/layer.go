@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -122,7 +123,7 @@ func (p *Policy) Tightening() *Policy {
 	for _, l := range p.layers {
 		t := &layer{
 			file: l.file, origin: l.origin, source: l.source, base: l.base, tightening: true,
-			limits: l.limits, languages: l.languages, hasLanguages: l.hasLanguages,
+			limits: l.limits, languages: l.languages,
 		}
 		for _, r := range l.rules {
 			if r.effect != Allow {
@@ -170,23 +171,21 @@ type layer struct {
 	source string // covered by the digest
 	base   string // folder at which relative paths begin
 
-	tightening   bool // see Policy.Tightening
-	byDefault    Effect
-	defaultAt    string // file:line of the default, if there is one
-	rules        []rule // deny first, then ask, then allow, each in file order
-	index        index
-	limits       Limits
-	languages    []string
-	hasLanguages bool
-	files        *fileRules
-	network      *netRules
-	env          []string
-	hasEnv       bool
-	secrets      []Secret
-	pii          *piiRules
-	approvals    Approvals
-	audit        Audit
-	tests        []Test
+	tightening bool // see Policy.Tightening
+	byDefault  Effect
+	defaultAt  string // file:line of the default, if there is one
+	rules      []rule // deny first, then ask, then allow, each in file order
+	index      index
+	limits     Limits
+	languages  []string // nil: all
+	files      *fileRules
+	network    *netRules
+	env        []string // nil: the file does not say
+	secrets    []Secret
+	pii        *piiRules
+	approvals  Approvals
+	audit      Audit
+	tests      []Test
 }
 
 // grantsTools reports whether a layer says which tools are allowed: nothing that
@@ -198,12 +197,7 @@ func (l *layer) grantsTools() bool {
 func (p *Policy) grantsTools() bool { return slices.ContainsFunc(p.layers, (*layer).grantsTools) }
 
 // defaultRule returns what a decision by the layer's default names as its rule.
-func (l *layer) defaultRule() string {
-	if l.defaultAt != "" {
-		return l.defaultAt
-	}
-	return l.file
-}
+func (l *layer) defaultRule() string { return cmp.Or(l.defaultAt, l.file) }
 
 // rule is one compiled rule for tools.
 type rule struct {

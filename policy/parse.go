@@ -79,7 +79,7 @@ type compiler struct {
 }
 
 func (c *compiler) layer(doc *document.File[Limits]) *layer {
-	l := &layer{file: c.File, name: doc.Name.V, base: c.base, languages: yamldoc.Values(doc.Languages), hasLanguages: doc.Languages != nil}
+	l := &layer{file: c.File, name: doc.Name.V, base: c.base, languages: yamldoc.Values(doc.Languages)}
 	if doc.Default.IsSet() {
 		l.defaultAt = c.Where(doc.Default.Pos)
 		_ = l.byDefault.UnmarshalText([]byte(doc.Default.V)) // already checked
@@ -96,7 +96,6 @@ func (c *compiler) layer(doc *document.File[Limits]) *layer {
 		l.network = &netRules{grants: b.Allow != nil, allow: c.hosts(b.Allow, true), deny: c.hosts(b.Deny, false)}
 	}
 	if b := doc.Env; b != nil {
-		l.hasEnv = b.Allow != nil
 		for _, name := range b.Allow {
 			if name.V == "" || strings.ContainsAny(name.V, "= \x00{}[]") {
 				c.Add(name.Pos, "write a name such as TZ or LC_*", "invalid name of an environment variable %q", clip(name.V))
@@ -110,9 +109,6 @@ func (c *compiler) layer(doc *document.File[Limits]) *layer {
 	}
 	if b := doc.Approvals; b != nil {
 		l.approvals = Approvals{Via: yamldoc.Values(b.Via), Timeout: time.Duration(b.Timeout.V), Remember: b.Remember.V}
-		if b.Via != nil && l.approvals.Via == nil {
-			l.approvals.Via = []string{}
-		}
 	}
 	if b := doc.Audit; b != nil {
 		l.audit = Audit{Detail(b.Code.V), Detail(b.Inputs.V), Detail(b.Outputs.V)}
@@ -373,20 +369,16 @@ func (c *compiler) pii(b *document.PersonalData) *piiRules {
 	for _, tool := range b.RevealTo {
 		out.revealTo = append(out.revealTo, c.toolGlob(tool.Pos, tool.V))
 	}
+	var kinds []string
+	for _, k := range privacy.Kinds() {
+		kinds = append(kinds, string(k.Kind))
+	}
 	for _, p := range conf.Check() {
 		hint := p.Hint
 		if i, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(p.Path, "detect["), "]")); err == nil {
-			hint = cmp.Or(yamldoc.Suggest(string(conf.Detect[i]), kindNames()), hint)
+			hint = cmp.Or(yamldoc.Suggest(string(conf.Detect[i]), kinds), hint)
 		}
 		c.Add(places.find(p.Path), hint, "%s", p.Message)
-	}
-	return out
-}
-
-func kindNames() []string {
-	var out []string
-	for _, k := range privacy.Kinds() {
-		out = append(out, string(k.Kind))
 	}
 	return out
 }

@@ -39,11 +39,15 @@ func (v Value[T]) IsSet() bool { return v.Pos.Line > 0 }
 
 func (Value[T]) isValue() {}
 
-// Values returns the values of a list without their positions.
+// Values returns the values of a list without their positions. It returns nil
+// only if the file does not have the list.
 func Values[T any](list []Value[T]) []T {
-	var out []T
-	for _, v := range list {
-		out = append(out, v.V)
+	if list == nil {
+		return nil
+	}
+	out := make([]T, len(list))
+	for i, v := range list {
+		out[i] = v.V
 	}
 	return out
 }
