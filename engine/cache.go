@@ -100,11 +100,8 @@ func (c *Cache) noteCatalogue(t *hostfns.Table) {
 	if same {
 		return
 	}
-	known := c.catalogue(t)
-	merged := maps.Clone(known)
-	if merged == nil {
-		merged = map[string]string{}
-	}
+	known, merged := c.catalogue(t), map[string]string{}
+	maps.Copy(merged, known)
 	maps.Copy(merged, listed)
 	if maps.Equal(known, merged) {
 		return

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -37,9 +38,10 @@ func (j *job) streams() bool { return j.req.Stdin != nil && j.req.Input == nil }
 // one. An unknown server makes another key than a known one.
 func (j *job) resultKey() (resultKey, error) {
 	r := &j.req
-	var errs [3]error
-	marshal := func(i int, v any) (data []byte) {
-		data, errs[i] = json.Marshal(v)
+	var failed error
+	marshal := func(v any) []byte {
+		data, err := json.Marshal(v)
+		failed = cmp.Or(failed, err)
 		return data
 	}
 	var seed [9]byte
@@ -53,19 +55,14 @@ func (j *job) resultKey() (resultKey, error) {
 	h := sha256.New()
 	for _, part := range [][]byte{
 		[]byte(keyVersion), []byte(r.Language), []byte(r.Code), []byte(r.File), r.Args, []byte(strings.Join(r.Argv, "\x00")),
-		r.Input, marshal(0, j.world.Environment().Variables), []byte(r.Root), []byte(r.Dir), []byte(j.res.Provenance.Guest),
-		[]byte(j.e.guests.CompilerDigest(r.Language)), []byte(j.res.Provenance.Policy), marshal(1, j.listed()), marshal(2, j.limits), seed[:],
+		r.Input, marshal(j.world.Environment().Variables), []byte(r.Root), []byte(r.Dir), []byte(j.res.Provenance.Guest),
+		[]byte(j.e.guests.CompilerDigest(r.Language)), []byte(j.res.Provenance.Policy), marshal(j.listed()), marshal(j.limits), seed[:],
 		[]byte(r.Actor.ID), []byte(r.Actor.Type), []byte(strings.Join(j.table.Servers(), "\x00")),
 	} {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		h.Write(part)
 	}
-	for _, err := range errs {
-		if err != nil {
-			return resultKey{}, err
-		}
-	}
-	return resultKey{j.table, hex.EncodeToString(h.Sum(nil))}, nil
+	return resultKey{j.table, hex.EncodeToString(h.Sum(nil))}, failed
 }
 
 // listed returns the digests of the tools of each server that is known, and of
@@ -161,11 +158,6 @@ func (j *job) store(reusable time.Duration) {
 // transient reports whether a fault comes from the caller or the machine, and
 // not from the program.
 func transient(code fault.Code) bool {
-	switch {
-	case code == fault.LimitTime, code == fault.LimitBusy:
-		return true
-	case code.Class() == fault.ClassCancelled, code.Class() == fault.ClassInternal:
-		return true
-	}
-	return false
+	return code == fault.LimitTime || code == fault.LimitBusy ||
+		code.Class() == fault.ClassCancelled || code.Class() == fault.ClassInternal
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -106,18 +107,14 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 			WithOp("make an engine").WithHint("raise that bound, or set Running to less")
 	}
 	c.Ready = min(c.Ready, room/4)
-	e := &Engine{config: c, log: c.Logger, table: c.Table}
-	if e.log == nil {
-		e.log = slog.New(slog.DiscardHandler)
-	}
+	e := &Engine{config: c, log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), table: c.Table}
 	if e.table == nil {
 		var err error
 		if e.table, err = hostfns.NewTable(nil, audit.None()); err != nil {
 			return nil, err
 		}
 	}
-	e.cache = c.Shared
-	if e.cache == nil {
+	if e.cache = c.Shared; e.cache == nil {
 		var err error
 		if e.cache, err = OpenCache(c.Cache); err != nil {
 			e.log.Warn("the cache folder cannot be used", "folder", c.Cache, "error", err)
@@ -132,7 +129,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.guests = guestcache.NewSet(guestcache.SetOptions{Context: e.ctx, Store: e.cache.store, Ledger: &e.ledger, Log: e.log,
 		Interpreter: c.Interpreter, Ready: c.Ready})
 	e.sessions = newSessions(c, &e.ledger)
-	e.results = newResultCache(max(c.Results, 0), e.cache, e.table, e.log)
+	e.results = newResultCache(c.Results, e.cache, e.table, e.log)
 	e.compiler = newCompiler(e.guests, e.cache, e.log)
 	return e, nil
 }
@@ -140,18 +137,15 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 // check reports every problem of the configuration at once.
 func (c Config) check() error {
 	var all []error
-	if c.Running < 0 {
-		all = append(all, errors.New("Running must not be negative"))
+	reject := func(found bool, problem string) {
+		if found {
+			all = append(all, errors.New(problem))
+		}
 	}
-	if c.Memory < 0 {
-		all = append(all, errors.New("Memory must not be negative"))
-	}
-	if c.Shared != nil && c.Cache != "" {
-		all = append(all, errors.New("Cache and Shared must not both be set"))
-	}
-	if c.Sessions < 0 || c.SessionIdle < 0 || c.SessionRuns < 0 || c.SessionTime < 0 {
-		all = append(all, errors.New("limits of sessions must not be negative"))
-	}
+	reject(c.Running < 0, "Running must not be negative")
+	reject(c.Memory < 0, "Memory must not be negative")
+	reject(c.Shared != nil && c.Cache != "", "Cache and Shared must not both be set")
+	reject(min(c.Sessions, c.SessionRuns) < 0 || min(c.SessionIdle, c.SessionTime) < 0, "limits of sessions must not be negative")
 	if len(all) == 0 {
 		return nil
 	}
@@ -159,39 +153,15 @@ func (c Config) check() error {
 }
 
 func (c Config) orDefaults() Config {
-	if c.Running == 0 {
-		c.Running = runtime.GOMAXPROCS(0)
-	}
-	switch {
-	case c.Queue == 0:
-		c.Queue = 10_000
-	case c.Queue < 0:
-		c.Queue = 0
-	}
-	if c.Memory == 0 {
-		c.Memory = 4 << 30
-	}
-	switch {
-	case c.Ready == 0:
-		c.Ready = 2 * c.Running
-	case c.Ready < 0:
-		c.Ready = 0
-	}
-	if c.Sessions == 0 {
-		c.Sessions = 100
-	}
-	if c.SessionIdle == 0 {
-		c.SessionIdle = 15 * time.Minute
-	}
-	if c.SessionRuns == 0 {
-		c.SessionRuns = 1000
-	}
-	if c.SessionTime == 0 {
-		c.SessionTime = time.Hour
-	}
-	if c.Results == 0 {
-		c.Results = 64 << 20
-	}
+	c.Running = cmp.Or(c.Running, runtime.GOMAXPROCS(0))
+	c.Queue = max(cmp.Or(c.Queue, 10_000), 0)
+	c.Memory = cmp.Or(c.Memory, 4<<30)
+	c.Ready = max(cmp.Or(c.Ready, 2*c.Running), 0)
+	c.Sessions = cmp.Or(c.Sessions, 100)
+	c.SessionIdle = cmp.Or(c.SessionIdle, 15*time.Minute)
+	c.SessionRuns = cmp.Or(c.SessionRuns, 1000)
+	c.SessionTime = cmp.Or(c.SessionTime, time.Hour)
+	c.Results = max(cmp.Or(c.Results, 64<<20), 0)
 	return c
 }
 
@@ -199,12 +169,12 @@ func (c Config) orDefaults() Config {
 // and a shared cache, which their owner closes.
 func (e *Engine) Close() error {
 	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
-		return nil
-	}
+	closed := e.closed
 	e.closed = true
 	e.mu.Unlock()
+	if closed {
+		return nil
+	}
 	e.end(fault.New(fault.Cancelled, "the engine is closed"))
 	e.live.Wait()
 	e.sessions.close()
@@ -229,14 +199,11 @@ func (e *Engine) enter() error {
 // Sessions returns the names of an actor's sessions in a table, sorted. A nil
 // table is the engine's own.
 func (e *Engine) Sessions(table *hostfns.Table, actor string) []string {
-	if table == nil {
-		table = e.table
-	}
 	e.sessions.mu.Lock()
 	defer e.sessions.mu.Unlock()
 	var names []string
 	for key, sess := range e.sessions.byKey {
-		if key.table == table && key.actor == actor && sess.ended == nil {
+		if key.table == cmp.Or(table, e.table) && key.actor == actor && sess.ended == nil {
 			names = append(names, key.name)
 		}
 	}
@@ -247,13 +214,10 @@ func (e *Engine) Sessions(table *hostfns.Table, actor string) []string {
 // EndSession ends a session of an actor in a table. A nil table is the engine's
 // own. It is usage.session if the session does not exist or is busy.
 func (e *Engine) EndSession(table *hostfns.Table, actor, name string) error {
-	if table == nil {
-		table = e.table
-	}
 	s := e.sessions
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sess := s.byKey[sessionKey{table, actor, name}]
+	sess := s.byKey[sessionKey{cmp.Or(table, e.table), actor, name}]
 	switch {
 	case sess == nil:
 		return fault.New(fault.UsageSession, "end the session %q: it does not exist", name)
@@ -261,6 +225,6 @@ func (e *Engine) EndSession(table *hostfns.Table, actor, name string) error {
 		return fault.New(fault.UsageSession, "end the session %q: it is busy with a run", name).
 			WithHint("cancel that run first")
 	}
-	_ = s.drop(sess, nil)
+	s.drop(sess)
 	return nil
 }

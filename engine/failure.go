@@ -15,18 +15,8 @@ import (
 // guestError is an error outcome as a guest writes it, see wasm-modules/ABI.md.
 // A program can control every field of it.
 type guestError struct {
-	Code    fault.Code `json:"code"`
-	Name    string     `json:"name"`
-	Message string     `json:"message"`
-	Hint    string     `json:"hint"`
-	Tool    string     `json:"tool"`
-	Rule    string     `json:"rule"`
-	File    string     `json:"file"`
-	Line    int        `json:"line"`
-	Column  int        `json:"column"`
-	Text    string     `json:"text"`
-	Stack   string     `json:"stack"`
-	Exit    int        `json:"exit"`
+	Error
+	Text string `json:"text"` // of the line
 
 	located bool // the place is one of the author's source
 }
@@ -44,7 +34,7 @@ const (
 func readGuestError(data []byte) *guestError {
 	g := &guestError{}
 	if err := json.Unmarshal(data, g); err != nil {
-		return &guestError{Code: fault.GuestException, Message: "the program failed, and its error is not readable"}
+		return &guestError{Error: Error{Code: fault.GuestException, Message: "the program failed, and its error is not readable"}}
 	}
 	switch g.Code.Class() {
 	case fault.ClassGuest, fault.ClassDenied, fault.ClassUpstream:
@@ -62,6 +52,12 @@ func readGuestError(data []byte) *guestError {
 	g.Line, g.Column = max(g.Line, 0), max(g.Column, 0)
 	g.Exit &= 0xff
 	return g
+}
+
+// refused makes the error that of a compiler.
+func (g *guestError) refused(s *guests.SyntaxError) {
+	g.Name, g.Message, g.Hint, g.located = "SyntaxError", s.Message, s.Hint, true
+	g.File, g.Line, g.Column, g.Text = s.File, s.Line, s.Column, s.Text
 }
 
 // locate moves the place of an error from what a guest ran, which a compiler may

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/base32"
 	"encoding/binary"
 	"errors"
 	"os"
@@ -50,11 +52,8 @@ type job struct {
 }
 
 func newResult(id string) *Result {
-	r := &Result{RunID: id, Status: StatusOK, Started: time.Now().UTC(), Cache: "off"}
-	if id == "" {
-		r.RunID = newID(r.Started)
-	}
-	return r
+	now := time.Now().UTC()
+	return &Result{RunID: cmp.Or(id, newID(now)), Status: StatusOK, Started: now, Cache: "off"}
 }
 
 // check validates the request.
@@ -123,7 +122,7 @@ func (j *job) open(ctx context.Context) error {
 		Start: audit.Start{
 			Version: j.e.config.Version, Language: r.Language, File: r.File, Plugin: r.Plugin, Function: r.Function,
 			Code: []byte(r.Code), Args: audit.Blob(r.Args), Argv: r.Argv, Input: r.Input,
-			Intent: r.Intent, Trigger: r.trigger(), Actor: audit.Actor{ID: r.Actor.ID, Type: r.Actor.Type},
+			Intent: r.Intent, Trigger: cmp.Or(r.Trigger, "api"), Actor: audit.Actor{ID: r.Actor.ID, Type: r.Actor.Type},
 			Session: r.Session, Deterministic: r.Deterministic, Clock: j.world.Started(), Seed: j.world.Seed(),
 			Env: env.Pairs(), Offers: slices.Clone(env.Offers), GuestSHA256: guest,
 		},
@@ -178,26 +177,16 @@ func (j *job) failIn(ctx context.Context, err error) {
 	j.fail(err)
 }
 
-// crockford is the alphabet of run ids. It has no letter that looks like a
-// digit.
-const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+// ulid has the alphabet of run ids, in which no letter looks like a digit.
+var ulid = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 
 // newID returns a ULID: 48 bits of milliseconds and 80 random bits, so that ids
 // sort by time.
 func newID(at time.Time) string {
-	var b [16]byte
-	_, _ = rand.Read(b[:])
-	ms := uint64(at.UnixMilli())
-	binary.BigEndian.PutUint16(b[:2], uint16(ms>>32))
-	binary.BigEndian.PutUint32(b[2:6], uint32(ms))
-	var out [26]byte
-	hi, lo := binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
-	for i := len(out) - 1; i >= 0; i-- {
-		out[i] = crockford[lo&31]
-		lo = lo>>5 | hi<<59
-		hi >>= 5
-	}
-	return string(out[:])
+	var b [20]byte // 32 bits more than the id, for a whole number of letters
+	binary.BigEndian.PutUint64(b[2:], uint64(at.UnixMilli()))
+	_, _ = rand.Read(b[10:])
+	return ulid.EncodeToString(b[:])[6:]
 }
 
 // sources are the programs of a run as guests take them.
@@ -264,17 +253,16 @@ func (j *job) failure() *Error {
 	}
 	g := j.guestErr
 	if s := j.sources.refused; s != nil && g.Line == 0 && g.Message == s.Error() {
-		g.Name, g.Message, g.Hint, g.located = "SyntaxError", s.Message, s.Hint, true
-		g.File, g.Line, g.Column, g.Text = s.File, s.Line, s.Column, s.Text
+		g.refused(s)
 	}
 	g.locate(j.sources.program)
 	for _, p := range j.sources.modules {
 		g.locate(p)
 	}
-	filter := func(s string) string { return j.tools.Egress("error", s) }
-	return &Error{
-		Code: g.Code, Class: g.Code.Class(), Message: filter(g.Message), Hint: filter(g.Hint), Name: filter(g.Name),
-		Tool: g.Tool, Rule: g.Rule, File: g.File, Line: g.Line, Column: g.Column, Stack: filter(g.Stack), Exit: g.Exit,
-		Excerpt: filter(excerpt(g.Text, g.Line, g.Column)),
+	e := g.Error
+	e.Class, e.Excerpt = g.Code.Class(), excerpt(g.Text, g.Line, g.Column)
+	for _, s := range []*string{&e.Message, &e.Hint, &e.Name, &e.Stack, &e.Excerpt} {
+		*s = j.tools.Egress("error", *s)
 	}
+	return &e
 }

@@ -48,11 +48,7 @@ func (j *job) runProgram(ctx context.Context) error {
 		return j.runInSession(ctx, doc)
 	}
 	for range 3 {
-		g, err := j.e.guests.Get(ctx, j.req.Language, j.compiling)
-		if err != nil {
-			return err
-		}
-		i, err := g.Take(ctx, j.limits.Memory)
+		g, i, err := j.takeInstance(ctx)
 		if err != nil {
 			return err
 		}
@@ -63,6 +59,15 @@ func (j *job) runProgram(ctx context.Context) error {
 		}
 	}
 	return fault.New(fault.Internal, "load the guest: its code is missing, although it was compiled again")
+}
+
+func (j *job) takeInstance(ctx context.Context) (*sandbox.Guest, *sandbox.Instance, error) {
+	g, err := j.e.guests.Get(ctx, j.req.Language, j.compiling)
+	if err != nil {
+		return nil, nil, err
+	}
+	i, err := g.Take(ctx, j.limits.Memory)
+	return g, i, err
 }
 
 // input returns the document of the run.
@@ -237,15 +242,10 @@ func (j *job) runInSession(ctx context.Context, doc []byte) error {
 	s := j.session
 	for {
 		if s.instance == nil {
-			g, err := j.e.guests.Get(ctx, j.req.Language, j.compiling)
-			if err != nil {
+			var err error
+			if s.guest, s.instance, err = j.takeInstance(ctx); err != nil {
 				return err
 			}
-			i, err := g.Take(ctx, j.limits.Memory)
-			if err != nil {
-				return err
-			}
-			s.guest, s.instance = g, i
 		}
 		if have := s.instance.MemorySize(); have > j.limits.Memory {
 			return fault.New(fault.LimitMemory, "the session already uses %s of memory, but this run may use only %s", units.FormatSize(have), units.FormatSize(j.limits.Memory)).
@@ -270,8 +270,8 @@ func (j *job) prepare(ctx context.Context) error {
 	p, err := guests.Prepare(ctx, guests.Source{Language: j.req.Language, Code: j.req.Code, File: j.req.File}, j)
 	var s *guests.SyntaxError
 	if errors.As(err, &s) {
-		j.guestErr = &guestError{Code: fault.GuestSyntax, Name: "SyntaxError", Message: s.Message, Hint: s.Hint,
-			File: s.File, Line: s.Line, Column: s.Column, Text: s.Text, located: true}
+		j.guestErr = &guestError{Error: Error{Code: fault.GuestSyntax}}
+		j.guestErr.refused(s)
 	}
 	j.sources.program = p
 	return err

@@ -65,7 +65,7 @@ func replayable(rec *audit.Recording) error {
 	not := func(hint, why string) error {
 		return fault.New(fault.UsageAudit, "replay run %s: %s", rec.Run, why).WithHint("%s", hint)
 	}
-	switch code := fault.Code(rec.End.Code); {
+	switch {
 	case !rec.Start.Keep.Full():
 		return not("set  audit: {code: full, inputs: full, outputs: full}  in the policy, and record the run again",
 			"its code, inputs and outputs were not all kept")
@@ -73,7 +73,7 @@ func replayable(rec *audit.Recording) error {
 		return not("replay runs without a session", "it continued earlier runs of its session, which are not in its record")
 	case rec.End.Cache == "hit":
 		return not("replay the run that produced the value", "its value came from the result cache")
-	case code == fault.LimitTime, code == fault.LimitBusy, code.Class() == fault.ClassCancelled, code.Class() == fault.ClassInternal:
+	case transient(fault.Code(rec.End.Code)):
 		return not("", "it was ended from outside ("+rec.End.Code+"), at a point that the record does not have")
 	case rec.End.World == nil:
 		return not("", "what it saw was not kept")

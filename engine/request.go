@@ -126,13 +126,6 @@ func Language(name string) (string, error) {
 // never exceed a policy.
 type Limits = policy.Limits
 
-func (r *Request) trigger() string {
-	if r.Trigger == "" {
-		return "api"
-	}
-	return r.Trigger
-}
-
 // stdin returns the standard input of the program, or nil.
 func (r *Request) stdin() io.Reader {
 	if r.Input != nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -26,10 +27,7 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) { return
 
 // run runs a program in a world; nil is the live one.
 func (e *Engine) run(ctx context.Context, req Request, w world.World) (*Result, error) {
-	j := &job{e: e, req: req, world: w, table: req.Table, res: newResult(req.ID)}
-	if j.table == nil {
-		j.table = e.table
-	}
+	j := &job{e: e, req: req, world: w, table: cmp.Or(req.Table, e.table), res: newResult(req.ID)}
 	if err := e.enter(); err != nil {
 		j.fail(err)
 		return j.done()

@@ -75,11 +75,13 @@ func (s *sessions) enter(key sessionKey, language string) (*session, error) {
 		return nil, fault.New(fault.UsageSession, "the session %q runs %s, not %s", key.name, sess.language, language).
 			WithHint("use another session for another language")
 	case sess.runs >= s.config.SessionRuns:
-		return nil, s.drop(sess, fault.New(fault.UsageSession, "the session %q reached its limit of %d runs", key.name, sess.runs).
-			WithHint("start another session"))
+		s.drop(sess)
+		return nil, fault.New(fault.UsageSession, "the session %q reached its limit of %d runs", key.name, sess.runs).
+			WithHint("start another session")
 	case sess.spent >= s.config.SessionTime:
-		return nil, s.drop(sess, fault.New(fault.UsageSession, "the session %q reached its limit of time: it ran for %s", key.name, sess.spent.Round(time.Millisecond)).
-			WithHint("start another session"))
+		s.drop(sess)
+		return nil, fault.New(fault.UsageSession, "the session %q reached its limit of time: it ran for %s", key.name, sess.spent.Round(time.Millisecond)).
+			WithHint("start another session")
 	}
 	sess.busy = true
 	sess.runs++
@@ -122,7 +124,7 @@ func (s *sessions) expire(sess *session) {
 	if sess.busy || s.byKey[sess.key] != sess || time.Since(sess.used) < s.config.SessionIdle {
 		return
 	}
-	_ = s.drop(sess, nil)
+	s.drop(sess)
 }
 
 // evict ends the session that was unused for longest. The lock is held.
@@ -136,7 +138,7 @@ func (s *sessions) evict() bool {
 	if oldest == nil {
 		return false
 	}
-	_ = s.drop(oldest, nil)
+	s.drop(oldest)
 	return true
 }
 
@@ -152,13 +154,10 @@ func (s *sessions) relieve() {
 	}
 }
 
-// drop removes a session and returns why. The lock is held.
-func (s *sessions) drop(sess *session, why error) error {
-	if s.byKey[sess.key] == sess {
-		delete(s.byKey, sess.key)
-	}
+// drop removes a session. The lock is held.
+func (s *sessions) drop(sess *session) {
+	delete(s.byKey, sess.key)
 	s.free(sess)
-	return why
 }
 
 // free discards the session's instance. The lock is held, and no run is in it.
@@ -181,6 +180,6 @@ func (s *sessions) close() {
 	defer s.mu.Unlock()
 	s.closed = true
 	for _, sess := range s.byKey {
-		_ = s.drop(sess, nil)
+		s.drop(sess)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // VirtualStart returns the time at which every deterministic run begins.
 func VirtualStart() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
-// clock is the clock of a run. The virtual one advances only while the program
+// clock is the clock of a run, and implements these methods of [World]. The virtual one advances only while the program
 // sleeps, or to the next recorded reading.
 type clock struct {
 	virtual  bool
@@ -32,10 +32,8 @@ func newClock(virtual bool) *clock {
 	return &clock{start: time.Now()}
 }
 
-// Started implements [World].
 func (c *clock) Started() time.Time { return c.start }
 
-// Now implements [World].
 func (c *clock) Now() time.Time {
 	if !c.virtual && c.recorder == nil {
 		return time.Now()
@@ -43,7 +41,6 @@ func (c *clock) Now() time.Time {
 	return c.start.Add(c.Elapsed())
 }
 
-// Elapsed implements [World].
 func (c *clock) Elapsed() time.Duration {
 	if !c.virtual {
 		since := time.Since(c.start)
@@ -58,7 +55,7 @@ func (c *clock) Elapsed() time.Duration {
 	return c.elapsed
 }
 
-// Sleep implements [World]. It returns at once if the clock is virtual.
+// Sleep returns at once if the clock is virtual.
 func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -79,47 +76,26 @@ func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// entropy is a source of random bytes that its seed reproduces.
+// entropy is a source of random bytes, and the seed that reproduces it.
 type entropy struct {
 	seed   []byte
 	source io.Reader
 }
 
-// fixedEntropy returns the source of a deterministic run.
-func fixedEntropy(seed uint64) entropy {
-	var key [32]byte
-	copy(key[:], "wexec deterministic run")
-	binary.LittleEndian.PutUint64(key[24:], seed)
-	return entropy{binary.BigEndian.AppendUint64(nil, seed), chacha.NewChaCha8(key)}
-}
-
-// realEntropy returns the system's source, and a seed for the case that the
-// run is recorded.
-func realEntropy() entropy {
-	seed := make([]byte, 32)
-	_, _ = rand.Read(seed)
+// seeded returns the source of a seed, which has 8 bytes in a deterministic run
+// and 32 in any other run that is recorded.
+func seeded(seed []byte) entropy {
+	switch len(seed) {
+	case 8:
+		var key [32]byte
+		copy(key[:], "wexec deterministic run")
+		binary.LittleEndian.PutUint64(key[24:], binary.BigEndian.Uint64(seed))
+		return entropy{seed, chacha.NewChaCha8(key)}
+	case 32:
+		return entropy{seed, chacha.NewChaCha8([32]byte(seed))}
+	}
 	return entropy{seed, rand.Reader}
 }
 
-// reproducible replaces the system's source by the one of the seed.
-func (e *entropy) reproducible() {
-	if len(e.seed) == 32 {
-		e.source = chacha.NewChaCha8([32]byte(e.seed))
-	}
-}
-
-// recordedEntropy returns the source of a recorded seed.
-func recordedEntropy(seed []byte) entropy {
-	if len(seed) == 8 {
-		return fixedEntropy(binary.BigEndian.Uint64(seed))
-	}
-	e := entropy{seed, rand.Reader}
-	e.reproducible()
-	return e
-}
-
-// Entropy implements [World].
 func (e *entropy) Entropy() io.Reader { return e.source }
-
-// Seed implements [World].
-func (e *entropy) Seed() []byte { return e.seed }
+func (e *entropy) Seed() []byte       { return e.seed }

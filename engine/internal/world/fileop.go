@@ -23,13 +23,15 @@ type FileOp struct {
 	Atime, Mtime int64
 }
 
+type errno = experimentalsys.Errno
+
 // FileResult is the outcome of a FileOp. Which field is set depends on the
 // operation.
 type FileResult struct {
 	File  experimentalsys.File
 	Stat  sys.Stat_t
 	Text  string // target of a link
-	Errno experimentalsys.Errno
+	Errno errno
 }
 
 // On does the operation on a file system.
@@ -72,55 +74,44 @@ type fileHandler struct{ do func(FileOp) FileResult }
 // FileHandler returns the file system whose operations do does.
 func FileHandler(do func(FileOp) FileResult) experimentalsys.FS { return &fileHandler{do} }
 
-func (h *fileHandler) OpenFile(p string, flag experimentalsys.Oflag, perm fs.FileMode) (experimentalsys.File, experimentalsys.Errno) {
+func (h *fileHandler) OpenFile(p string, flag experimentalsys.Oflag, perm fs.FileMode) (experimentalsys.File, errno) {
 	r := h.do(FileOp{Name: "open", Path: p, Flag: flag, Perm: perm})
 	return r.File, r.Errno
 }
 
-func (h *fileHandler) Lstat(p string) (sys.Stat_t, experimentalsys.Errno) {
+func (h *fileHandler) Lstat(p string) (sys.Stat_t, errno) {
 	r := h.do(FileOp{Name: "lstat", Path: p})
 	return r.Stat, r.Errno
 }
 
-func (h *fileHandler) Stat(p string) (sys.Stat_t, experimentalsys.Errno) {
+func (h *fileHandler) Stat(p string) (sys.Stat_t, errno) {
 	r := h.do(FileOp{Name: "stat", Path: p})
 	return r.Stat, r.Errno
 }
 
-func (h *fileHandler) Mkdir(p string, perm fs.FileMode) experimentalsys.Errno {
-	return h.do(FileOp{Name: "mkdir", Path: p, Perm: perm}).Errno
-}
-
-func (h *fileHandler) Chmod(p string, perm fs.FileMode) experimentalsys.Errno {
-	return h.do(FileOp{Name: "chmod", Path: p, Perm: perm}).Errno
-}
-
-func (h *fileHandler) Rename(from, to string) experimentalsys.Errno {
-	return h.do(FileOp{Name: "rename", Path: from, To: to}).Errno
-}
-
-func (h *fileHandler) Rmdir(p string) experimentalsys.Errno {
-	return h.do(FileOp{Name: "rmdir", Path: p}).Errno
-}
-
-func (h *fileHandler) Unlink(p string) experimentalsys.Errno {
-	return h.do(FileOp{Name: "unlink", Path: p}).Errno
-}
-
-func (h *fileHandler) Link(from, to string) experimentalsys.Errno {
-	return h.do(FileOp{Name: "link", Path: from, To: to}).Errno
-}
-
-func (h *fileHandler) Symlink(target, link string) experimentalsys.Errno {
-	return h.do(FileOp{Name: "symlink", Path: link, Target: target}).Errno
-}
-
-func (h *fileHandler) Readlink(p string) (string, experimentalsys.Errno) {
+func (h *fileHandler) Readlink(p string) (string, errno) {
 	r := h.do(FileOp{Name: "readlink", Path: p})
 	return r.Text, r.Errno
 }
 
-func (h *fileHandler) Utimens(p string, atime, mtime int64) experimentalsys.Errno {
+func (h *fileHandler) Mkdir(p string, perm fs.FileMode) errno {
+	return h.do(FileOp{Name: "mkdir", Path: p, Perm: perm}).Errno
+}
+func (h *fileHandler) Chmod(p string, perm fs.FileMode) errno {
+	return h.do(FileOp{Name: "chmod", Path: p, Perm: perm}).Errno
+}
+func (h *fileHandler) Rename(from, to string) errno {
+	return h.do(FileOp{Name: "rename", Path: from, To: to}).Errno
+}
+func (h *fileHandler) Link(from, to string) errno {
+	return h.do(FileOp{Name: "link", Path: from, To: to}).Errno
+}
+func (h *fileHandler) Rmdir(p string) errno  { return h.do(FileOp{Name: "rmdir", Path: p}).Errno }
+func (h *fileHandler) Unlink(p string) errno { return h.do(FileOp{Name: "unlink", Path: p}).Errno }
+func (h *fileHandler) Symlink(target, link string) errno {
+	return h.do(FileOp{Name: "symlink", Path: link, Target: target}).Errno
+}
+func (h *fileHandler) Utimens(p string, atime, mtime int64) errno {
 	return h.do(FileOp{Name: "utimens", Path: p, Atime: atime, Mtime: mtime}).Errno
 }
 

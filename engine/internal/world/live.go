@@ -2,6 +2,8 @@ package world
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"io"
 
 	experimentalsys "github.com/tetratelabs/wazero/experimental/sys"
@@ -10,7 +12,7 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// Live is the world as it is. In a deterministic run its clock is virtual and
+// Live is the [World] as it is. In a deterministic run its clock is virtual and
 // its random bytes come from a seed.
 type Live struct {
 	*clock
@@ -33,26 +35,23 @@ type Options struct {
 func NewLive(o Options) *Live {
 	l := &Live{clock: newClock(o.Deterministic), stdin: o.Stdin, environment: o.Environment, deterministic: o.Deterministic}
 	if o.Deterministic {
-		l.entropy = fixedEntropy(o.Seed)
-	} else {
-		l.entropy = realEntropy()
+		l.entropy = seeded(binary.BigEndian.AppendUint64(nil, o.Seed))
+		return l
 	}
+	// The system's source, and a seed in case the run is recorded.
+	l.entropy = entropy{make([]byte, 32), rand.Reader}
+	_, _ = rand.Read(l.seed)
 	return l
 }
 
-// Record implements [World].
 func (l *Live) Record() {
 	l.recorder = &recorder{}
 	if !l.deterministic {
 		l.clock.recorder = l.recorder
-		l.reproducible()
+		l.entropy = seeded(l.seed)
 	}
 }
 
-// Environment implements [World].
-func (l *Live) Environment() Environment { return l.environment }
-
-// ReadStdin implements [World].
 func (l *Live) ReadStdin(ctx context.Context, p []byte) (int, error) {
 	if l.stdin == nil {
 		return 0, io.EOF
@@ -79,10 +78,6 @@ func (l *Live) ReadStdin(ctx context.Context, p []byte) (int, error) {
 	}
 }
 
-// AnswerOrder implements [World]: answers arrive as they complete.
-func (*Live) AnswerOrder() []uint64 { return nil }
-
-// Files implements [World].
 func (l *Live) Files(provided experimentalsys.FS, _ func(error)) experimentalsys.FS {
 	if provided == nil || l.recorder == nil {
 		return provided
@@ -90,10 +85,10 @@ func (l *Live) Files(provided experimentalsys.FS, _ func(error)) experimentalsys
 	return recordingFiles(provided, l.recorder)
 }
 
-// Seen implements [World].
-func (l *Live) Seen() *audit.World { return l.recorder.world() }
+func (l *Live) Environment() Environment { return l.environment }
+func (l *Live) Seen() *audit.World       { return l.recorder.world() }
+func (*Live) AnswerOrder() []uint64      { return nil } // answers arrive as they complete
 
-// Verify implements [World].
 func (*Live) Verify(*audit.End, *fault.Error, func() (audit.Call, bool)) (*audit.End, *fault.Error) {
 	return nil, nil
 }

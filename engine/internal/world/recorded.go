@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	experimentalsys "github.com/tetratelabs/wazero/experimental/sys"
@@ -12,7 +13,7 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// Recorded is the world that a recorded run saw. Only its scratch folder is
+// Recorded is the [World] that a recorded run saw. Only its scratch folder is
 // real.
 type Recorded struct {
 	*clock
@@ -31,7 +32,7 @@ type Recorded struct {
 // with a digest.
 func NewRecorded(rec audit.Recording, guest string) *Recorded {
 	s, seen := &rec.Start, rec.End.World
-	r := &Recorded{clock: newClock(true), entropy: recordedEntropy(s.Seed), rec: rec, guest: guest,
+	r := &Recorded{clock: newClock(true), entropy: seeded(s.Seed), rec: rec, guest: guest,
 		input: seen.Input, reads: slices.Clone(seen.Reads), files: seen.Files}
 	if len(seen.Reads) == 0 {
 		r.input = s.Input
@@ -45,19 +46,21 @@ func NewRecorded(rec audit.Recording, guest string) *Recorded {
 	return r
 }
 
-// Environment implements [World].
-func (r *Recorded) Environment() Environment { return recordedEnvironment(&r.rec.Start) }
-
-// AnswerOrder implements [World].
 func (r *Recorded) AnswerOrder() []uint64 { return slices.Clone(r.rec.End.Order) }
+func (*Recorded) Record()                 {} // a replay is not recorded again
+func (*Recorded) Seen() *audit.World      { return nil }
 
-// Record implements [World]: a replay is not recorded again.
-func (*Recorded) Record() {}
+func (r *Recorded) Environment() Environment {
+	s := &r.rec.Start
+	e := Environment{Variables: map[string]string{}, Servers: s.Servers, Offers: s.Offers}
+	for _, pair := range s.Env {
+		name, value, _ := strings.Cut(pair, "=")
+		e.Variables[name] = value
+	}
+	return e
+}
 
-// Seen implements [World].
-func (*Recorded) Seen() *audit.World { return nil }
-
-// ReadStdin implements [World]: it reads the same pieces as the recorded run.
+// ReadStdin reads the same pieces as the recorded run.
 func (r *Recorded) ReadStdin(_ context.Context, p []byte) (int, error) {
 	piece := len(r.input)
 	if len(r.reads) > 0 {
@@ -76,7 +79,7 @@ func (r *Recorded) ReadStdin(_ context.Context, p []byte) (int, error) {
 	return n, nil
 }
 
-// Files implements [World]. Operations outside the scratch folder have the
+// Files returns the recorded files. Operations outside the scratch folder have the
 // recorded outcome, in the recorded order.
 func (r *Recorded) Files(provided experimentalsys.FS, fail func(error)) experimentalsys.FS {
 	if !r.Environment().Has(OfferFiles) {

@@ -26,15 +26,9 @@ type recorder struct {
 	clock   []int64
 	input   []byte
 	reads   []int
-	files   []*recordedOp
+	files   []*audit.FileOp
 	size    int // bytes read from files
 	dropped []string
-}
-
-// recordedOp is a file operation before it goes into the record.
-type recordedOp struct {
-	audit.FileOp
-	ranges []audit.FileRange
 }
 
 // drop notes that a part of the record exceeded its limit.
@@ -61,14 +55,14 @@ func (r *recorder) world() *audit.World {
 	}
 	w := &audit.World{Clock: r.clock, Input: r.input, Reads: r.reads, Dropped: r.dropped}
 	for _, op := range r.files {
-		if len(op.ranges) > 0 {
+		if len(op.Parts) > 0 {
 			sum := sha256.New()
-			for _, part := range op.ranges {
+			for _, part := range op.Parts {
 				sum.Write(part.Data)
 			}
-			op.Parts, op.SHA256 = op.ranges, hex.EncodeToString(sum.Sum(nil))
+			op.SHA256 = hex.EncodeToString(sum.Sum(nil))
 		}
-		w.Files = append(w.Files, op.FileOp)
+		w.Files = append(w.Files, *op)
 	}
 	return w
 }
@@ -92,8 +86,8 @@ func recordingFiles(f experimentalsys.FS, r *recorder) experimentalsys.FS {
 		if op.inScratch() {
 			return result
 		}
-		rec := &recordedOp{FileOp: audit.FileOp{Op: op.Name, Path: clipPath(op.Path), To: clipPath(op.To),
-			Flag: int(op.Flag), Errno: int(result.Errno), Text: result.Text}}
+		rec := &audit.FileOp{Op: op.Name, Path: clipPath(op.Path), To: clipPath(op.To),
+			Flag: int(op.Flag), Errno: int(result.Errno), Text: result.Text}
 		if len(r.files) < maxFileOps {
 			r.files = append(r.files, rec)
 		} else {
@@ -118,7 +112,7 @@ func recordingFiles(f experimentalsys.FS, r *recorder) experimentalsys.FS {
 // recordedFile is an open file whose content is recorded.
 type recordedFile struct {
 	experimentalsys.File
-	op       *recordedOp
+	op       *audit.FileOp
 	recorder *recorder
 	names    map[string]bool // entries in the record
 }
@@ -132,19 +126,19 @@ func (f *recordedFile) read(at int64, p []byte) {
 		f.recorder.drop("files")
 		return
 	}
-	for _, old := range f.op.ranges {
+	for _, old := range f.op.Parts {
 		if at >= old.At && at+int64(len(p)) <= old.At+int64(len(old.Data)) {
 			return
 		}
 	}
 	f.recorder.size += len(p)
-	if n := len(f.op.ranges); n > 0 {
-		if last := &f.op.ranges[n-1]; last.At+int64(len(last.Data)) == at {
+	if n := len(f.op.Parts); n > 0 {
+		if last := &f.op.Parts[n-1]; last.At+int64(len(last.Data)) == at {
 			last.Data = append(last.Data, p...)
 			return
 		}
 	}
-	f.op.ranges = append(f.op.ranges, audit.FileRange{At: at, Data: slices.Clone(p)})
+	f.op.Parts = append(f.op.Parts, audit.FileRange{At: at, Data: slices.Clone(p)})
 }
 
 func (f *recordedFile) Read(p []byte) (int, experimentalsys.Errno) {

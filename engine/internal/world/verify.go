@@ -11,7 +11,7 @@ import (
 	"github.com/wexec/wexec/internal/text"
 )
 
-// Verify implements [World].
+// Verify compares the end of the replay with the recorded one.
 func (r *Recorded) Verify(end *audit.End, failure *fault.Error, missing func() (audit.Call, bool)) (*audit.End, *fault.Error) {
 	if f := r.difference(end, failure, missing); f != nil {
 		return nil, f
@@ -44,10 +44,7 @@ func (r *Recorded) difference(end *audit.End, failure *fault.Error, missing func
 	case !same(end.Message, rec.Message):
 		return differs("message", text.Clip(end.Message, 200), text.Clip(rec.Message, 200))
 	}
-	for _, t := range []struct {
-		what      string
-		now, then string
-	}{
+	for _, t := range []struct{ what, now, then string }{
 		{"value", string(end.Value), string(rec.Value)}, {"output", string(end.Stdout), string(rec.Stdout)},
 		{"error output", string(end.Stderr), string(rec.Stderr)},
 	} {
@@ -121,14 +118,4 @@ func excerpt(s string, at int) string {
 	return out
 }
 
-func numbers(list []uint64) string {
-	var out []string
-	for i, n := range list {
-		if i == 20 {
-			out = append(out, text.Ellipsis)
-			break
-		}
-		out = append(out, fmt.Sprint(n))
-	}
-	return strings.Join(out, " ")
-}
+func numbers(list []uint64) string { return text.Clip(strings.Trim(fmt.Sprint(list), "[]"), 100) }

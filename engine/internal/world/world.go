@@ -12,7 +12,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	experimentalsys "github.com/tetratelabs/wazero/experimental/sys"
@@ -84,14 +83,4 @@ func (e Environment) Pairs() []string {
 		pairs = append(pairs, name+"="+e.Variables[name])
 	}
 	return pairs
-}
-
-// recordedEnvironment returns the environment in the record of a start.
-func recordedEnvironment(s *audit.Start) Environment {
-	e := Environment{Variables: map[string]string{}, Servers: s.Servers, Offers: s.Offers}
-	for _, pair := range s.Env {
-		name, value, _ := strings.Cut(pair, "=")
-		e.Variables[name] = value
-	}
-	return e
 }
