@@ -16,31 +16,19 @@ import (
 // with the code denied.tool. A text that is not JSON is an error with the code
 // guest.result: use Text for it.
 func (v *Vault) JSON(doc []byte, mode Mode) ([]byte, Counts, error) {
-	r := v.newRedaction(mode, true)
-	if r.idle() && !v.hasToken(doc) {
-		return doc, Counts{}, nil
-	}
-	return r.json(doc)
+	return v.newRedaction(mode, true).json(doc)
 }
 
 // Text is JSON for a text that a tool answered. A text that is a JSON document is
 // treated as JSON.
 func (v *Vault) Text(s string, mode Mode) (string, Counts, error) {
-	r := v.newRedaction(mode, true)
-	if r.idle() && !v.hasToken([]byte(s)) {
-		return s, Counts{}, nil
-	}
-	return r.text(s)
+	return v.newRedaction(mode, true).text(s)
 }
 
 // Egress redacts a text that leaves for the agent: output, an error, a question
 // to a person. Tokens stay, and so do the values that [Vault.Exempt] names.
 func (v *Vault) Egress(s string, mode Mode) (string, Counts, error) {
-	r := v.newRedaction(mode, false)
-	if r.idle() {
-		return s, Counts{}, nil
-	}
-	return r.text(s)
+	return v.newRedaction(mode, false).text(s)
 }
 
 // EgressKnown is Egress that issues no token: a value that has a token gets it,
@@ -49,26 +37,12 @@ func (v *Vault) Egress(s string, mode Mode) (string, Counts, error) {
 func (v *Vault) EgressKnown(s string, mode Mode) (string, Counts, error) {
 	r := v.newRedaction(mode, false)
 	r.frozen = true
-	if r.idle() {
-		return s, Counts{}, nil
-	}
 	return r.text(s)
 }
 
 // EgressJSON is Egress for a JSON document.
 func (v *Vault) EgressJSON(doc []byte, mode Mode) ([]byte, Counts, error) {
-	r := v.newRedaction(mode, false)
-	if r.idle() {
-		return doc, Counts{}, nil
-	}
-	return r.json(doc)
-}
-
-// hasToken reports text that is written like a token.
-func (v *Vault) hasToken(src []byte) bool {
-	found := false
-	v.eachToken(src, func(token.Token) { found = true })
-	return found
+	return v.newRedaction(mode, false).json(doc)
 }
 
 // redaction replaces what is found in one text or document.
@@ -94,8 +68,18 @@ func (v *Vault) newRedaction(mode Mode, inbound bool) *redaction {
 	return r
 }
 
-// idle reports that no mode searches anything.
-func (r *redaction) idle() bool { return r.mode == Off && !r.v.d.find.HasModes() }
+// idle reports that a text stays as it is: no mode searches anything, and there
+// is nothing to escape.
+func (r *redaction) idle(text []byte) bool {
+	if r.mode != Off || r.v.d.find.HasModes() {
+		return false
+	}
+	hasToken := false
+	if r.inbound {
+		r.v.eachToken(text, func(token.Token) { hasToken = true })
+	}
+	return !hasToken
+}
 
 // put decides what takes the place of a span.
 func (r *redaction) put(s *match.Span, f *match.Field, number bool) {
@@ -145,6 +129,9 @@ func (r *redaction) again() bool {
 }
 
 func (r *redaction) json(doc []byte) ([]byte, Counts, error) {
+	if r.idle(doc) {
+		return doc, Counts{}, nil
+	}
 	out, err := r.pass.EditJSON(doc)
 	if err == nil && r.err == nil && r.again() {
 		out, err = r.pass.EditJSON(out)
@@ -160,6 +147,9 @@ func (r *redaction) json(doc []byte) ([]byte, Counts, error) {
 
 func (r *redaction) text(s string) (string, Counts, error) {
 	src := []byte(s)
+	if r.idle(src) {
+		return s, Counts{}, nil
+	}
 	spans := r.pass.Document(src)
 	if r.err != nil {
 		return "", r.counts, r.err

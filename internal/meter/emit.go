@@ -2,9 +2,9 @@ package meter
 
 // emitter writes code.
 type emitter struct {
-	fuel   uint32 // the global
-	refill uint32 // the imported function
-	out    []byte // the current function
+	fuel        uint32 // the global
+	refillIndex uint32 // the imported function
+	out         []byte // the current function
 }
 
 // function writes a function with its edits. The result is valid until the next
@@ -102,13 +102,19 @@ func (e *emitter) subtract(cost int64) {
 	e.global(opGlobalSet)
 }
 
-// check calls refill if the level is negative.
-func (e *emitter) check() {
+// ifLevel begins a block that runs if the comparison of the level with zero
+// holds.
+func (e *emitter) ifLevel(comparison byte) {
 	e.global(opGlobalGet)
 	e.i64(0)
-	e.op(opI64LtS)
-	e.out = append(e.out, opIf, emptyBlock)
-	e.refuel()
+	e.out = append(e.out, comparison, opIf, emptyBlock)
+}
+
+// check calls refill if the level is negative.
+func (e *emitter) check() {
+	e.ifLevel(opI64LtS)
+	e.refill()
+	e.global(opGlobalSet)
 	e.op(opEnd)
 }
 
@@ -119,22 +125,17 @@ func (e *emitter) check() {
 
 // checkAtEntry delegates the call of refill to the function's trampoline.
 func (e *emitter) checkAtEntry(f *function) {
-	e.global(opGlobalGet)
-	e.i64(0)
-	e.op(opI64LtS)
-	e.out = append(e.out, opIf, emptyBlock)
+	e.ifLevel(opI64LtS)
 	e.params(f.params)
-	e.out = appendU32(append(e.out, opReturnCall), f.trampoline)
+	e.call(opReturnCall, f.trampoline)
 	e.op(opEnd)
 }
 
 // checkInLoop branches to the loop header. The branch is in the else arm so that
 // the compiler places it behind the loop.
 func (e *emitter) checkInLoop(cost int64) {
-	e.global(opGlobalGet)
-	e.i64(0)
-	e.op(opI64GeS)
-	e.out = append(e.out, opIf, emptyBlock, opElse)
+	e.ifLevel(opI64GeS)
+	e.op(opElse)
 	e.refund(cost)
 	e.out = append(e.out, opBr, 1)
 	e.op(opEnd)
@@ -145,24 +146,23 @@ func (e *emitter) trampoline(of, params uint32, cost int64) []byte {
 	e.out = append(e.out[:0], 0) // no locals
 	e.refund(cost)
 	e.params(params)
-	e.out = appendU32(append(e.out, opReturnCall), of)
+	e.call(opReturnCall, of)
 	e.op(opEnd)
 	return e.out
 }
 
 // refund calls refill and reverts a charge.
 func (e *emitter) refund(cost int64) {
-	e.global(opGlobalGet)
-	e.out = appendU32(append(e.out, opCall), e.refill)
+	e.refill()
 	e.i64(cost)
 	e.op(opI64Add)
 	e.global(opGlobalSet)
 }
 
-func (e *emitter) refuel() {
+// refill pushes the level that refill returns.
+func (e *emitter) refill() {
 	e.global(opGlobalGet)
-	e.out = appendU32(append(e.out, opCall), e.refill)
-	e.global(opGlobalSet)
+	e.call(opCall, e.refillIndex)
 }
 
 // thunk is a function that charges for an import and calls it.
@@ -171,7 +171,7 @@ func (e *emitter) thunk(imported, params uint32, cost int64) []byte {
 	e.subtract(cost)
 	e.check()
 	e.params(params)
-	e.out = appendU32(append(e.out, opCall), imported)
+	e.call(opCall, imported)
 	e.op(opEnd)
 	return e.out
 }
@@ -186,4 +186,5 @@ func (e *emitter) params(n uint32) {
 func (e *emitter) op(op byte)              { e.out = append(e.out, op) }
 func (e *emitter) i64(v int64)             { e.out = appendS64(append(e.out, opI64Const), v) }
 func (e *emitter) global(op byte)          { e.out = appendU32(append(e.out, op), e.fuel) }
+func (e *emitter) call(op byte, f uint32)  { e.out = appendU32(append(e.out, op), f) }
 func (e *emitter) local(op byte, i uint32) { e.out = appendU32(append(e.out, op), i) }

@@ -29,15 +29,7 @@ const (
 
 // String returns the keyword of the text format.
 func (k Kind) String() string {
-	switch k {
-	case Func:
-		return "func"
-	case TableKind:
-		return "table"
-	case MemoryKind:
-		return "memory"
-	}
-	return "global"
+	return [...]string{"func", "table", "memory", "global"}[k]
 }
 
 // Import is an import of the module.

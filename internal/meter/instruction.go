@@ -163,7 +163,7 @@ func (d *decoder) rare(in *instruction) {
 		if n := r.u8(); n != 1 {
 			r.fail(ErrMalformed, "select of %d types", n)
 		}
-		d.valueType()
+		d.r.valueType(len(d.m.types))
 	case opRefNull:
 		d.m.nullType(r)
 	case opMisc:
@@ -174,7 +174,7 @@ func (d *decoder) rare(in *instruction) {
 	case opAtomic:
 		d.atomic(in)
 	default:
-		d.unknown(in.op)
+		r.unknownInstruction(in.op)
 	}
 }
 
@@ -249,19 +249,17 @@ func (d *decoder) atomic(in *instruction) {
 	}
 }
 
-func (d *decoder) unknown(op byte) {
-	r := &d.r
-	if r.err != nil {
-		return
-	}
-	switch op {
-	case 0x06, 0x07, 0x08, 0x09, 0x0a, 0x18, 0x19, 0x1f:
-		names := map[byte]string{0x06: "try", 0x07: "catch", 0x08: "throw", 0x09: "rethrow", 0x0a: "throw_ref",
-			0x18: "delegate", 0x19: "catch_all", 0x1f: "try_table"}
-		r.fail(ErrUnsupported, "exception handling (%s)", names[op])
-	case 0xd3, 0xfb:
+// exceptions are the instructions of exception handling.
+var exceptions = map[byte]string{0x06: "try", 0x07: "catch", 0x08: "throw", 0x09: "rethrow", 0x0a: "throw_ref",
+	0x18: "delegate", 0x19: "catch_all", 0x1f: "try_table"}
+
+func (r *reader) unknownInstruction(op byte) {
+	switch name := exceptions[op]; {
+	case name != "":
+		r.fail(ErrUnsupported, "exception handling (%s)", name)
+	case op == 0xd3 || op == 0xfb:
 		r.fail(ErrUnsupported, "garbage collection (instruction %#x)", op)
-	case 0xe0, 0xe1, 0xe2, 0xe3, 0xe4, 0xe5:
+	case op >= 0xe0 && op <= 0xe5:
 		r.fail(ErrUnsupported, "stack switching (instruction %#x)", op)
 	default:
 		r.fail(ErrMalformed, "unknown instruction %#x", op)
@@ -269,13 +267,12 @@ func (d *decoder) unknown(op byte) {
 }
 
 func (d *decoder) memoryArgument() {
-	align := d.r.u32()
-	if align >= 32 {
-		if align&0x40 != 0 {
-			d.r.fail(ErrUnsupported, "multiple memories")
-		} else {
-			d.r.fail(ErrMalformed, "alignment 2^%d", align)
-		}
+	switch align := d.r.u32(); {
+	case align < 32:
+	case align&0x40 != 0:
+		d.r.fail(ErrUnsupported, "multiple memories")
+	default:
+		d.r.fail(ErrMalformed, "alignment 2^%d", align)
 	}
 	d.r.u32()
 }
@@ -286,37 +283,15 @@ func (d *decoder) memoryIndex() {
 	}
 }
 
-func (d *decoder) valueType() {
-	switch t := d.r.u8(); t {
-	case 0x7f, 0x7e, 0x7d, 0x7c, 0x7b, 0x70, 0x6f:
-	case 0x63, 0x64:
-		d.reference(d.r.s33())
-	default:
-		d.m.unknownType(&d.r, int64(t)-0x80)
-	}
-}
-
-// reference checks the heap type of a reference in code, where a type by index
-// has to exist in the module.
-func (d *decoder) reference(h int64) {
-	if h >= int64(len(d.m.types)) {
-		d.r.fail(ErrMalformed, "unknown type %d", h)
-		return
-	}
-	d.m.heapType(&d.r, h)
-}
-
 func (d *decoder) blockType() {
-	switch t := d.r.s33(); t {
-	case -0x40, -0x01, -0x02, -0x03, -0x04, -0x05, -0x10, -0x11:
-	case -0x1d, -0x1c: // (ref null …), (ref …)
-		d.reference(d.r.s33())
-	default:
-		if t < 0 {
-			d.m.unknownType(&d.r, t)
-		} else if t >= int64(len(d.m.types)) {
-			d.r.fail(ErrMalformed, "unknown type %d", t)
-		}
+	switch t := d.r.s33(); {
+	case t == -0x40 || t >= -0x05 && t < 0 || t == -0x10 || t == -0x11:
+	case t == -0x1d || t == -0x1c: // (ref null …), (ref …)
+		d.r.heapType(len(d.m.types))
+	case t < 0:
+		d.r.unknownType(t)
+	case t >= int64(len(d.m.types)):
+		d.r.fail(ErrMalformed, "unknown type %d", t)
 	}
 }
 
@@ -326,7 +301,7 @@ func (d *decoder) localTypes() uint64 {
 	var n uint64
 	for range d.r.count("groups of locals", maxLocals) {
 		n += uint64(d.r.u32())
-		d.valueType()
+		d.r.valueType(len(d.m.types))
 		if d.r.err == nil && n > maxLocals {
 			d.r.fail(ErrTooLarge, "%d locals, at most %d are supported", n, maxLocals)
 		}

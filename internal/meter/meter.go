@@ -36,7 +36,7 @@
 //
 // Rewrite does not validate: validate the original too, by compiling it with
 // wazero; then the result is valid and behaves like the original. Do
-// so after [Inspect] or Rewrite accepted it, not before: wazero allocates
+// so after Rewrite accepted it, not before: wazero allocates
 // what a count in the module claims, gigabytes if the count is wrong, while
 // here every count is checked against the available bytes. Compile without
 // debug information, and without the features that are rejected here, but with
@@ -145,16 +145,6 @@ func weight(given, normal int64) int64 {
 		return 0
 	}
 	return given
-}
-
-// Inspect reads a module as Rewrite does and describes it, without metering
-// it. It fails where Rewrite would.
-func Inspect(original []byte, o Options) (Info, error) {
-	m, err := analyse(original, o)
-	if err != nil {
-		return Info{}, err
-	}
-	return m.info, nil
 }
 
 // Rewrite returns the metered form of a module. It does not change the original.

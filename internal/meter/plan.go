@@ -27,7 +27,7 @@ type edit struct {
 // other.
 func (m *module) plan() error {
 	p := planner{m: m}
-	e := emitter{fuel: m.globals, refill: m.refill()}
+	e := emitter{fuel: m.globals, refillIndex: m.refill()}
 	m.code = make([]byte, 0, len(m.src)+len(m.src)/4)
 	for i := range m.functions {
 		f := &m.functions[i]

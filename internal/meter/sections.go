@@ -28,7 +28,7 @@ func (m *module) section(id byte, r *reader) {
 	case secGlobal:
 		n := r.count("globals", maxItems)
 		for range n {
-			m.valueType(r)
+			r.valueType(maxTypes)
 			r.u8()
 			m.constExpr(r, nil)
 			m.globals++
@@ -107,7 +107,7 @@ func (m *module) valueTypes(r *reader) ([]byte, uint32) {
 	n := r.count("value types", maxParams)
 	from := r.p
 	for range n {
-		m.valueType(r)
+		r.valueType(maxTypes)
 	}
 	return r.b[min(from, len(r.b)):r.p], n
 }
@@ -117,7 +117,7 @@ func (m *module) memory(r *reader, imported bool) {
 	if m.memories > 1 {
 		r.fail(ErrUnsupported, "multiple memories")
 	}
-	m.info.Memory = &Memory{Limits: m.limits(r), Imported: imported}
+	m.info.Memory = &Memory{Limits: r.limits(), Imported: imported}
 }
 
 // table reads a table type and, if w is not nil, writes it to w with its
@@ -132,9 +132,9 @@ func (m *module) table(r *reader, imported bool, w *[]byte) {
 			r.fail(ErrMalformed, "unknown table form %#x", z)
 		}
 	}
-	m.valueType(r)
+	r.valueType(maxTypes)
 	head := r.p
-	l := m.limits(r)
+	l := r.limits()
 	if limit := m.o.MaxTable; limit >= 0 && !imported {
 		if w == nil {
 			if m.entries += int64(l.Min); m.entries > limit {
@@ -197,7 +197,7 @@ func (m *module) readImports(r *reader) {
 			m.memory(r, true)
 		case 3:
 			im.Kind = Global
-			m.valueType(r)
+			r.valueType(maxTypes)
 			r.u8()
 			m.importedG++
 			m.globals++
@@ -331,7 +331,7 @@ func (m *module) elementSegments(r *reader, w *[]byte) {
 		if passive || explicit {
 			from := r.p
 			if exprs {
-				m.valueType(r)
+				r.valueType(maxTypes)
 			} else if kind := r.u8(); kind != 0 {
 				r.fail(ErrMalformed, "unknown element kind %#x", kind)
 			}

@@ -2,34 +2,32 @@ package meter
 
 import "strings"
 
-// valueType skips a value type. Types by index are left to the validator
-// inside the type section, where they may refer to later types.
-func (m *module) valueType(r *reader) byte {
-	t := r.u8()
-	switch t {
+// valueType skips a value type. A reference by index must be below types: in
+// code the number of types, in sections maxTypes, because a type may refer to
+// later ones; the validator checks those.
+func (r *reader) valueType(types int) {
+	switch t := r.u8(); t {
 	case 0x7f, 0x7e, 0x7d, 0x7c, 0x7b, 0x70, 0x6f:
 	case 0x63, 0x64:
-		m.heapType(r, r.s33())
+		r.heapType(types)
 	default:
-		m.unknownType(r, int64(t)-0x80)
+		r.unknownType(int64(t) - 0x80)
 	}
-	return t
 }
 
-// heapType checks the target of a reference type.
-func (m *module) heapType(r *reader, h int64) {
-	switch {
+// heapType skips the target of a reference type.
+func (r *reader) heapType(types int) {
+	switch h := r.s33(); {
 	case h == -0x10 || h == -0x11: // func, extern
 	case h < 0:
-		m.unknownType(r, h)
-	case h >= maxTypes:
+		r.unknownType(h)
+	case h >= int64(types):
 		r.fail(ErrMalformed, "unknown type %d", h)
 	}
 }
 
-func (m *module) unknownType(r *reader, t int64) {
+func (r *reader) unknownType(t int64) {
 	switch {
-	case r.err != nil:
 	case t == -0x17 || t == -0x0c:
 		r.fail(ErrUnsupported, "exception handling (exnref)")
 	case t >= -0x16 && t <= -0x0d:
@@ -40,7 +38,7 @@ func (m *module) unknownType(r *reader, t int64) {
 }
 
 // limits reads the bounds of a memory or a table.
-func (m *module) limits(r *reader) (l Limits) {
+func (r *reader) limits() (l Limits) {
 	flag := r.u8()
 	switch {
 	case flag > 0x0f:

@@ -131,7 +131,7 @@ func (m *module) globalSection(r *reader) []byte {
 	out := appendU32(nil, n+1)
 	for range n {
 		from := r.p
-		m.valueType(r)
+		r.valueType(maxTypes)
 		r.u8()
 		out = append(out, r.b[from:r.p]...)
 		m.constExpr(r, &out)
@@ -181,7 +181,7 @@ func (m *module) declareThunks(section []byte) []byte {
 }
 
 func (m *module) codeSection() []byte {
-	e := emitter{fuel: m.globals, refill: m.refill()}
+	e := emitter{fuel: m.globals, refillIndex: m.refill()}
 	out := make([]byte, 0, len(m.code)+len(m.trampolines)+16)
 	out = append(appendU32(out, uint32(len(m.functions))+m.added()), m.code...)
 	out = append(out, m.trampolines...)

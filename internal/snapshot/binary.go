@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -32,10 +33,11 @@ type section struct {
 
 // sections splits a module into sections, whose bodies are slices of it.
 func sections(module []byte) ([]section, error) {
-	if len(module) < len(preamble) || string(module[:len(preamble)]) != string(preamble) {
+	rest, ok := bytes.CutPrefix(module, preamble)
+	if !ok {
 		return nil, errors.New("not a WebAssembly module of version 1")
 	}
-	r := reader{b: module[len(preamble):]}
+	r := reader{b: rest}
 	var all []section
 	for len(r.b) > 0 && r.err == nil {
 		id := r.byte()
@@ -127,15 +129,15 @@ func (r *reader) skipType() byte {
 	return first
 }
 
-// limits reads the limits of a memory or table: the
-// flags and both bounds; bit 0 of the flags means that there is a maximum.
-func (r *reader) limits() (flags byte, low, high uint64) {
+// limits reads the limits of a memory or table: the flags, of which bit 0 means
+// that there is a maximum, and the maximum. It skips the minimum.
+func (r *reader) limits() (flags byte, high uint64) {
 	flags = r.byte()
-	low = r.u64()
+	r.u64()
 	if flags&1 != 0 {
 		high = r.u64()
 	}
-	return flags, low, high
+	return flags, high
 }
 
 // constant skips a constant expression and returns its bytes, the end included.

@@ -126,11 +126,11 @@ func (m *mappedFiles) Get(key [32]byte) (io.ReadCloser, bool, error) {
 		return content, ok, err
 	}
 	c, err := openCode(f)
-	if err != nil {
+	switch {
+	case err != nil:
 		f.Close()
 		return nil, false, err
-	}
-	if c == nil {
+	case c == nil:
 		return f, true, nil
 	}
 	return c, true, nil

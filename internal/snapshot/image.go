@@ -50,7 +50,7 @@ type Image struct {
 	hot    hotPages
 	spares spares // memories to reuse
 
-	memories, reserved, copies atomic.Int64
+	memories, reserved, copies atomic.Int64 // in use: memories, bytes of address space, memories on the heap
 
 	mu     sync.RWMutex // read-held while a memory is made; held by Close
 	closed bool
@@ -98,18 +98,6 @@ func (im *Image) Size() uint64 { return im.size }
 // Mapped reports whether memories are copy-on-write mappings.
 func (im *Image) Mapped() bool { return im.mapped }
 
-// Live counts the memories that are in use.
-type Live struct {
-	Memories int64 // linear memories
-	Reserved int64 // bytes of address space
-	Copies   int64 // memories on Go's heap
-}
-
-// Live returns the memories that are not freed yet.
-func (im *Image) Live() Live {
-	return Live{Memories: im.memories.Load(), Reserved: im.reserved.Load(), Copies: im.copies.Load()}
-}
-
 // Trim unmaps the memories that are kept for reuse.
 func (im *Image) Trim() { im.spares.trim() }
 
@@ -142,13 +130,3 @@ func (im *Image) fill(dst []byte) error {
 
 // span is a range of bytes between page boundaries.
 type span struct{ from, to uint64 }
-
-// HotBytes is how many bytes of the image are prefaulted for each new instance:
-// those that all of the first instances wrote to.
-func (im *Image) HotBytes() uint64 {
-	n := uint64(0)
-	for _, s := range im.hot.spans() {
-		n += s.to - s.from
-	}
-	return n
-}

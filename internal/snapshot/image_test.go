@@ -260,3 +260,25 @@ func BenchmarkMemory(b *testing.B) {
 		})
 	}
 }
+
+// Live counts the memories that are in use.
+type Live struct {
+	Memories int64 // linear memories
+	Reserved int64 // bytes of address space
+	Copies   int64 // memories on Go's heap
+}
+
+// Live returns the memories that are not freed yet.
+func (im *Image) Live() Live {
+	return Live{Memories: im.memories.Load(), Reserved: im.reserved.Load(), Copies: im.copies.Load()}
+}
+
+// HotBytes is how many bytes of the image are prefaulted for each new instance:
+// those that all of the first instances wrote to.
+func (im *Image) HotBytes() uint64 {
+	n := uint64(0)
+	for _, s := range im.hot.spans() {
+		n += s.to - s.from
+	}
+	return n
+}

@@ -40,20 +40,19 @@ func anonymousFile(image []byte) (source, error) {
 		return nil, err
 	}
 	f := os.NewFile(uintptr(fd), "image")
-	err = writeSparse(f, image)
-	if err == nil {
-		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
-	}
-	if err != nil {
-		f.Close()
+	defer f.Close()
+	if err := writeSparse(f, image); err != nil {
 		return nil, err
 	}
-	return detach(f)
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
+		return nil, err
+	}
+	return mapFile(f)
 }
 
-// detach makes a source with its own descriptor of an open file.
-func detach(f *os.File) (source, error) {
-	defer f.Close()
+// mapFile makes a source of the file of an image, with a descriptor that stays
+// open when f is closed.
+func mapFile(f *os.File) (source, error) {
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -70,9 +69,6 @@ func preallocate(f *os.File, size int64) error {
 	}
 	return nil
 }
-
-// mapFile makes a source of the file of an image.
-func mapFile(f *os.File) (source, error) { return detach(f) }
 
 const (
 	access  = unix.PROT_READ | unix.PROT_WRITE

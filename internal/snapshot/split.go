@@ -121,7 +121,7 @@ func memoryOf(body []byte, pages uint64) ([]byte, error) {
 	if n := r.u32(); n != 1 {
 		return nil, fmt.Errorf("%d memories", n)
 	}
-	flags, _, high := r.limits()
+	flags, high := r.limits()
 	if r.err != nil {
 		return nil, r.err
 	}

@@ -18,13 +18,11 @@ import (
 // differs; wazero then fills the tables itself.
 type Tables struct {
 	functions []uint64 // function instances, one after another
-	tables    [][]int  // by table and entry: see entry
-	pool      sync.Pool
+	// tables has the entries of each table: 0 for none, n for the function
+	// instance n-1, -n for the place n-1 in the instance's context, where imports are.
+	tables [][]int
+	pool   sync.Pool
 }
-
-// An entry of a table is 0 for none, n for the function instance n-1, and -n
-// for the place n-1 in the instance's own context, where imports are.
-const noEntry = 0
 
 // The words of a function instance of wazero's compiler.
 const (
@@ -68,8 +66,7 @@ func LearnTables(instance any) *Tables {
 		t.tables = append(t.tables, entries)
 	}
 	for n := range in.segments.Len() {
-		segment := in.segments.Index(n)
-		if segment.FieldByName("Mode").Uint() != 0 { // not an active segment
+		if in.segments.Index(n).FieldByName("Mode").Uint() != 0 { // not an active segment
 			return nil
 		}
 	}
@@ -107,9 +104,9 @@ func (t *Tables) Fill(instance any) (held *[]uint64, ok bool) {
 		refs := *table
 		for k, e := range t.tables[n] {
 			switch {
-			case e > noEntry:
+			case e > 0:
 				refs[k] = first + uintptr(e-1)*functionWords*unsafe.Sizeof(words[0])
-			case e < noEntry:
+			case e < 0:
 				refs[k] = in.opaque + uintptr(-e-1)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 func Field[T any](holder any, name string) (T, bool) {
 	var zero T
 	v := reflect.ValueOf(holder)
-	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
+	if !isStructPointer(v) {
 		return zero, false
 	}
 	f := v.Elem().FieldByName(name)
