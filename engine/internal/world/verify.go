@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
@@ -71,13 +72,13 @@ func differs(what, now, then string) *fault.Error {
 }
 
 // token matches what stands for personal data, such as [EMAIL_1].
-var token = regexp.MustCompile(`\[[A-Z0-9_]{2,}\]`)
+var token = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[A-Z0-9_]{2,}\]`) })
 
 // matchesTokens reports whether a text is what tokens stand for in another one:
 // it has the same text in the same order around them, and something in the
 // place of each.
 func matchesTokens(s, tokens string) bool {
-	parts := token.Split(tokens, -1)
+	parts := token().Split(tokens, -1)
 	rest, ok := strings.CutPrefix(s, parts[0])
 	if !ok || len(parts) == 1 {
 		return ok && rest == ""
