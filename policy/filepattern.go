@@ -111,11 +111,11 @@ func splitPath(name string) []string {
 
 // literalPrefix returns the part of a path before its first wildcard.
 func literalPrefix(base, parts []string) string {
-	n := 0
-	for n < len(parts) && !strings.ContainsAny(parts[n], "*?") {
-		n++
+	n := slices.IndexFunc(parts, func(part string) bool { return strings.ContainsAny(part, "*?") })
+	if n < 0 {
+		n = len(parts)
 	}
-	return joinPath(append(slices.Clone(base), parts[:n]...))
+	return joinPath(slices.Concat(base, parts[:n]))
 }
 
 // joinPath returns the absolute path of its parts. On Windows the first is the
@@ -146,22 +146,21 @@ func commonFolder(a, b string) string {
 
 // match reports whether a path matches.
 func (p *filePattern) match(name []string) bool {
-	if p.relative || len(name) < len(p.base) || !slices.Equal(p.base, name[:len(p.base)]) {
+	if p.relative || !hasParts(name, p.base) {
 		return false
 	}
 	name = name[len(p.base):]
 	for _, alt := range p.alts {
-		if p.tree {
-			if len(name) >= len(alt) && slices.Equal(alt, name[:len(alt)]) {
-				return true
-			}
-			continue
-		}
-		if matchParts(alt, name, false) {
+		if p.tree && hasParts(name, alt) || !p.tree && matchParts(alt, name, false) {
 			return true
 		}
 	}
 	return false
+}
+
+// hasParts reports whether a path begins with the parts.
+func hasParts(name, parts []string) bool {
+	return len(name) >= len(parts) && slices.Equal(parts, name[:len(parts)])
 }
 
 // forbids reports whether a path, or a folder that it is in, matches without

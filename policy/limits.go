@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -50,7 +51,7 @@ type LimitField struct {
 	Default int64 // in Limits' own unit; zero for recursion
 
 	index int
-	most  int64
+	most  int64 // zero: any
 }
 
 // LimitFields lists the fields of [Limits] in their order.
@@ -60,22 +61,14 @@ const maxInt = 1 << 30 // of the limits that are an int
 
 // limitFields is the one table of limits. Its order is that of toArray.
 var limitFields = [...]LimitField{
-	{index: 0, Key: "fuel", Flag: "fuel", Kind: LimitCount, Default: 100_000_000_000, most: math.MaxInt64,
-		Doc: "fuel, in units of about one wasm instruction"},
-	{index: 1, Key: "memory", Flag: "memory", Kind: LimitSize, Default: 512 << 20, most: math.MaxInt64,
-		Doc: "linear memory"},
-	{index: 2, Key: "time", Flag: "time", Kind: LimitDuration, Default: int64(30 * time.Second), most: math.MaxInt64,
-		Doc: "wall time, without time spent waiting for people"},
-	{index: 3, Key: "output", Flag: "output", Kind: LimitSize, Default: 1 << 20, most: math.MaxInt64,
-		Doc: "total size of stdout, stderr and value"},
-	{index: 4, Key: "tool_calls", Flag: "max-tool-calls", Kind: LimitCount, Default: 200, most: maxInt,
-		Doc: "number of tool calls"},
-	{index: 5, Key: "parallel", Flag: "parallel", Kind: LimitCount, Default: 16, most: maxInt,
-		Doc: "tool calls at the same time"},
-	{index: 6, Key: "host_bytes", Flag: "host-bytes", Kind: LimitSize, Default: 256 << 20, most: math.MaxInt64,
-		Doc: "bytes passed through the host"},
-	{index: 7, Key: "recursion", Flag: "recursion", Kind: LimitCount, most: maxInt,
-		Doc: "recursion depth"},
+	{index: 0, Key: "fuel", Flag: "fuel", Kind: LimitCount, Default: 100_000_000_000, Doc: "fuel, in units of about one wasm instruction"},
+	{index: 1, Key: "memory", Flag: "memory", Kind: LimitSize, Default: 512 << 20, Doc: "linear memory"},
+	{index: 2, Key: "time", Flag: "time", Kind: LimitDuration, Default: int64(30 * time.Second), Doc: "wall time, without time spent waiting for people"},
+	{index: 3, Key: "output", Flag: "output", Kind: LimitSize, Default: 1 << 20, Doc: "total size of stdout, stderr and value"},
+	{index: 4, Key: "tool_calls", Flag: "max-tool-calls", Kind: LimitCount, Default: 200, most: maxInt, Doc: "number of tool calls"},
+	{index: 5, Key: "parallel", Flag: "parallel", Kind: LimitCount, Default: 16, most: maxInt, Doc: "tool calls at the same time"},
+	{index: 6, Key: "host_bytes", Flag: "host-bytes", Kind: LimitSize, Default: 256 << 20, Doc: "bytes passed through the host"},
+	{index: 7, Key: "recursion", Flag: "recursion", Kind: LimitCount, most: maxInt, Doc: "recursion depth"},
 }
 
 type limitArray [len(limitFields)]int64
@@ -95,7 +88,7 @@ func (f LimitField) Get(l Limits) int64 { return l.toArray()[f.index] }
 // ever reach is lowered to that.
 func (f LimitField) Set(l *Limits, value int64) {
 	a := l.toArray()
-	a[f.index] = min(value, f.most)
+	a[f.index] = min(value, cmp.Or(f.most, math.MaxInt64))
 	*l = a.limits()
 }
 

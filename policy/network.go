@@ -65,10 +65,7 @@ func (r *NetRule) covers(host string, addr netip.Addr) bool {
 // namesPrivate reports whether a rule names an address that is not public: by
 // number, or by a name of this machine.
 func (r *NetRule) namesPrivate(host string, addr netip.Addr) bool {
-	if len(r.Prefix) > 0 {
-		return true
-	}
-	return isLocalName(r.Host) && r.Host == host && addr.IsLoopback()
+	return len(r.Prefix) > 0 || isLocalName(r.Host) && r.Host == host && addr.IsLoopback()
 }
 
 // appliesTo reports whether a rule applies to the method and the port.

@@ -1,6 +1,7 @@
 package yamldoc
 
 import (
+	"cmp"
 	"encoding"
 	"reflect"
 	"slices"
@@ -92,20 +93,12 @@ func (f field) prefix() string {
 
 // mustBe reports a node of the wrong kind.
 func (d *decoder) mustBe(n ast.Node, f field, want, hint string) {
-	if f.name == "" {
-		d.Add(place(n), hint, "the file must be %s, not %s", want, kindOf(n))
-		return
-	}
-	d.Add(place(n), hint, "%s: must be %s, not %s", f.name, want, kindOf(n))
+	d.Add(place(n), hint, "%smust be %s, not %s", cmp.Or(f.prefix(), "the file "), want, kindOf(n))
 }
 
 // value reads a node into v.
 func (d *decoder) value(n ast.Node, v reflect.Value, f field, depth int) {
-	if depth > maxDepth {
-		d.Add(place(n), "", "nested more than %d levels deep", maxDepth)
-		return
-	}
-	if !d.supported(n) {
+	if !d.supported(n, depth) {
 		return
 	}
 	switch t := v.Type(); {
@@ -134,8 +127,13 @@ func (d *decoder) value(n ast.Node, v reflect.Value, f field, depth int) {
 	}
 }
 
-// supported reports YAML that these files do without.
-func (d *decoder) supported(n ast.Node) bool {
+// supported reports YAML that these files do without, and nesting that is too
+// deep.
+func (d *decoder) supported(n ast.Node, depth int) bool {
+	if depth > maxDepth {
+		d.Add(place(n), "", "nested more than %d levels deep", maxDepth)
+		return false
+	}
 	switch n.(type) {
 	case *ast.AliasNode, *ast.AnchorNode, *ast.MergeKeyNode:
 		d.Add(place(n), "quote a string that begins with * or &", "anchors and aliases are not supported")
@@ -158,7 +156,7 @@ func (d *decoder) eachPair(pairs []*ast.MappingValueNode, read func(key string, 
 			n = k.Value
 		}
 		if n == nil || !isScalar(n) {
-			if d.supported(n) {
+			if d.supported(n, 0) {
 				d.Add(pos, "", "a key must be a string")
 			}
 			continue
@@ -390,11 +388,7 @@ func orList(words []string) string {
 
 // anyValue reads a node as encoding/json decodes a value.
 func (d *decoder) anyValue(n ast.Node, depth int) any {
-	if depth > maxDepth {
-		d.Add(place(n), "", "nested more than %d levels deep", maxDepth)
-		return nil
-	}
-	if !d.supported(n) {
+	if !d.supported(n, depth) {
 		return nil
 	}
 	switch n := n.(type) {

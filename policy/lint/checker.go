@@ -71,20 +71,9 @@ type rule struct {
 	when    *expr.Expr
 	message *expr.Expr // messageExpression
 	where   string     // file:line
-	isTrue  truth      // of when
+	always  bool       // matches every call that its pattern matches
+	never   bool       // matches no call: the condition is always false
 }
-
-// truth is the value of a condition, if it is a constant.
-type truth uint8
-
-const (
-	varies truth = iota
-	alwaysTrue
-	alwaysFalse
-)
-
-// always reports whether a rule matches every call that its pattern matches.
-func (r *rule) always() bool { return r.isTrue == alwaysTrue }
 
 // restrictsCalls reports whether a rule does more than allow: it limits calls or
 // caches answers.
@@ -115,18 +104,14 @@ func readFile(src policy.Source) *file {
 }
 
 func (f *file) rule(reporter *yamldoc.Reporter, effect policy.Effect, b *document.Rule) rule {
-	r := rule{Rule: b, effect: effect, glob: glob(b.Tool.V), where: reporter.Where(b.Pos), isTrue: alwaysTrue}
+	r := rule{Rule: b, effect: effect, glob: glob(b.Tool.V), where: reporter.Where(b.Pos), always: !b.When.IsSet()}
 	if effect != policy.Allow {
 		r.glob = r.glob.AnyServer()
 	}
 	if b.When.IsSet() {
-		r.isTrue = varies
 		if r.when = f.env.Condition(reporter, b.When.V); r.when != nil {
-			if value, known := r.when.Constant(); known && value {
-				r.isTrue = alwaysTrue
-			} else if known {
-				r.isTrue = alwaysFalse
-			}
+			value, known := r.when.Constant()
+			r.always, r.never = known && value, known && !value
 		}
 	}
 	if b.MessageExpression.IsSet() {

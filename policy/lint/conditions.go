@@ -18,9 +18,6 @@ const maxTyped = 100
 // checkTypes checks an expression, and the variables that it uses, against the
 // schemas of the tools that its rule matches. decides is true for a condition.
 func (c *checker) checkTypes(r *rule, x *expr.Expr, matches []catalogue.Tool, decides bool) {
-	if c.types == nil {
-		return
-	}
 	exprs := []*expr.Expr{x}
 	for i := 0; i < len(exprs); i++ {
 		for _, v := range exprs[i].Vars() {
@@ -34,7 +31,7 @@ func (c *checker) checkTypes(r *rule, x *expr.Expr, matches []catalogue.Tool, de
 		var order []expr.Mismatch
 		typed := 0
 		for _, t := range matches {
-			args := c.types.Tool(t)
+			args := c.argTypes(t)
 			if args == nil || typed == maxTyped {
 				continue
 			}
@@ -62,6 +59,14 @@ func (c *checker) checkTypes(r *rule, x *expr.Expr, matches []catalogue.Tool, de
 	}
 }
 
+// argTypes returns the types of a tool's arguments, or nil if they are not known.
+func (c *checker) argTypes(t catalogue.Tool) *expr.ArgTypes {
+	if c.types == nil {
+		return nil
+	}
+	return c.types.Tool(t)
+}
+
 func listTools(tools []string) string {
 	if len(tools) > 3 {
 		return fmt.Sprintf("%s and %d more", strings.Join(tools[:2], ", "), len(tools)-2)
@@ -71,11 +76,11 @@ func listTools(tools []string) string {
 
 // checkTruth finds conditions that cannot be true, or are always true.
 func (c *checker) checkTruth(r *rule, matches []catalogue.Tool) {
-	switch r.isTrue {
-	case alwaysFalse:
+	switch {
+	case r.never:
 		c.add(SeverityError, TopicNeverTrue, r.when.Pos(), "", "the condition is never true")
 		return
-	case alwaysTrue:
+	case r.always:
 		c.add(SeverityNote, TopicNeverTrue, r.when.Pos(), "remove it", "the condition is always true")
 		return
 	}
@@ -101,6 +106,9 @@ func (c *checker) checkTruth(r *rule, matches []catalogue.Tool) {
 // impossible returns a message if no tool that a rule matches can have one of
 // the values that its condition requires.
 func (c *checker) impossible(r *rule, path string, values []any, matches []catalogue.Tool) (message, hint string) {
+	if len(matches) == 0 {
+		return "", ""
+	}
 	var allowed []string
 	for _, t := range matches {
 		names, ok := c.namesAt(path, t)
@@ -108,9 +116,6 @@ func (c *checker) impossible(r *rule, path string, values []any, matches []catal
 			return "", ""
 		}
 		allowed = append(allowed, names...)
-	}
-	if len(matches) == 0 {
-		return "", ""
 	}
 	slices.Sort(allowed)
 	allowed = slices.Compact(allowed)
@@ -138,11 +143,8 @@ func (c *checker) namesAt(path string, t catalogue.Tool) (names []string, ok boo
 		return []string{t.Name}, true
 	}
 	field, isArg := strings.CutPrefix(path, "args.")
-	if !isArg || strings.Contains(field, ".") || c.types == nil {
-		return nil, false
-	}
-	args := c.types.Tool(t)
-	if args == nil {
+	args := c.argTypes(t)
+	if !isArg || strings.Contains(field, ".") || args == nil {
 		return nil, false
 	}
 	values, ok := args.Values(field)

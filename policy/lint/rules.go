@@ -63,32 +63,32 @@ func (c *checker) suggestTool(pattern string) string {
 
 // checkDead finds rules that never decide because of another rule.
 func (c *checker) checkDead(r *rule, i int, matches []catalogue.Tool) {
-	if r.isTrue == alwaysFalse {
+	if r.never {
 		return // reported by checkTruth
 	}
 	for j := range c.file.rules {
 		o := &c.file.rules[j]
-		if j == i || !o.always() || !o.glob.Covers(r.glob) {
+		if j == i || !o.always || !o.glob.Covers(r.glob) {
 			continue
 		}
+		severity, topic, hint, message := SeverityWarning, TopicDeadRule, "", ""
 		switch {
 		case o.effect == policy.Deny && r.effect != policy.Deny:
-			c.add(SeverityWarning, TopicDeadRule, r.Pos, "remove one of them", "the rule never decides: %s always denies %s", o.where, o.glob)
-			return
+			hint, message = "remove one of them", "the rule never decides: %s always denies %s"
 		case o.effect == policy.Deny && (j < i || r.when != nil):
-			c.add(SeverityWarning, TopicDeadRule, r.Pos, "remove it", "the rule has no effect: %s always denies %s", o.where, o.glob)
-			return
+			hint, message = "remove it", "the rule has no effect: %s always denies %s"
 		case o.effect == policy.Ask && r.effect == policy.Allow:
-			c.add(SeverityWarning, TopicDeadRule, r.Pos, "remove one of them", "the rule allows nothing: %s always asks for %s", o.where, o.glob)
-			return
+			hint, message = "remove one of them", "the rule allows nothing: %s always asks for %s"
 		case o.effect == policy.Allow && r.effect == policy.Allow && r.when != nil:
-			c.add(SeverityWarning, TopicWideAllow, r.Pos, "remove the other rule, or make this condition a deny rule",
-				"the condition restricts nothing: %s allows %s without a condition", o.where, o.glob)
-			return
+			topic, hint = TopicWideAllow, "remove the other rule, or make this condition a deny rule"
+			message = "the condition restricts nothing: %s allows %s without a condition"
 		case o.effect == policy.Allow && r.effect == policy.Allow && !r.restrictsCalls() && (j < i || !r.glob.Covers(o.glob)):
-			c.add(SeverityNote, TopicDeadRule, r.Pos, "remove it", "the rule has no effect: %s always allows %s", o.where, o.glob)
-			return
+			severity, hint, message = SeverityNote, "remove it", "the rule has no effect: %s always allows %s"
+		default:
+			continue
 		}
+		c.add(severity, topic, r.Pos, hint, message, o.where, o.glob)
+		return
 	}
 	if r.effect != policy.Deny && len(matches) > 0 && !slices.ContainsFunc(matches, func(t catalogue.Tool) bool { return !c.alwaysDenied(t) }) {
 		c.add(SeverityWarning, TopicDeadRule, r.Pos, "", "the rule never decides: every tool that %s matches is always denied", r.glob)
@@ -97,14 +97,9 @@ func (c *checker) checkDead(r *rule, i int, matches []catalogue.Tool) {
 
 // alwaysDenied reports whether any file denies a tool without a condition.
 func (c *checker) alwaysDenied(t catalogue.Tool) bool {
-	for _, f := range c.files {
-		for i := range f.rules {
-			if r := &f.rules[i]; r.effect == policy.Deny && r.when == nil && r.glob.Match(t.ID()) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.files, func(f *file) bool {
+		return slices.ContainsFunc(f.rules, func(r rule) bool { return r.effect == policy.Deny && r.when == nil && r.glob.Match(t.ID()) })
+	})
 }
 
 // checkWide finds allow rules that allow more than the deny and ask rules next

@@ -8,8 +8,10 @@
 package expr
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -92,7 +94,7 @@ func (e *Env) variable(name string) *Expr {
 // Variables compiles the variables of the file, each after those that it uses.
 // It is called once, before expressions that use them are compiled.
 func (e *Env) Variables(r *yamldoc.Reporter, vars yamldoc.Map[yamldoc.Code]) {
-	c := variableCompiler{env: e, reporter: r, byName: map[string]yamldoc.Pair[yamldoc.Code]{}, state: map[string]compileState{}}
+	c := variableCompiler{env: e, reporter: r, byName: map[string]yamldoc.Pair[yamldoc.Code]{}, done: map[string]bool{}}
 	for _, v := range vars {
 		if !isName(v.Key) {
 			r.Add(v.KeyPos, "use letters, digits and _", "invalid variable name %q", clip(v.Key))
@@ -105,29 +107,21 @@ func (e *Env) Variables(r *yamldoc.Reporter, vars yamldoc.Map[yamldoc.Code]) {
 	}
 }
 
-type compileState uint8
-
-const (
-	notCompiled compileState = iota
-	compiling
-	compiled
-)
-
 type variableCompiler struct {
 	env      *Env
 	reporter *yamldoc.Reporter
 	byName   map[string]yamldoc.Pair[yamldoc.Code]
-	state    map[string]compileState
+	done     map[string]bool // false: being compiled
 }
 
 // compile compiles a variable after those that it uses. It returns false if the
 // variable is being compiled already: it uses itself.
 func (c *variableCompiler) compile(name string) bool {
 	v, ok := c.byName[name]
-	if !ok || c.state[name] != notCompiled {
-		return c.state[name] != compiling
+	if done, begun := c.done[name]; begun || !ok {
+		return done || !begun
 	}
-	c.state[name] = compiling
+	c.done[name] = false
 	if tree, issues := c.env.env.Parse(v.V.Text); issues.Err() == nil {
 		for _, used := range varsIn(tree) {
 			if !c.compile(used) {
@@ -137,7 +131,7 @@ func (c *variableCompiler) compile(name string) bool {
 			}
 		}
 	}
-	c.state[name] = compiled
+	c.done[name] = true
 	typ := cel.DynType // so that a problem of the variable makes no others
 	x := c.env.compile(c.reporter, v.V, nil)
 	if x != nil {
@@ -227,28 +221,26 @@ func (x *Expr) Pos() yamldoc.Position { return x.code.Place(1, 0) }
 
 // Bool evaluates a condition. A result that is not a boolean is an error.
 func (x *Expr) Bool(f *Facts) (bool, error) {
-	v, err := x.eval(f)
-	if err != nil {
-		return false, err
-	}
-	b, ok := v.(types.Bool)
-	if !ok {
-		return false, fmt.Errorf("it returns %s, not a boolean", v.Type().TypeName())
-	}
-	return bool(b), nil
+	b, err := evalAs[types.Bool](x, f, "a boolean")
+	return bool(b), err
 }
 
 // String evaluates an expression that returns a string.
 func (x *Expr) String(f *Facts) (string, error) {
+	s, err := evalAs[types.String](x, f, "a string")
+	return string(s), err
+}
+
+func evalAs[T ref.Val](x *Expr, f *Facts, want string) (out T, err error) {
 	v, err := x.eval(f)
 	if err != nil {
-		return "", err
+		return out, err
 	}
-	s, ok := v.(types.String)
+	out, ok := v.(T)
 	if !ok {
-		return "", fmt.Errorf("it returns %s, not a string", v.Type().TypeName())
+		err = fmt.Errorf("it returns %s, not %s", v.Type().TypeName(), want)
 	}
-	return string(s), nil
+	return out, err
 }
 
 func (x *Expr) eval(f *Facts) (ref.Val, error) {
@@ -278,26 +270,15 @@ func (e *Env) translate(message string) (text, hint string) {
 			}
 		}
 		slices.Sort(candidates)
-		if hint = near; hint == "" {
-			hint = yamldoc.Suggest(name, candidates)
-		}
-		if hint == "" {
-			hint = "the names are " + strings.Join(roots, ", ")
-		}
-		return "unknown name " + name, hint
+		return "unknown name " + name, cmp.Or(near, yamldoc.Suggest(name, candidates), "the names are "+strings.Join(roots, ", "))
 	}
 	if name, near, ok := quotedAfter(message, "undefined field "); ok {
 		var candidates []string
 		for _, t := range []*objectType{runType, toolType, annotationsType, actorType, e.scope.vars} {
-			for field := range t.fields {
-				candidates = append(candidates, field)
-			}
+			candidates = slices.AppendSeq(candidates, maps.Keys(t.fields))
 		}
 		slices.Sort(candidates)
-		if hint = near; hint == "" {
-			hint = yamldoc.Suggest(name, slices.Compact(candidates))
-		}
-		return "unknown field " + name, hint
+		return "unknown field " + name, cmp.Or(near, yamldoc.Suggest(name, slices.Compact(candidates)))
 	}
 	if rest, ok := strings.CutPrefix(message, "Syntax error: "); ok {
 		if strings.Contains(rest, "'<EOF>'") {

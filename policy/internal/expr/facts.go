@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -342,11 +343,9 @@ func (a adapter) NativeToValue(v any) ref.Val {
 		return types.NewDynamicList(a, v)
 	case ref.Val:
 		return v
-	case interface{ Float64() (float64, error) }: // json.Number
-		if whole, ok := v.(interface{ Int64() (int64, error) }); ok {
-			if n, err := whole.Int64(); err == nil {
-				return types.Int(n)
-			}
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return types.Int(n)
 		}
 		n, err := v.Float64()
 		if err != nil {
