@@ -128,7 +128,7 @@ func (j *job) store(reusable time.Duration) {
 	}
 	files, certain := j.caching.files.digests()
 	certain = certain && j.fault == nil && j.guestErr == nil && reusable != 0
-	if j.streams() && (j.host == nil || j.host.ReadStdin()) {
+	if j.streams() && (j.host == nil || j.host.ReadStdin) {
 		certain = false
 	}
 	if !j.req.Deterministic {

@@ -166,7 +166,7 @@ func startReadings(language string) int {
 func (j *job) collect(end sandbox.End) {
 	u := &j.res.Usage
 	u.Fuel, u.MemoryPeak, u.GuestMS = end.Fuel, end.MemoryPeak, end.GuestTime.Milliseconds()
-	out := j.host.Outputs()
+	out := j.host.Outputs
 	j.res.Stdout, j.res.Stderr = out.Stdout.String(), out.Stderr.String()
 	if end.Fault != nil {
 		j.fail(end.Fault)
@@ -212,7 +212,7 @@ func (j *job) runPlugin(ctx context.Context) error {
 	if j.collect(end); j.fault != nil {
 		return nil
 	}
-	if err := j.host.Outputs().Charge(len(end.Output)); err != nil {
+	if err := j.host.Outputs.Charge(len(end.Output)); err != nil {
 		return err
 	}
 	return j.setPluginValue(end.Output)

@@ -159,7 +159,7 @@ func (j *job) count(s hostfns.Summary) {
 	}
 	u.ToolCalls, u.ToolBytes = s.ToolCalls, s.ToolBytes
 	if j.host != nil {
-		u.TokensInTools = j.host.ToolTokens()
+		u.TokensInTools = j.host.ToolTokens
 	}
 	u.TokensOut = tokens.Estimate(res.Value) + tokens.Estimate([]byte(res.Stdout)) + tokens.Estimate([]byte(res.Stderr))
 	if s.ToolCalls > 0 && u.TokensInTools > 0 {

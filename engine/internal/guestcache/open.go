@@ -61,7 +61,11 @@ func (s *Store) Close() error {
 	if s.dir != "" {
 		s.recordDigests()
 	}
-	errs := []error{s.dropPrefetch()}
+	var errs []error
+	if p := s.prefetch; p != nil {
+		s.prefetch = nil
+		errs = append(errs, p.drop())
+	}
 	for _, im := range s.images {
 		errs = append(errs, im.Close())
 	}

@@ -43,27 +43,23 @@ func (s *Store) startPrefetch(module string, open func(string) (*wasmmodules.Mod
 func (s *Store) prefetched(m *wasmmodules.Module) *sandbox.Module {
 	s.mu.Lock()
 	p := s.prefetch
-	if p == nil || p.module != m.Name {
-		s.mu.Unlock()
+	wanted := p != nil && p.module == m.Name
+	if wanted {
+		s.prefetch = nil
+	}
+	s.mu.Unlock()
+	if !wanted {
 		return nil
 	}
-	s.prefetch = nil
-	s.mu.Unlock()
-	<-p.done
-	if p.loaded != nil && p.digest != m.Digest {
-		_ = p.loaded.Close(context.Background())
+	if <-p.done; p.digest != m.Digest {
+		_ = p.drop()
 		return nil
 	}
 	return p.loaded
 }
 
-// dropPrefetch frees what was prefetched in vain. The lock is held.
-func (s *Store) dropPrefetch() error {
-	p := s.prefetch
-	if p == nil {
-		return nil
-	}
-	s.prefetch = nil
+// drop frees what was prefetched in vain.
+func (p *prefetch) drop() error {
 	<-p.done
 	if p.loaded == nil {
 		return nil

@@ -68,11 +68,10 @@ func (s *Set) moduleDigest(name string) string {
 	if name == "" {
 		return ""
 	}
-	m, err := s.Open(name)
-	if err != nil {
-		return ""
+	if m, err := s.Open(name); err == nil {
+		return m.Digest
 	}
-	return m.Digest
+	return ""
 }
 
 // Get returns the guest that runs a language.
@@ -165,10 +164,7 @@ func (s *Set) load(l *loading, module string, compiling func(name string)) {
 
 // pythonLibrary returns the archive of Python's standard library.
 func (s *Set) pythonLibrary() ([]byte, error) {
-	python, err := guests.Lookup(guests.Python)
-	if err != nil {
-		return nil, err
-	}
+	python, _ := guests.Lookup(guests.Python)
 	m, err := s.Open(python.Module)
 	if err != nil {
 		return nil, err

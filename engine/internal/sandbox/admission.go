@@ -39,7 +39,7 @@ type ticket struct {
 // again whenever the ledger releases memory.
 func NewAdmission(cores, queue int, l *Ledger) *Admission {
 	a := &Admission{ledger: l, cores: cores, free: cores, maxQueue: queue, queues: map[string][]*ticket{}}
-	l.Release = a.assign
+	l.Release = func() { a.release(0) }
 	return a
 }
 
@@ -105,15 +105,14 @@ func (s *Slot) Park() {
 	s.since = time.Now()
 	if s.held {
 		s.held = false
-		s.from.leave()
+		s.from.release(1)
 	}
 }
 
 // Unpark waits for a core again. It may return without one if ctx has ended.
 func (s *Slot) Unpark(ctx context.Context) {
 	if s != nil {
-		s.held = s.from.comeBack(ctx) == nil
-		s.parked += time.Since(s.since)
+		_ = s.resume(s.from.comeBack(ctx))
 	}
 }
 
@@ -128,7 +127,11 @@ func (s *Slot) Reserve(ctx context.Context, n int64, relieve func()) error {
 		return nil
 	}
 	s.Park()
-	err := s.from.toGrow(ctx, n)
+	return s.resume(s.from.toGrow(ctx, n))
+}
+
+// resume ends the time without a core; with an error the run has none.
+func (s *Slot) resume(err error) error {
 	s.held = err == nil
 	s.parked += time.Since(s.since)
 	return err
@@ -140,7 +143,7 @@ func (a *Admission) Borrow(ctx context.Context) (leave func(), err error) {
 	if err := a.comeBack(ctx); err != nil {
 		return nil, err
 	}
-	return a.leave, nil
+	return func() { a.release(1) }, nil
 }
 
 // Waiting returns the length of the queue.
@@ -154,17 +157,10 @@ func (a *Admission) Waiting() int {
 // fills the memory then is idle. The lock is held.
 func (a *Admission) admits() bool { return a.live == 0 || !a.ledger.Full() }
 
-// leave frees a core.
-func (a *Admission) leave() {
+// release hands out cores after some of them, or memory, became free.
+func (a *Admission) release(cores int) {
 	a.mu.Lock()
-	a.free++
-	a.next()
-	a.mu.Unlock()
-}
-
-// assign hands out cores after memory was released.
-func (a *Admission) assign() {
-	a.mu.Lock()
+	a.free += cores
 	a.next()
 	a.mu.Unlock()
 }

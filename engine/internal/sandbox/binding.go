@@ -58,7 +58,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func (b *binding) readStdin(p []byte) (int, error) {
 	h := b.host
 	h.checkContext()
-	h.stdin = true
+	h.ReadStdin = true
 	h.calls.Launch()
 	h.Slot.Park()
 	n, err := h.World.ReadStdin(h.ctx, p)
@@ -70,8 +70,8 @@ func (b *binding) readStdin(p []byte) (int, error) {
 	return n, nil // wazero takes 0 bytes for the end
 }
 
-func (b *binding) writeStdout(p []byte) (int, error) { return b.host.out.Stdout.Write(p) }
-func (b *binding) writeStderr(p []byte) (int, error) { return b.host.out.Stderr.Write(p) }
+func (b *binding) writeStdout(p []byte) (int, error) { return b.host.Outputs.Stdout.Write(p) }
+func (b *binding) writeStderr(p []byte) (int, error) { return b.host.Outputs.Stderr.Write(p) }
 
 func (b *binding) readRandom(p []byte) (int, error) {
 	n, err := b.host.World.Entropy().Read(p)

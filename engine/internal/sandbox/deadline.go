@@ -30,9 +30,7 @@ func NewDeadline(limit time.Duration, expire func(error)) *Deadline {
 func (d *Deadline) fire() {
 	d.mu.Lock()
 	due := !d.over && d.paused == 0
-	if due {
-		d.over = true
-	}
+	d.over = d.over || due
 	d.mu.Unlock()
 	if due {
 		d.expire(timeFault(d.limit))

@@ -35,10 +35,6 @@ type fuelMeter struct {
 	reported time.Time
 }
 
-func (f *fuelMeter) init(budget int64) {
-	f.Budget, f.reported = budget, time.Now()
-}
-
 // pace adjusts the size of slices and yields the processor. It returns the time
 // after that; parked is how long the run has been parked in all.
 func (f *fuelMeter) pace(now time.Time, parked time.Duration) time.Time {

@@ -22,16 +22,8 @@ const InstanceSpace = poolMemory
 
 // Guest makes instances of a module, which start from its memory image.
 type Guest struct {
-	Name   string
-	Digest string
-	Module *Module
-	Stub   bool // its code was loaded through a stub module, and may be missing
-
-	image   *snapshot.Image
-	minimum int64              // initial size of its memory
-	library experimentalsys.FS // at /lib; nil: none
-	ledger  *Ledger
-	pool    Pool
+	GuestOptions
+	pool Pool
 }
 
 // GuestOptions describe a guest.
@@ -39,7 +31,7 @@ type GuestOptions struct {
 	Name    string
 	Digest  string
 	Module  *Module
-	Stub    bool // see Guest
+	Stub    bool // its code was loaded through a stub module, and may be missing
 	Image   *snapshot.Image
 	Library experimentalsys.FS // at /lib; nil: none
 	Ledger  *Ledger
@@ -49,8 +41,8 @@ type GuestOptions struct {
 
 // NewGuest returns a guest.
 func NewGuest(o GuestOptions) *Guest {
-	g := &Guest{Name: o.Name, Digest: o.Digest, Module: o.Module, Stub: o.Stub, image: o.Image, library: o.Library, ledger: o.Ledger,
-		minimum: max(o.Minimum, int64(o.Image.Size()))}
+	o.Minimum = max(o.Minimum, int64(o.Image.Size()))
+	g := &Guest{GuestOptions: o}
 	g.pool = Pool{max: o.Ready, trim: o.Image.Trim,
 		fresh: func(ctx context.Context) (*Instance, error) { return g.fresh(ctx, poolMemory, true) }}
 	return g
@@ -58,8 +50,8 @@ func NewGuest(o GuestOptions) *Guest {
 
 // Take returns an instance for one run, whose memory may grow to limit.
 func (g *Guest) Take(ctx context.Context, limit int64) (*Instance, error) {
-	if limit < g.minimum {
-		return nil, memoryFault(limit).WithHint("%s needs at least --memory %s", g.Name, units.FormatSize(g.minimum))
+	if limit < g.Minimum {
+		return nil, memoryFault(limit).WithHint("%s needs at least --memory %s", g.Name, units.FormatSize(g.Minimum))
 	}
 	i := g.pool.take(limit <= poolMemory)
 	if i != nil {
@@ -78,10 +70,10 @@ func (g *Guest) Take(ctx context.Context, limit int64) (*Instance, error) {
 // TakeUnpooled returns an instance of a foreign plugin. It waits for the memory
 // that the plugin begins with.
 func (g *Guest) TakeUnpooled(ctx context.Context, limit int64, slot *Slot, relieve func()) (*Instance, error) {
-	if g.minimum > limit {
-		return nil, memoryFault(limit).WithHint("the plugin starts with more: it needs at least --memory %s", units.FormatSize(g.minimum))
+	if g.Minimum > limit {
+		return nil, memoryFault(limit).WithHint("the plugin starts with more: it needs at least --memory %s", units.FormatSize(g.Minimum))
 	}
-	if err := slot.Reserve(ctx, g.minimum, relieve); err != nil {
+	if err := slot.Reserve(ctx, g.Minimum, relieve); err != nil {
 		return nil, err
 	}
 	return g.fresh(ctx, limit, false)
@@ -90,13 +82,13 @@ func (g *Guest) TakeUnpooled(ctx context.Context, limit int64, slot *Slot, relie
 // fresh makes an instance. One that is pooled gets its memory when it is taken:
 // until then it costs little, and it can reuse the memory of another one.
 func (g *Guest) fresh(ctx context.Context, limit int64, pooled bool) (*Instance, error) {
-	memory := g.image.Memory(uint64(limit))
+	memory := g.Image.Memory(uint64(limit))
 	if pooled && g.Module.canBind.Load() {
 		memory.DeferBinding()
 	}
-	i, err := g.Module.instantiate(ctx, memory, limit, g.ledger)
+	i, err := g.Module.instantiate(ctx, memory, limit, g.Ledger)
 	if i != nil {
-		i.library = g.library
+		i.library = g.Library
 	}
 	return i, err
 }
@@ -113,7 +105,7 @@ const (
 // Discard closes an instance that has served.
 func (g *Guest) Discard(i *Instance) {
 	end := func() { _ = i.Close(context.Background()) }
-	slow := i.served > briefRun || g.minimum > smallMemory && runtime.GOMAXPROCS(0) > 1
+	slow := i.served > briefRun || g.Minimum > smallMemory && runtime.GOMAXPROCS(0) > 1
 	if !slow || !g.pool.background(end) {
 		end()
 	}
@@ -123,15 +115,15 @@ func (g *Guest) Discard(i *Instance) {
 // Warm makes n instances ready.
 func (g *Guest) Warm(ctx context.Context, n int) error { return g.pool.warm(ctx, n) }
 
-// practice is a program that does nothing, and its surroundings.
-const practice = `{"code":"1+1","file":"main","args":null,"argv":[],"env":{},"servers":[],"root":"","packages":""}` + "\n"
-
 // Ready returns the number of ready instances.
 func (g *Guest) Ready() int {
 	g.pool.mu.Lock()
 	defer g.pool.mu.Unlock()
 	return len(g.pool.ready)
 }
+
+// practice is a program that does nothing, and its surroundings.
+const practice = `{"code":"1+1","file":"main","args":null,"argv":[],"env":{},"servers":[],"root":"","packages":""}` + "\n"
 
 // Practise runs a small program in n instances at once, twice, so that the
 // pages that every program writes to are known, and memories with them are

@@ -49,12 +49,15 @@ type Observer interface {
 // goroutine, which owns the host; only Fuel may be called by others.
 type Host struct {
 	Options
+	Outputs    *Outputs // what the run wrote
+	ReadStdin  bool     // the program read its standard input
+	ToolTokens int64    // estimated tokens of the answers that the program read
+
 	ctx      context.Context
 	calls    *hostfns.Calls
 	files    experimentalsys.FS // nil: none
 	library  experimentalsys.FS // at /lib; nil: none
 	memory   hostfns.Memory
-	out      *Outputs
 	deadline *Deadline
 	fuel     fuelMeter
 	used     atomic.Int64 // fuel, as of the last call or slice
@@ -64,9 +67,7 @@ type Host struct {
 	started  bool               // the guest has asked for fuel, its first act
 	readings int                // of the clock
 	drawn    int64              // random bytes
-	stdin    bool               // the program read its standard input
 	internal map[int64]struct{} // calls in flight that the prelude made
-	tokens   int64              // estimate for the answers of tools
 }
 
 // Outcome is what a guest passed to finish.
@@ -91,7 +92,7 @@ var preludePrefix = []byte("wexec:")
 
 // NewHost returns the host of a run, and starts its deadline.
 func NewHost(ctx context.Context, o Options) (*Host, error) {
-	h := &Host{Options: o, ctx: ctx, out: NewOutputs(o.Limits.Output, o.Sinks)}
+	h := &Host{Options: o, ctx: ctx, Outputs: NewOutputs(o.Limits.Output, o.Sinks)}
 	if o.Tools != nil {
 		provided, err := o.Tools.FS()
 		if err != nil {
@@ -104,18 +105,12 @@ func NewHost(ctx context.Context, o Options) (*Host, error) {
 		})
 	}
 	h.deadline = NewDeadline(o.Limits.Time, o.Cancel)
-	h.fuel.init(o.Limits.Fuel)
+	h.fuel.Budget, h.fuel.reported = o.Limits.Fuel, time.Now()
 	return h, nil
 }
 
 // Fuel returns the fuel that was used when it was last read.
 func (h *Host) Fuel() int64 { return h.used.Load() }
-
-// Outputs returns what the run wrote.
-func (h *Host) Outputs() *Outputs { return h.out }
-
-// ReadStdin reports whether the program read its standard input.
-func (h *Host) ReadStdin() bool { return h.stdin }
 
 // UsedChance reports whether the program may have seen the time or a random
 // number. The guests draw every seed when a program first uses it, so the host
@@ -124,9 +119,6 @@ func (h *Host) ReadStdin() bool { return h.stdin }
 func (h *Host) UsedChance(interpreterReadings int) bool {
 	return h.readings > interpreterReadings || h.drawn > 0
 }
-
-// ToolTokens returns the estimated tokens of the answers that the program read.
-func (h *Host) ToolTokens() int64 { return h.tokens }
 
 // fail ends the run from inside a host function.
 func (h *Host) fail(f *fault.Error) {
@@ -259,7 +251,7 @@ func (h *Host) answerRead(id int64, ptr, length uint32) int32 {
 		delete(h.internal, id)
 	} else if kind != int64(hostfns.Bytes) && n > 0 {
 		if data, ok := h.memory.Read(ptr, uint32(n)); ok {
-			h.tokens += tokens.Estimate(data)
+			h.ToolTokens += tokens.Estimate(data)
 		}
 	}
 	return n
@@ -279,7 +271,7 @@ func (h *Host) finish(kind, ptr, length uint32) {
 		h.fail(fault.New(fault.Internal, "the guest finished with the unknown kind %d", kind))
 	}
 	if kind == OutcomeValue {
-		h.failOn(h.out.Charge(int(length)))
+		h.failOn(h.Outputs.Charge(int(length)))
 	}
 	if kind == OutcomeError && length > maxErrorSize {
 		h.fail(fault.New(fault.GuestException, "the program failed with a message of %s", units.FormatSize(int64(length))))

@@ -69,11 +69,6 @@ func (m *memories) Allocate(capacity, maximum uint64) experimental.LinearMemory 
 	return l
 }
 
-// arm enforces a limit from now on.
-func (m *memories) arm(limit int64, reserve func(n int64)) {
-	m.limit, m.reserve, m.armed = limit, reserve, true
-}
-
 func (m *memories) disarm() { m.armed, m.reserve = false, nil }
 
 // size returns the size of the guest's memory, which never shrinks.

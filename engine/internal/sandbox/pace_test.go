@@ -10,8 +10,7 @@ import (
 )
 
 func TestSlicesOfFuelFollowWhatTheyTake(t *testing.T) {
-	var f fuelMeter
-	f.init(1e12)
+	f := fuelMeter{Tank: meter.Tank{Budget: 1e12}}
 	now, parked := time.Now(), time.Duration(0)
 	step := func(took time.Duration) int64 {
 		now = f.pace(now.Add(took), parked) // later if the processor was yielded

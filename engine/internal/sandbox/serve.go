@@ -35,10 +35,9 @@ func (i *Instance) serve(h *Host, call func() ([]byte, error), crashed func(*fau
 	h.library, h.memory, h.fuel.level = i.library, i.main.Memory(), i.fuel
 	i.fuel.Set(0)
 	i.host = h
+	i.mems.limit, i.mems.armed = h.Limits.Memory, true
 	if h.Slot != nil {
-		i.mems.arm(h.Limits.Memory, h.reserve)
-	} else {
-		i.mems.arm(h.Limits.Memory, nil)
+		i.mems.reserve = h.reserve
 	}
 	begun, parked := time.Now(), h.Slot.parkedTime()
 
@@ -52,7 +51,7 @@ func (i *Instance) serve(h *Host, call func() ([]byte, error), crashed func(*fau
 		h.calls.Close()
 	}
 	i.host = nil
-	h.out.close()
+	h.Outputs.close()
 
 	level := int64(i.fuel.Get())
 	end := End{Outcome: h.outcome, Output: output, MemoryPeak: i.mems.size(),
