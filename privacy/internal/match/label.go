@@ -1,6 +1,8 @@
 package match
 
 import (
+	_ "embed"
+	"strings"
 	"sync"
 
 	"github.com/wexec/wexec/privacy/internal/char"
@@ -12,27 +14,45 @@ type Label struct {
 	Weak bool // the value must also look like one of that kind
 }
 
-// lexicon has the words of the tables in labelwords.go.
+// lexicon has the words of labels.txt.
 type lexicon struct {
 	labels  map[string]Label   // whole names
 	context map[string]Context // single words
 }
 
+//go:embed labels.txt
+var labelWords string
+
+// contexts are the headings of labels.txt that name no kind.
+var contexts = map[string]Context{"order": AboutOrder, "version": AboutVersion, "message": AboutMessage, "routing": AboutRouting, "greeting": AboutGreeting}
+
 // words returns the lexicon. It is built at the first use because most
 // processes that link this package never search a text.
 var words = sync.OnceValue(func() *lexicon {
 	x := &lexicon{labels: make(map[string]Label, 600), context: make(map[string]Context, 600)}
-	for _, row := range labelWords {
-		for _, w := range row.words {
-			x.labels[w] = Label{row.kind, row.weak}
-			if row.kind != "" {
-				x.context[w] |= contextOf(row.kind)
+	var label Label
+	var bit Context
+	about := false
+	for line := range strings.Lines(labelWords) {
+		switch line[0] {
+		case '#':
+		case '[':
+			heading := strings.Trim(line, "[]\n")
+			heading, about = strings.CutPrefix(heading, "about ")
+			heading, label.Weak = strings.CutSuffix(heading, " weak")
+			if label.Kind = Kind(heading); heading == "none" {
+				label.Kind = ""
 			}
-		}
-	}
-	for _, row := range contextWords {
-		for _, w := range row.words {
-			x.context[w] |= row.bit
+			bit = contexts[heading] | contextOf(label.Kind)
+		default:
+			for w := range strings.FieldsSeq(line) {
+				if !about {
+					x.labels[w] = label
+				}
+				if bit != 0 {
+					x.context[w] |= bit
+				}
+			}
 		}
 	}
 	return x
