@@ -36,7 +36,7 @@ func (c *call) send(ctx context.Context) (err error) {
 	c.sent = true
 	c.gate = gate{run: r, call: c.number, tool: c.name}
 	d := &delivery{run: r, ctx: sending, provider: c.tool.provider, call: Call{
-		Server: c.tool.Server, Tool: c.tool.Name, Args: c.outgoing, Progress: r.progress(c.name), Gate: &c.gate,
+		Server: c.tool.Server, Tool: c.tool.Name, Args: c.outgoing.raw, Progress: r.progress(c.name), Gate: &c.gate,
 	}}
 	if r.workers.Do(sending, handoff, d) {
 		c.answer, err = d.answer, d.err
@@ -179,8 +179,7 @@ func malformed(a *Answer) string {
 
 // redact removes secrets and personal data.
 func (c *call) redact(a *Answer) error {
-	r := c.run
-	c.checkOutput(a)
+	r, received := c.run, a.Data
 	if a.Kind != Bytes {
 		a.Data = removeSecrets(a.Data, c.secrets)
 	}
@@ -194,21 +193,28 @@ func (c *call) redact(a *Answer) error {
 		return &Failure{Code: fault.ToolFailed, Tool: c.name, Hint: "the policy blocks personal data from this tool",
 			Message: c.name + " answered with personal data, which the policy blocks"}
 	}
+	c.checkOutput(a, received)
 	return nil
 }
 
-// checkOutput warns of an answer that does not match the output schema.
-func (c *call) checkOutput(a *Answer) {
+// checkOutput warns of an answer that, as it was received, does not match the
+// output schema. The warning shows no name that was redacted.
+func (c *call) checkOutput(a *Answer, received []byte) {
 	const maxChecked = 64 << 10
-	if a.Kind != JSON || len(c.tool.OutputSchema) == 0 || len(a.Data) > maxChecked {
+	if a.Kind != JSON || len(c.tool.OutputSchema) == 0 || len(received) > maxChecked {
 		return
 	}
 	c.tool.compile()
-	var v any
-	if json.Unmarshal(a.Data, &v) != nil {
+	var v, redacted any
+	if json.Unmarshal(received, &v) != nil {
 		return
 	}
-	if f, _ := c.tool.output.Check("answer", v); f != nil {
+	f, _ := c.tool.output.Check("answer", v)
+	if f != nil && !bytes.Equal(received, a.Data) {
+		_ = json.Unmarshal(a.Data, &redacted)
+		f, _ = c.tool.output.CheckMasked("answer", v, redacted)
+	}
+	if f != nil {
 		c.run.warn(c.name + " answered with something else than its output schema declares: " + clean(f.Error(), 500))
 	}
 }

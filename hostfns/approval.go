@@ -45,8 +45,8 @@ func (c *call) ask(ctx context.Context) error {
 	now, message := time.Now(), text.Clip(c.decision.Message, 2000)
 	timeout := cmp.Or(c.decision.Timeout, approvals.Timeout, defaultTimeout)
 	question := Question{
-		ID: "q_" + rand.Text()[:12], Run: r.info.ID, Tool: c.name, Message: message, Rule: c.decision.Rule,
-		Actor: clean(r.actor.ID, 200), Intent: clean(r.facts.Intent, 500), Args: c.revealed,
+		ID: "q_" + rand.Text()[:12], Run: r.info.ID, Tool: c.name, Message: r.Reveal(message), Rule: c.decision.Rule,
+		Actor: clean(r.actor.ID, 200), Intent: clean(r.facts.Intent, 500), Args: c.revealed.raw,
 		Since: now, Expires: now.Add(timeout), Via: approvals.Via, Remember: approvals.Remember,
 		coveredMessage: text.Visible(r.redactor.display(message)), coveredArgs: c.args.raw,
 	}

@@ -217,10 +217,11 @@ func TestTokensAreRevealedOnlyToToolsThatMayKnow(t *testing.T) {
 	if got, _ := sent.Load("reveal"); got != `{"to":"bob@example.org","n":12345678901234567890}` {
 		t.Errorf("a tool that may know got %s", got)
 	}
-	// The schema sees the value, which is longer than it allows; the error
-	// says nothing of it.
+	// The schema sees what the tool gets: the token, which is short enough.
 	_, err = r.Call(t.Context(), "other.x", []byte(`{"to":"[EMAIL_1]"}`))
-	if f := wantCode(t, err, fault.ToolInvalidArgs); strings.Contains(f.Message, "bob") {
+	wantCode(t, err, fault.ToolFailed)
+	_, err = r.Call(t.Context(), "other.x", []byte(`{"to":"to [EMAIL_1]"}`))
+	if f := wantCode(t, err, fault.ToolInvalidArgs); f.Message != "args.to: expected at most 11 characters, got 12" {
 		t.Errorf("the error is %q", f.Message)
 	}
 	_, err = r.Call(t.Context(), "other.x", []byte(`{"too":"[EMAIL_1]"}`))
@@ -254,6 +255,94 @@ func TestTokensAreRevealedOnlyToToolsThatMayKnow(t *testing.T) {
 	}
 	if s := r.Summary(); s.Mode != "tokenize" || s.Found["email"] == 0 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A fault of arguments of a tool that may have the values shows names as the
+// program wrote them, and says nothing of the values.
+func TestAFaultOfRevealedArgumentsShowsNoValue(t *testing.T) {
+	people := &fakeProvider{tools: []catalogue.Tool{
+		tool("crm.list", `{}`),
+		tool("crm.tag", `{"properties":{
+			"labels":{"additionalProperties":{"type":"string"}},
+			"closed":{"properties":{"a":{}},"additionalProperties":false},
+			"named":{"propertyNames":{"maxLength":3}},
+			"needs":{"dependentRequired":{"zbob@example.orgz":["x"]}},
+			"text":{"maxLength":5},
+			"list":{"items":{"additionalProperties":{"required":["x"]}}}}}`),
+	}, call: func(_ context.Context, c Call) (Answer, error) {
+		return Answer{Data: []byte(`["bob@example.org","ann@example.org"]`)}, nil
+	}}
+	for revealTo, want := range map[string]map[string]string{
+		"": {
+			`{"labels":{"z[EMAIL_1]z":1}}`:                `args.labels.z[EMAIL_1]z: expected a string, got an integer`,
+			`{"labels":{"[EMAIL_1]":1,"[EMAIL_1]x":"a"}}`: `args.labels.[EMAIL_1]: expected a string, got an integer`,
+			`{"closed":{"z[EMAIL_1]z":1}}`:                `args.closed: unknown property "z[EMAIL_1]z"; allowed: "a"`,
+		},
+		", reveal_to: [crm.tag]": {
+			`{"labels":{"z[EMAIL_1]z":1}}`:                   `a member of args.labels: expected a string, got an integer`,
+			`{"labels":{"plain":1,"z[EMAIL_1]z":"a"}}`:       `args.labels.plain: expected a string, got an integer`,
+			`{"closed":{"z[EMAIL_1]z":1}}`:                   `args.closed: unknown property <hidden>; allowed: "a"`,
+			`{"named":{"z[EMAIL_1]z":1}}`:                    `args.named: property name <hidden> is not allowed`,
+			`{"needs":{"z[EMAIL_1]z":1}}`:                    `args.needs: "x" is missing, but required with <hidden>`,
+			`{"text":"z[EMAIL_1]z"}`:                         `args.text: expected at most 5 characters`,
+			`{"text":"too long","more":"[EMAIL_1]"}`:         `args.text: expected at most 5 characters, got 8`,
+			`{"list":[{"z[EMAIL_1]z":{"y":[1]}}]}`:           `a member of args.list[0]: "x" is missing`,
+			`{"labels":{"bob@example.org":1,"[EMAIL_1]":1}}`: `the tokens in the arguments cannot be revealed`,
+		},
+	} {
+		var sink audit.Memory
+		r := newRun(t, mustPolicy(t, "version: 1\ntools: {allow: ['crm.*']}\npii: {mode: tokenize"+revealTo+"}\n"), &sink, people)
+		if _, err := r.Call(t.Context(), "crm.list", nil); err != nil {
+			t.Fatal(err)
+		}
+		for args, message := range want {
+			_, err := r.Call(t.Context(), "crm.tag", []byte(args))
+			if f := wantCode(t, err, fault.ToolInvalidArgs); f.Message != message {
+				t.Errorf("%s%s: %q, want %q", args, revealTo, f.Message, message)
+			}
+		}
+		for _, e := range sink.Events() {
+			if b := fmt.Sprintf("%+v %+v", e.Decision, e.Call); strings.Contains(b, "zbob@") || strings.Contains(b, "bob@example") {
+				t.Errorf("the record has %s", b)
+			}
+		}
+	}
+}
+
+// A denied call says the same whatever its tokens stand for.
+func TestADenialSaysNothingOfValues(t *testing.T) {
+	people := &fakeProvider{tools: []catalogue.Tool{
+		tool("crm.list", `{}`),
+		tool("crm.tag", `{"properties":{"labels":{"additionalProperties":{"type":"string"},"patternProperties":{"^zbob":{"type":"null"}}}}}`),
+		tool("crm.move", `{}`), tool("crm.fail", `{}`),
+	}, call: func(context.Context, Call) (Answer, error) {
+		return Answer{Data: []byte(`["bob@example.org","ann@example.org"]`)}, nil
+	}}
+	r := newRun(t, mustPolicy(t, `version: 1
+tools:
+  deny:
+    - {tool: crm.move, messageExpression: '"not to " + args.to'}
+    - {tool: crm.fail, when: 'int(args.to) > 3'}
+  allow: [crm.list]
+pii: {mode: tokenize, reveal_to: ['crm.*']}
+`), audit.None(), people)
+	if _, err := r.Call(t.Context(), "crm.list", nil); err != nil {
+		t.Fatal(err)
+	}
+	for call, want := range map[string]string{
+		`crm.tag {"labels":{"z[EMAIL_1]z":1}}`:                   "crm.tag is not allowed: no rule allows it",
+		`crm.tag {"labels":{"bob@example.org":1,"[EMAIL_1]":1}}`: "crm.tag is not allowed: no rule allows it",
+		`crm.tag {"labels":{"ann@example.org":1,"[EMAIL_1]":1}}`: "crm.tag is not allowed: no rule allows it",
+		`crm.move {"to":"z[EMAIL_1]z"}`:                          "crm.move is not allowed: not to z[EMAIL_1]z",
+		`crm.fail {"to":"z[EMAIL_1]z"}`:                          "type conversion error from 'string' to 'int'",
+		`crm.fail {"a":{"bob@example.org":1,"[EMAIL_1]":1}}`:     "crm.fail is not allowed: the condition of a rule for crm.fail failed: no such key: to",
+	} {
+		name, args, _ := strings.Cut(call, " ")
+		_, err := r.Call(t.Context(), name, []byte(args))
+		if f := wantCode(t, err, fault.DeniedTool); !strings.Contains(f.Message, want) || strings.Contains(f.Message, "bob") {
+			t.Errorf("%s: %q, want %q", call, f.Message, want)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package hostfns
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/strictjson"
+	"github.com/wexec/wexec/hostfns/schema"
 )
 
 // arguments are the arguments of a call on their way to the tool.
@@ -23,8 +25,7 @@ type arguments struct {
 // freeRoom is the memory that the values of arguments may take uncounted.
 const freeRoom = 1 << 20
 
-// readArguments parses and completes the arguments, and checks them against the
-// schema as the tool will get them. A lookup decodes its own.
+// readArguments parses and completes the arguments. A lookup decodes its own.
 func (c *call) readArguments(ctx context.Context) error {
 	if c.kind == lookupCall {
 		if len(c.given) > maxLookup && c.name != "wexec:compile" {
@@ -37,19 +38,19 @@ func (c *call) readArguments(ctx context.Context) error {
 	if c.args, f = c.tool.parse(c.given); f != nil {
 		return c.refuse("schema", f)
 	}
-	if more := c.args.room - int64(len(c.given)); more > freeRoom {
-		// Many small values take far more memory than their text.
-		if err := c.run.spend(more); err != nil {
-			return err
-		}
-	}
-	if err := c.takeSecrets(ctx); err != nil {
+	if err := c.spendRoom(c.args.room - int64(len(c.given))); err != nil {
 		return err
 	}
-	if err := c.revealArguments(); err != nil {
-		return err
+	return c.takeSecrets(ctx)
+}
+
+// spendRoom counts the memory of many small values, which is far more than that of
+// their text.
+func (c *call) spendRoom(room int64) error {
+	if room <= freeRoom {
+		return nil
 	}
-	return c.checkArguments()
+	return c.run.spend(room)
 }
 
 // takeSecrets reads the secrets that fill arguments, and removes what the program
@@ -73,56 +74,91 @@ func (c *call) takeSecrets(ctx context.Context) (err error) {
 	return nil
 }
 
-// revealArguments replaces tokens with values, for the policy and the schema.
-func (c *call) revealArguments() (err error) {
-	c.values = c.args.values
-	if c.revealed, err = c.run.redactor.reveal(c.args.raw); err != nil {
-		return c.tool.invalid("the tokens in the arguments cannot be revealed: "+err.Error(), "")
+// errReveal is why revealed arguments are not known. It does not depend on values.
+var errReveal = errors.New("the tokens in the arguments cannot be revealed")
+
+// revealArguments sets the arguments with values instead of tokens, for the
+// condition of a rule and for a tool that may have them. On errReveal they keep
+// their tokens.
+func (c *call) revealArguments() error {
+	c.revealed = c.args
+	raw, err := c.run.redactor.reveal(c.args.raw)
+	if err != nil {
+		return errReveal
 	}
-	if string(c.revealed) == string(c.args.raw) {
+	if string(raw) == string(c.args.raw) {
 		return nil
 	}
-	doc, err := strictjson.Decode(c.revealed)
+	// Two names may have the same value, which is an error.
+	doc, err := strictjson.Decode(raw)
 	values, ok := doc.Value.(map[string]any)
 	if err != nil || !ok {
-		return c.tool.invalid("the tokens in the arguments cannot be revealed", "")
+		return errReveal
 	}
-	c.values = values
-	return nil
-}
-
-// checkArguments checks revealed arguments against the schema. Those that a secret
-// fills may be missing.
-func (c *call) checkArguments() error {
-	var filled []string
-	for _, s := range c.secrets {
-		filled = append(filled, s.argument())
+	if err := c.spendRoom(doc.Room - int64(len(raw))); err != nil {
+		return err
 	}
-	switch f, complete := c.tool.schema().Check("args", c.values, filled...); {
-	case !complete:
-		c.run.warn("the arguments of " + c.name + " were not checked: its schema takes too long")
-	case f != nil:
-		return c.refuse("schema", c.tool.invalid(f.Error(), c.tool.signature()))
-	}
+	c.revealed = arguments{raw: raw, values: values, room: doc.Room}
+	c.hasTokens = true
 	return nil
 }
 
 // reveal puts in the values that the tool may have, and the secrets.
 func (c *call) reveal(context.Context) error {
-	out := arguments{raw: c.args.raw, values: c.args.values}
+	if c.kind == lookupCall {
+		return nil
+	}
+	out := c.args
 	if c.run.redactor.reveals(c.name) {
-		out.raw, out.values = c.revealed, c.values
-	}
-	if len(c.secrets) > 0 {
-		extra := make(map[string]any, len(c.secrets))
-		for _, s := range c.secrets {
-			extra[s.argument()] = s.Value
+		if c.kind == nativeCall { // no policy has seen its arguments
+			c.argsErr = c.revealArguments()
 		}
-		if err := out.add(extra); err != nil {
-			return c.tool.invalid(err.Error(), "")
+		switch {
+		case c.argsErr == errReveal:
+			return c.tool.invalid(errReveal.Error(), "")
+		case c.argsErr != nil:
+			return c.argsErr
 		}
+		out = c.revealed
 	}
-	c.outgoing = out.raw
+	c.outgoing = out
+	if len(c.secrets) == 0 {
+		return nil
+	}
+	extra := make(map[string]any, len(c.secrets))
+	for _, s := range c.secrets {
+		extra[s.argument()] = s.Value
+	}
+	if err := c.outgoing.add(extra); err != nil {
+		return c.tool.invalid(err.Error(), "")
+	}
+	return nil
+}
+
+// checkArguments checks the arguments against the schema as the tool gets them.
+// Those that a secret fills may be missing. A fault shows names as the program
+// wrote them.
+func (c *call) checkArguments(context.Context) error {
+	if c.kind == lookupCall {
+		return nil
+	}
+	var filled []string
+	for _, s := range c.secrets {
+		filled = append(filled, s.argument())
+	}
+	var f *schema.Fault
+	var complete bool
+	if c.hasTokens && c.run.redactor.reveals(c.name) {
+		f, complete = c.tool.schema().CheckMasked("args", c.outgoing.values, c.args.values, filled...)
+	} else {
+		f, complete = c.tool.schema().Check("args", c.outgoing.values, filled...)
+	}
+	switch {
+	case !complete:
+		c.run.warn("the arguments of " + c.name + " were not checked: its schema takes too long")
+	case f != nil:
+		return c.refuse("schema", c.tool.invalid(f.Error(), c.tool.signature()))
+	}
 	return nil
 }
 

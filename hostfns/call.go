@@ -30,18 +30,19 @@ type call struct {
 	// Set by resolve.
 	tool *resolvedTool
 	// Set by readArguments.
-	args     arguments      // as the record shows them, with tokens
-	values   map[string]any // as the policy and the schema see them, revealed
-	revealed []byte         // values as JSON
-	secrets  []Secret
+	args    arguments // as the record shows them, with tokens
+	secrets []Secret
 	// Set by decide and recordDecision.
-	decision policy.Decision
-	counted  bool // against the limits of rules
-	recorded bool // the decision was recorded with the arguments as given
+	revealed  arguments // as conditions of the policy see them
+	argsErr   error     // why they are not known
+	hasTokens bool      // they differ from args
+	decision  policy.Decision
+	counted   bool // against the limits of rules
+	recorded  bool // the decision was recorded with the arguments as given
 	// Set by ask.
 	approval *audit.Approval
 	// Set by reveal.
-	outgoing []byte
+	outgoing arguments
 	// Set by send and accept.
 	gate     gate
 	sent     bool // the provider was called
@@ -136,7 +137,8 @@ func (c *call) refuse(kind string, f *Failure) error {
 	return f
 }
 
-// decide asks the policy about the revealed arguments. What the prelude asks for
+// decide asks the policy. Its conditions see revealed arguments, its messages
+// tokens. What the prelude asks for
 // is allowed: its provider asks the Gate about each effect.
 func (c *call) decide(ctx context.Context) error {
 	if c.kind != toolCall {
@@ -147,9 +149,14 @@ func (c *call) decide(ctx context.Context) error {
 		return c.cancelled()
 	}
 	r := c.run
-	c.decision, c.counted = r.session.decide(r.table.policy, &r.table.rates, c.tool.id, policy.Request{
-		Tool: c.tool.Tool, Args: c.values, Run: r.facts, Actor: r.actor, Now: time.Now(),
-	})
+	if c.argsErr = c.revealArguments(); c.argsErr != nil && c.argsErr != errReveal {
+		return c.argsErr
+	}
+	req := policy.Request{Tool: c.tool.Tool, Args: c.revealed.values, ArgsErr: c.argsErr, Run: r.facts, Actor: r.actor, Now: time.Now()}
+	if c.hasTokens || c.argsErr != nil {
+		req.Masked = c.args.values
+	}
+	c.decision, c.counted = r.session.decide(r.table.policy, &r.table.rates, c.tool.id, req)
 	for _, w := range c.decision.Warnings {
 		r.warn(clean(w, 500))
 	}

@@ -15,20 +15,28 @@ import (
 )
 
 // Every call of a program takes these steps, in this order, and ends at the first
-// error. Whatever happened, finish then records how it ended. A dry run stops
-// after the decision.
+// error. Whatever happened, finish then records how it ended. A dry run asks
+// nobody and sends nothing.
+//
+// Nothing depends on the value of a token before the decision, except the
+// conditions of the policy.
 var (
 	decideSteps = [...]step{
 		(*call).resolve,        // find the tool
-		(*call).readArguments,  // parse, complete and check the arguments
+		(*call).readArguments,  // parse and complete the arguments
 		(*call).decide,         // ask the policy
 		(*call).recordDecision, // no record, no call
 	}
+	dryRunSteps = [...]step{
+		(*call).reveal,
+		(*call).checkArguments,
+	}
 	sendSteps = [...]step{
-		(*call).ask,    // ask a person, if the policy says so
-		(*call).reveal, // put in the values and secrets that the tool may have
-		(*call).send,   // call the provider
-		(*call).accept, // check, bound and redact the answer
+		(*call).ask,            // ask a person, if the policy says so
+		(*call).reveal,         // put in the values and secrets that the tool may have
+		(*call).checkArguments, // check what the tool gets against its schema
+		(*call).send,           // call the provider
+		(*call).accept,         // check, bound and redact the answer
 	}
 )
 
@@ -74,6 +82,9 @@ func (b live) serve(ctx context.Context, c *call) (Answer, error) {
 	switch {
 	case err != nil:
 	case c.run.info.DryRun && c.kind != lookupCall:
+		if c.decision.Effect == policy.Allow {
+			err = c.take(ctx, dryRunSteps[:])
+		}
 		c.ticket.WaitDue(ctx)
 		c.run.cacheable(0)
 		c.answer = null()

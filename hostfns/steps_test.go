@@ -137,8 +137,11 @@ func TestARefusedCallNeverReachesTheTool(t *testing.T) {
 		t.Fatal("the tool was called")
 	}
 	events := sink.Events()
-	if d := events[1].Decision; d == nil || d.Kind != "schema" || d.Code != string(fault.ToolInvalidArgs) {
+	if d := events[1].Decision; d == nil || d.Kind != "" || d.Effect != "allow" {
 		t.Errorf("recorded %+v", events[1])
+	}
+	if d := events[2].Decision; d == nil || d.Kind != "schema" || d.Code != string(fault.ToolInvalidArgs) {
+		t.Errorf("recorded %+v", events[2])
 	}
 	if c := events[len(events)-1].Call; c == nil || c.OK || c.Code != string(fault.DeniedTool) {
 		t.Errorf("recorded %+v", events[len(events)-1])

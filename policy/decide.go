@@ -17,15 +17,19 @@ func (p *Policy) Decide(req Request) Decision {
 	e := evaluations.Get().(*evaluation)
 	e.begin(req)
 	d, _ := p.decide(e, nil)
-	e.facts.Reset(expr.Call{})
-	evaluations.Put(e)
+	e.release()
 	return d
 }
 
 // evaluation is the state of one decision.
 type evaluation struct {
-	id    string // server.tool
-	facts expr.Facts
+	id     string // server.tool
+	facts  expr.Facts
+	masked struct { // the facts as messages see them, if they differ
+		args  map[string]any
+		ready bool
+		facts expr.Facts
+	}
 	found []int32 // indexes of the rules whose patterns match, layer by layer
 	ends  []int   // where each layer's part of found ends
 }
@@ -34,7 +38,54 @@ var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
 
 func (e *evaluation) begin(req Request) {
 	e.id = req.Tool.ID()
-	e.facts.Reset(expr.Call{Tool: req.Tool, Args: req.Args, Run: expr.Run(req.Run), Actor: expr.Actor(req.Actor), Calls: req.Calls, Now: req.Now})
+	e.facts.Reset(req.call())
+	e.masked.args = req.Masked
+}
+
+// release returns e to the pool.
+func (e *evaluation) release() {
+	e.facts.Reset(expr.Call{})
+	e.masked.facts.Reset(expr.Call{})
+	e.masked.args, e.masked.ready = nil, false
+	evaluations.Put(e)
+}
+
+func (req *Request) call() expr.Call {
+	return expr.Call{Tool: req.Tool, Args: req.Args, ArgsErr: req.ArgsErr, Run: expr.Run(req.Run), Actor: expr.Actor(req.Actor), Calls: req.Calls, Now: req.Now}
+}
+
+// forMessages returns the facts of which messages may speak.
+func (e *evaluation) forMessages() *expr.Facts {
+	if e.masked.args == nil {
+		return &e.facts
+	}
+	if !e.masked.ready {
+		call := e.facts.Call()
+		call.Args, call.ArgsErr = e.masked.args, nil
+		e.masked.facts.Reset(call)
+		e.masked.ready = true
+	}
+	return &e.masked.facts
+}
+
+// errOnValues is the failure of a condition that does not fail on tokens. The
+// failure itself may quote a value.
+var errOnValues = errors.New("it cannot be evaluated for the values of the tokens in the arguments")
+
+// matches evaluates the condition of a rule whose pattern matches. The error
+// quotes no value that a token stands for.
+func (e *evaluation) matches(r *rule) (bool, error) {
+	if r.when == nil {
+		return true, nil
+	}
+	ok, err := r.when.Bool(&e.facts)
+	if err == nil || e.masked.args == nil {
+		return ok, err
+	}
+	if _, err = r.when.Bool(e.forMessages()); err == nil {
+		err = errOnValues
+	}
+	return false, err
 }
 
 func (e *evaluation) find(layers []*layer) {
@@ -112,13 +163,13 @@ func (p *Policy) firstDenial(e *evaluation, watch func(outcome)) (denial verdict
 			if r.effect != Deny {
 				break
 			}
-			matched, err := r.matches(&e.facts)
+			matched, err := e.matches(r)
 			matched = matched || err != nil
 			if watch != nil {
 				watch(outcome{r, matched, err})
 			}
 			if matched && denial.by == nil {
-				denial = verdict{by: l, rule: r.where, message: r.messageFor(&e.facts, err)}
+				denial = verdict{by: l, rule: r.where, message: r.messageFor(e.forMessages, err)}
 				if watch == nil {
 					return denial
 				}
@@ -171,7 +222,7 @@ func (l *layer) decide(e *evaluation, found []int32, granted bool, d *Decision, 
 			}
 			continue
 		}
-		matched, err := r.matches(&e.facts)
+		matched, err := e.matches(r)
 		matched = matched || err != nil && r.effect == Ask
 		if watch != nil {
 			watch(outcome{r, matched, err})
@@ -187,7 +238,7 @@ func (l *layer) decide(e *evaluation, found []int32, granted bool, d *Decision, 
 		}
 		if r.effect == Ask {
 			if ask.by == nil {
-				ask = verdict{by: l, effect: Ask, rule: r.where, message: r.messageFor(&e.facts, err)}
+				ask = verdict{by: l, effect: Ask, rule: r.where, message: r.messageFor(e.forMessages, err)}
 			}
 			ask.timeout = tighter(ask.timeout, r.timeout)
 			continue
@@ -230,19 +281,11 @@ func (p *Policy) file() string {
 	return p.layers[0].file
 }
 
-// matches evaluates the condition of a rule whose pattern matches.
-func (r *rule) matches(f *expr.Facts) (bool, error) {
-	if r.when == nil {
-		return true, nil
-	}
-	return r.when.Bool(f)
-}
-
 // messageFor returns the message of a rule that decided. failed is the error of
 // its condition.
-func (r *rule) messageFor(f *expr.Facts, failed error) string {
+func (r *rule) messageFor(facts func() *expr.Facts, failed error) string {
 	if r.messageExpr != nil {
-		if text, err := r.messageExpr.String(f); err == nil && text != "" {
+		if text, err := r.messageExpr.String(facts()); err == nil && text != "" {
 			return text
 		}
 	}

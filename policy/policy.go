@@ -68,12 +68,16 @@ func (e *Effect) UnmarshalText(text []byte) error {
 
 // Request is a tool call that a program wants to make.
 type Request struct {
-	Tool  catalogue.Tool
-	Args  map[string]any // as encoding/json decodes them, personal data revealed
-	Run   RunFacts
-	Actor Actor
-	Calls map[string]int // calls so far in the run, by server.tool
-	Now   time.Time
+	Tool catalogue.Tool
+	Args map[string]any // as encoding/json decodes them, personal data revealed
+	// ArgsErr is why Args are not known. Conditions that read them fail.
+	ArgsErr error
+	// Masked is Args as messages show them, with tokens; nil: like Args.
+	Masked map[string]any
+	Run    RunFacts
+	Actor  Actor
+	Calls  map[string]int // calls so far in the run, by server.tool
+	Now    time.Time
 }
 
 // RunFacts is what conditions see as "run".

@@ -40,8 +40,21 @@ func (s *Schema) Check(name string, v any, later ...string) (f *Fault, complete 
 	if s == nil {
 		return nil, true
 	}
-	c := &check{path: append(make([]byte, 0, 64), name...), later: later}
-	f = c.value(s.root, v, 0)
+	return s.check(v, check{path: append(make([]byte, 0, 64), name...), later: later})
+}
+
+// CheckMasked is Check for a value with secret parts. A fault shows names of
+// properties and facts about values only where masked has them too, which is the
+// same value with something else in place of the secrets.
+func (s *Schema) CheckMasked(name string, v, masked any, later ...string) (f *Fault, complete bool) {
+	if s == nil {
+		return nil, true
+	}
+	return s.check(v, check{path: append(make([]byte, 0, 64), name...), later: later, hiding: true, masked: masked})
+}
+
+func (s *Schema) check(v any, c check) (*Fault, bool) {
+	f := c.value(s.root, v, 0)
 	if c.gaveUp {
 		return nil, false
 	}
@@ -51,13 +64,20 @@ func (s *Schema) Check(name string, v any, later ...string) (f *Fault, complete 
 type check struct {
 	path   []byte
 	later  []string
-	depth  int // steps into the value
+	hiding bool // secrets, and masked is the value as a fault may show it
+	masked any
+	hidden bool // the name of a step into the value is secret; path ends before it
+	depth  int  // steps into the value
 	steps  int
 	gaveUp bool
 }
 
 func (c *check) fault(format string, args ...any) *Fault {
-	return &Fault{Path: string(c.path), Problem: fmt.Sprintf(format, args...), depth: c.depth}
+	path := string(c.path)
+	if c.hidden {
+		path = "a member of " + path
+	}
+	return &Fault{Path: path, Problem: fmt.Sprintf(format, args...), depth: c.depth}
 }
 
 // into checks a part of the value, with its path.
@@ -72,12 +92,48 @@ func (c *check) into(n *jsonschema.Schema, v any, extend func()) *Fault {
 }
 
 func (c *check) property(n *jsonschema.Schema, name string, v any) *Fault {
-	return c.into(n, v, func() { c.path = append(append(c.path, '.'), clip(name)...) })
+	if c.hiding {
+		defer func(masked any, hidden bool) { c.masked, c.hidden = masked, hidden }(c.masked, c.hidden)
+		members, _ := c.masked.(map[string]any)
+		member, ok := members[name]
+		c.masked, c.hidden = member, c.hidden || !ok
+	}
+	return c.into(n, v, func() {
+		if !c.hidden {
+			c.path = append(append(c.path, '.'), clip(name)...)
+		}
+	})
 }
 
 func (c *check) item(n *jsonschema.Schema, i int, v any) *Fault {
-	return c.into(n, v, func() { c.path = append(strconv.AppendInt(append(c.path, '['), int64(i), 10), ']') })
+	if c.hiding {
+		defer func(masked any) { c.masked = masked }(c.masked)
+		if items, _ := c.masked.([]any); i < len(items) {
+			c.masked = items[i]
+		} else {
+			c.masked = nil
+		}
+	}
+	return c.into(n, v, func() {
+		if !c.hidden {
+			c.path = append(strconv.AppendInt(append(c.path, '['), int64(i), 10), ']')
+		}
+	})
 }
+
+// quote quotes the name of a property of the value at hand, unless it is secret.
+func (c *check) quote(name string) string {
+	if c.hiding {
+		members, _ := c.masked.(map[string]any)
+		if _, ok := members[name]; !ok {
+			return "<hidden>"
+		}
+	}
+	return strconv.Quote(clip(name))
+}
+
+// shows reports whether a fault may speak of a string of the value.
+func (c *check) shows(v string) bool { return !c.hiding || c.masked == any(v) }
 
 // value checks v against n. chain counts the schemas since the last step into the
 // value: it is bounded because a schema may refer to itself.
@@ -225,11 +281,15 @@ func (c *check) number(n *jsonschema.Schema, v float64) *Fault {
 func (c *check) string(n *jsonschema.Schema, v string) *Fault {
 	if n.MinLength != nil || n.MaxLength != nil {
 		l := float64(utf8.RuneCountInString(v))
+		got := ""
+		if c.shows(v) {
+			got = fmt.Sprintf(", got %v", l)
+		}
 		if n.MinLength != nil && l < *n.MinLength {
-			return c.fault("expected at least %v characters, got %v", *n.MinLength, l)
+			return c.fault("expected at least %v characters%s", *n.MinLength, got)
 		}
 		if n.MaxLength != nil && l > *n.MaxLength {
-			return c.fault("expected at most %v characters, got %v", *n.MaxLength, l)
+			return c.fault("expected at most %v characters%s", *n.MaxLength, got)
 		}
 	}
 	if n.Pattern != nil && !n.Pattern.MatchString(v) {
@@ -335,7 +395,7 @@ func (c *check) object(n *jsonschema.Schema, v map[string]any, chain int) *Fault
 	for _, name := range names {
 		for _, need := range n.DependentRequired[name] {
 			if _, ok := v[need]; !ok {
-				return c.fault("%q is missing, but required with %q", clip(need), clip(name))
+				return c.fault("%q is missing, but required with %s", clip(need), c.quote(name))
 			}
 		}
 		if d := n.DependentSchemas[name]; d != nil {
@@ -350,7 +410,7 @@ func (c *check) object(n *jsonschema.Schema, v map[string]any, chain int) *Fault
 func (c *check) member(n *jsonschema.Schema, name string, v any) *Fault {
 	if n.PropertyNames != nil {
 		if f := c.value(n.PropertyNames, name, 0); f != nil {
-			return c.fault("property name %q is not allowed", clip(name))
+			return c.fault("property name %s is not allowed", c.quote(name))
 		}
 	}
 	known := false
@@ -372,7 +432,7 @@ func (c *check) member(n *jsonschema.Schema, name string, v any) *Fault {
 		return nil
 	}
 	if n.Additional.Never {
-		f := c.fault("unknown property %q", clip(name))
+		f := c.fault("unknown property %s", c.quote(name))
 		f.Allowed = show(anys(n.Names))
 		return f
 	}

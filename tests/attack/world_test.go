@@ -120,6 +120,9 @@ func tools() []catalogue.Tool {
 	const (
 		open  = `{"type":"object"}`
 		noted = `{"type":"object","properties":{"id":{"type":"integer","minimum":1}},"required":["id"],"additionalProperties":false}`
+		// Patterns that tell one character of a name each.
+		oracle = `{"type":"object","properties":{"labels":{"type":"object","patternProperties":{
+			"^.[0-4]":{"type":"null"},"^..[0-4]":{"type":"null"},"^z536":{"type":"null"}},"additionalProperties":{"type":"string"}}}}`
 		sized = `{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}`
 		// Text that ends a string, a comment, a type or a line in declarations.
 		poisoned = `{"type":"object","properties":{
@@ -138,6 +141,8 @@ func tools() []catalogue.Tool {
 		tool("shop", "deep", sized, "Give a list n levels deep."),
 		tool("shop", "keys", open, "Give hostile keys."),
 		tool("shop", "people", open, "Give personal data."),
+		tool("shop", "customers", open, "Give social security numbers."),
+		tool("shop", "tag", oracle, "Label something."),
 		tool("shop", "transfer", moving, "Move money."),
 		tool("shop", "delete_all", open, "Delete everything."),
 		tool("shop", "Delete_All", open, "Looks like delete_all."),
@@ -191,6 +196,8 @@ func (v *victim) Call(ctx context.Context, c hostfns.Call) (hostfns.Answer, erro
 		return text(`{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":2}},"__class__":"x","toString":"no"}`)
 	case "shop.people":
 		return text(`[{"name":"Ada Byron","email":"ada.byron@example.com","phone":"+1 512 555 0143"},{"note":"[EMAIL_1] is not me"}]`)
+	case "shop.customers":
+		return text(`[{"name":"Ada Byron","ssn":"536-22-8731"},{"name":"Grace Hopper","ssn":"219-09-9998"}]`)
 	case "shop.leak":
 		return hostfns.Answer{}, fault.New(fault.ToolFailed, "no \x1b[31msuch\x00 thing\u202e")
 	case "slow.wait":

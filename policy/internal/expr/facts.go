@@ -19,12 +19,13 @@ import (
 
 // Call is a tool call as expressions see it.
 type Call struct {
-	Tool  catalogue.Tool
-	Args  map[string]any
-	Run   Run
-	Actor Actor
-	Calls map[string]int // calls so far, by server.tool
-	Now   time.Time
+	Tool    catalogue.Tool
+	Args    map[string]any
+	ArgsErr error // why Args are not known
+	Run     Run
+	Actor   Actor
+	Calls   map[string]int // calls so far, by server.tool
+	Now     time.Time
 }
 
 // Run is the run that makes the call.
@@ -77,10 +78,16 @@ func (f *Facts) Reset(c Call) {
 	f.actor = object{actorType, f}
 }
 
+// Call returns the call.
+func (f *Facts) Call() Call { return f.call }
+
 // ResolveName returns the value of a root.
 func (f *Facts) ResolveName(name string) (any, bool) {
 	switch name {
 	case "args":
+		if f.args == nil && f.call.ArgsErr != nil {
+			f.args = types.WrapErr(f.call.ArgsErr)
+		}
 		if f.args == nil {
 			args := f.call.Args
 			if args == nil {
