@@ -171,7 +171,9 @@ func (h *Host) askingPeople(only bool) {
 	}
 }
 
-// refill implements the host function: the guest's slice of fuel is used up.
+// The methods below are host functions, see wasm-modules/ABI.md.
+
+// refill is called when the guest's slice of fuel is used up.
 func (h *Host) refill(level int64) int64 {
 	h.started = true
 	h.calls.Launch()
@@ -191,7 +193,6 @@ func (h *Host) refill(level int64) int64 {
 	return next
 }
 
-// inputRead implements the host function.
 func (h *Host) inputRead(ptr, length uint32) int32 {
 	n := min(uint64(length), uint64(len(h.Input)))
 	if !h.memory.Write(ptr, h.Input[:n]) {
@@ -200,7 +201,6 @@ func (h *Host) inputRead(ptr, length uint32) int32 {
 	return int32(n)
 }
 
-// callStart implements the host function.
 func (h *Host) callStart(name, nameLen, args, argsLen uint32) int64 {
 	if h.calls == nil {
 		h.fail(fault.New(fault.Internal, "the guest called a tool, but has none"))
@@ -219,7 +219,6 @@ func (h *Host) callStart(name, nameLen, args, argsLen uint32) int64 {
 	return id
 }
 
-// callWait implements the host function.
 func (h *Host) callWait(id, timeout int64) int64 {
 	if h.calls == nil {
 		return -1
@@ -230,7 +229,6 @@ func (h *Host) callWait(id, timeout int64) int64 {
 	return got
 }
 
-// answerSize implements the host function.
 func (h *Host) answerSize(id int64) int64 {
 	if h.calls == nil {
 		return -1
@@ -238,7 +236,7 @@ func (h *Host) answerSize(id int64) int64 {
 	return h.calls.Size(id)
 }
 
-// answerRead implements the host function. It counts the tokens of answers that
+// answerRead also counts the tokens of answers that
 // a model would have had to read, had it made the call itself.
 func (h *Host) answerRead(id int64, ptr, length uint32) int32 {
 	if h.calls == nil {
@@ -257,14 +255,13 @@ func (h *Host) answerRead(id int64, ptr, length uint32) int32 {
 	return n
 }
 
-// callCancel implements the host function.
 func (h *Host) callCancel(id int64) {
 	if h.calls != nil {
 		h.calls.Cancel(id)
 	}
 }
 
-// finish implements the host function. The last outcome counts.
+// finish takes the outcome. The last outcome counts.
 func (h *Host) finish(kind, ptr, length uint32) {
 	h.calls.Launch()
 	if kind > OutcomeNothing {
