@@ -131,8 +131,8 @@ func (x *rates) take(limits policy.RuleLimits, now time.Time) (rule, message str
 
 func (x *rates) window(rule string, n int) *window {
 	w := x.byRule[rule]
-	if w == nil || cap(w.times) != n {
-		w = &window{times: make([]time.Time, 0, n)}
+	if w == nil || w.limit != n {
+		w = &window{limit: n}
 		if x.byRule == nil {
 			x.byRule = map[string]*window{}
 		}
@@ -143,20 +143,21 @@ func (x *rates) window(rule string, n int) *window {
 
 // window is the times of the last calls under a rule, as a ring.
 type window struct {
-	times []time.Time
-	next  int // the oldest, once the ring is full
+	limit int
+	times []time.Time // at most limit
+	next  int         // the oldest, once the ring is full
 }
 
 // wait returns how long it takes until another call may pass.
 func (w *window) wait(now time.Time, per time.Duration) time.Duration {
-	if len(w.times) < cap(w.times) {
+	if len(w.times) < w.limit {
 		return 0
 	}
 	return w.times[w.next].Add(per).Sub(now)
 }
 
 func (w *window) add(now time.Time) {
-	if len(w.times) < cap(w.times) {
+	if len(w.times) < w.limit {
 		w.times = append(w.times, now)
 		return
 	}
