@@ -176,20 +176,20 @@ type pinWatcher struct {
 	pins    *hostfns.Pins
 }
 
+// fileStamp is the size and the time of a file. A missing file has the zero
+// stamp.
 type fileStamp struct {
 	size int64
 	time time.Time
 }
 
-func stampOf(path string) fileStamp {
-	if info, err := os.Stat(path); err == nil {
-		return fileStamp{info.Size(), info.ModTime()}
+func (w *pinWatcher) newStamps() (out [2]fileStamp) {
+	for i, path := range []string{w.files.User, w.files.Lock} {
+		if info, err := os.Stat(path); err == nil {
+			out[i] = fileStamp{info.Size(), info.ModTime()}
+		}
 	}
-	return fileStamp{size: -1}
-}
-
-func (w *pinWatcher) newStamps() [2]fileStamp {
-	return [2]fileStamp{stampOf(w.files.User), stampOf(w.files.Lock)}
+	return out
 }
 
 // pinInterval is how often the files are checked.

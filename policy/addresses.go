@@ -32,15 +32,16 @@ func prefixes(texts ...string) []netip.Prefix {
 
 func isMetadataName(host string) bool { return slices.Contains(metadataNames, host) }
 
-func isMetadata(a netip.Addr) bool {
-	return slices.ContainsFunc(metadata, func(p netip.Prefix) bool { return p.Contains(a) })
+func isMetadata(a netip.Addr) bool { return inAny(metadata, a) }
+
+func inAny(list []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // isPublic reports whether an address belongs to the public internet.
 func isPublic(a netip.Addr) bool {
 	return !anyEmbedded(a, func(a netip.Addr) bool {
-		return !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || isMetadata(a) ||
-			slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(a) })
+		return !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || isMetadata(a) || inAny(reserved, a)
 	})
 }
 

@@ -57,7 +57,7 @@ func (r *NetRule) covers(host string, addr netip.Addr) bool {
 		return inClass(r.Host, host, addr)
 	}
 	if len(r.Prefix) > 0 {
-		return addr.IsValid() && slices.ContainsFunc(r.Prefix, func(p netip.Prefix) bool { return p.Contains(addr) })
+		return addr.IsValid() && inAny(r.Prefix, addr)
 	}
 	return matchWildcards(r.Host, host)
 }
