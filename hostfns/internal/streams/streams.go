@@ -2,6 +2,7 @@
 package streams
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -98,6 +99,9 @@ func (s *stream) read(n int) ([]byte, error) {
 	s.done = err != nil
 	if n > 0 || errors.Is(err, io.EOF) {
 		err = nil
+	}
+	if n < len(buf)/2 {
+		return bytes.Clone(buf[:n]), err // an answer is kept until the guest reads it
 	}
 	return buf[:n], err
 }

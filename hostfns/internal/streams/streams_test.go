@@ -87,3 +87,16 @@ func TestOpenStreamsAreBounded(t *testing.T) {
 		t.Errorf("%v, closed %d times", err, b.closed)
 	}
 }
+
+// A guest may ask for much and leave a short answer unread.
+func TestAShortReadKeepsAShortBuffer(t *testing.T) {
+	var s Set
+	id, err := s.Add(io.NopCloser(strings.NewReader("x")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := s.Read(t.Context(), id, maxRead)
+	if err != nil || string(data) != "x" || cap(data) > 1<<10 {
+		t.Fatalf("%q with room for %d bytes: %v", data, cap(data), err)
+	}
+}
