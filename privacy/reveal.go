@@ -204,14 +204,22 @@ func (v *Vault) Kind(s string) Kind {
 	return ""
 }
 
-// Equal reports whether two texts, tokens or not, are the same value.
+// IsToken reports whether a text is one token and nothing else.
+func (v *Vault) IsToken(s string) bool {
+	_, ok := v.exactly([]byte(strings.TrimSpace(s)))
+	return ok
+}
+
+// Equal reports whether two texts, each a token or without tokens, are the same
+// value.
 func (v *Vault) Equal(a, b string) bool {
 	ka, va := v.resolved(a)
 	kb, vb := v.resolved(b)
 	return va == vb && (ka == kb || ka == "" || kb == "")
 }
 
-// resolved is the kind and the canonical form of a token or a text.
+// resolved is the kind and the canonical form of a token or a text. Tokens within
+// a longer text are not revealed.
 func (v *Vault) resolved(s string) (Kind, string) {
 	s = strings.TrimSpace(s)
 	if t, ok := v.exactly([]byte(s)); ok {
@@ -221,7 +229,7 @@ func (v *Vault) resolved(s string) (Kind, string) {
 		return "", s
 	}
 	k := v.Kind(s)
-	return k, v.d.canonical(k, v.Reveal(s))
+	return k, v.d.canonical(k, s)
 }
 
 // Domain is the domain of an email address or of a token of one, in lower case,
