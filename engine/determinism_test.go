@@ -29,7 +29,7 @@ type item struct {
 	Price int    `json:"price"`
 }
 
-// shop is a server whose answers depend on the arguments alone, and take as
+// shop is a server whose answers depend only on the arguments, and take as
 // long as the caller says.
 func shop() []hostfns.Provider {
 	made := func(id int) item { return item{id, fmt.Sprintf("item %d", id), id * 37 % 101} }

@@ -132,7 +132,7 @@ func TestWhatAPluginDoesBeforeItIsCalledIsPartOfTheRun(t *testing.T) {
 			}
 		}
 	}
-	// Extism's own calls are there for it too.
+	// A start function may call Extism's kernel.
 	alloc := section(2, []byte{1}, []byte("\x0fextism:host/env\x05alloc"), []byte{0, 2})
 	typ3 := section(1, []byte{3, 0x60, 0, 0, 0x60, 0, 1, 0x7f, 0x60, 1, 0x7e, 1, 0x7e})
 	one := append([]byte{0x42, 1}, 0x10, 0, 0x1a) // alloc(1)
@@ -141,13 +141,13 @@ func TestWhatAPluginDoesBeforeItIsCalledIsPartOfTheRun(t *testing.T) {
 	if _, err := plugin(t, e, "f", "", pluginFile(t, module)); err != nil {
 		t.Errorf("a start function that calls alloc: %v", err)
 	}
-	// alone, the status is what the global began with
+	// Without a start function, the status is the initial value of the global.
 	_, err := plugin(t, e, "f", "", pluginFile(t, wasmModule(typ, two, memory, global, exports("f"), section(10, []byte{2}, give, set))))
 	wantCode(t, err, fault.GuestException)
 	wantLedger(t, e, 0)
 }
 
-// A plugin that cannot be let in is refused with what is wrong by its name, and
+// A plugin that cannot be loaded is refused with an error that names the cause, and
 // takes nothing of the machine with it.
 func TestAPluginThatIsRefusedSaysWhy(t *testing.T) {
 	e := newTiny(t, Config{})

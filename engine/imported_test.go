@@ -32,7 +32,7 @@ func TestAnAnswerIsOfTheFilesThatTheProgramImported(t *testing.T) {
 		engine.JavaScript: {"lib.js", "export const n = %d", "import { n } from './lib.js'; export default n"},
 		engine.Python:     {"lib.py", "n = %d", "import lib\nreturn lib.n"},
 	} {
-		mine := fmt.Sprint(time.Now().UnixNano()) // results outlive the test
+		unique := fmt.Sprint(time.Now().UnixNano()) // results outlive the test
 		var e *engine.Engine
 		for i, want := range []string{"miss", "hit", "hit", "miss", "hit", "miss", "hit"} {
 			n := []int{1, 1, 1, 2, 2, 3, 3}[i]
@@ -46,7 +46,7 @@ func TestAnAnswerIsOfTheFilesThatTheProgramImported(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(root, c.lib), fmt.Appendf(nil, c.text, n), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			res, err := e.Run(t.Context(), engine.Request{Language: language, Code: c.code, Root: root, Argv: []string{mine}, Deterministic: true})
+			res, err := e.Run(t.Context(), engine.Request{Language: language, Code: c.code, Root: root, Argv: []string{unique}, Deterministic: true})
 			if err != nil || res.Cache != want || string(res.Value) != fmt.Sprint(n) {
 				t.Errorf("%s, %d: %s, a %s and no %s: %v", language, n, res.Value, res.Cache, want, err)
 			}

@@ -262,7 +262,7 @@ func ends(codes map[fault.Code]int) string {
 
 type levels struct{ goroutines, descriptors, mappings, resident, children int }
 
-// take looks at what the process holds; resident is in KiB.
+// take measures what the process uses; resident is in KiB.
 func take(t *testing.T) levels {
 	t.Helper()
 	time.Sleep(500 * time.Millisecond)
