@@ -10,7 +10,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental/sys"
 )
 
-func (h *host) mkdir(p place) sys.Errno {
+func (h *host) mkdir(p target) sys.Errno {
 	n, errno := h.walk(p, false)
 	if errno != 0 {
 		return errno
@@ -25,7 +25,7 @@ func (h *host) mkdir(p place) sys.Errno {
 	return errnoOf(n.parent.Mkdir(n.name, 0o755))
 }
 
-func (h *host) remove(p place, dir bool) sys.Errno {
+func (h *host) remove(p target, dir bool) sys.Errno {
 	n, errno := h.walk(p, false)
 	if errno != 0 {
 		return errno
@@ -47,7 +47,7 @@ func (h *host) remove(p place, dir bool) sys.Errno {
 	return errnoOf(n.parent.Remove(n.name))
 }
 
-func (h *host) rename(from, to place) sys.Errno {
+func (h *host) rename(from, to target) sys.Errno {
 	a, errno := h.walk(from, false)
 	if errno != 0 {
 		return errno
@@ -60,7 +60,7 @@ func (h *host) rename(from, to place) sys.Errno {
 	defer b.done()
 	for _, one := range []struct {
 		n *node
-		p place
+		p target
 	}{{a, from}, {b, to}} {
 		if errno := h.decide(one.n, one.p, true, false); errno != 0 {
 			return errno
@@ -107,7 +107,7 @@ func emptyFolder(n *node) bool {
 	return errors.Is(err, io.EOF)
 }
 
-func (h *host) touch(p place, atim, mtim int64) sys.Errno {
+func (h *host) touch(p target, atim, mtim int64) sys.Errno {
 	n, errno := h.walk(p, false)
 	if errno != 0 {
 		return errno

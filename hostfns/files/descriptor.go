@@ -14,40 +14,46 @@ const (
 // until it is closed.
 type descriptor struct {
 	sys.File
-	tree *tree
+	all  *descriptors
 	cost int64 // 0 after Close
 }
 
-// descriptor counts f as open, or closes it if a bound is reached.
-func (t *tree) descriptor(f sys.File) (sys.File, sys.Errno) {
+// descriptors counts the open files and folders of a run.
+type descriptors struct {
+	tmp  *memory
+	open int // guarded by the lock of tmp
+}
+
+// add counts f as open, or closes it if a bound is reached.
+func (d *descriptors) add(f sys.File) (sys.File, sys.Errno) {
 	cost := int64(descriptorCost)
-	if d, ok := f.(*folder); ok {
-		for _, e := range d.entries {
+	if names, ok := f.(*folder); ok {
+		for _, e := range names.entries {
 			cost += entryCost + int64(len(e.Name))
 		}
 	}
-	t.tmp.mu.Lock()
-	ok := t.descriptors < maxDescriptors && t.tmp.take(cost) == 0
+	d.tmp.mu.Lock()
+	ok := d.open < maxDescriptors && d.tmp.take(cost) == 0
 	if ok {
-		t.descriptors++
+		d.open++
 	}
-	t.tmp.mu.Unlock()
+	d.tmp.mu.Unlock()
 	if !ok {
 		_ = f.Close()
 		return nil, sys.EAGAIN
 	}
-	return &descriptor{File: f, tree: t, cost: cost}, 0
+	return &descriptor{File: f, all: d, cost: cost}, 0
 }
 
 // Close closes the file and releases its part of the bound.
 func (d *descriptor) Close() sys.Errno {
-	t := d.tree
-	t.tmp.mu.Lock()
+	tmp := d.all.tmp
+	tmp.mu.Lock()
 	if d.cost > 0 {
-		t.descriptors--
-		t.tmp.left += d.cost
+		d.all.open--
+		tmp.left += d.cost
 		d.cost = 0
 	}
-	t.tmp.mu.Unlock()
+	tmp.mu.Unlock()
 	return d.File.Close()
 }

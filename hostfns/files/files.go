@@ -9,7 +9,6 @@ import (
 	"context"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -60,6 +59,7 @@ func (p *Provider) Mount(m hostfns.Mount) (sys.FS, io.Closer, error) {
 		tmp:   newMemory(cmp.Or(m.Memory, defaultMemory), m.Gate, m.Now),
 		tools: func() sys.FS { return &sysfs.AdaptFS{FS: toolTree(m.Catalogue)} },
 	}
+	t.descriptors.tmp = t.tmp
 	if root := cleanDir(m.Root); root != "" {
 		t.app = &host{gate: m.Gate, grant: root, app: true, never: never}
 	}
@@ -74,14 +74,6 @@ func (p *Provider) Mount(m hostfns.Mount) (sys.FS, io.Closer, error) {
 	// The longest grant that contains a path applies.
 	slices.SortFunc(t.hosts, func(a, b *host) int { return cmp.Or(len(b.grant)-len(a.grant), strings.Compare(a.grant, b.grant)) })
 	return t, t, nil
-}
-
-// cleanDir returns an absolute folder of the host with slashes, or "".
-func cleanDir(dir string) string {
-	if dir == "" || !filepath.IsAbs(dir) {
-		return ""
-	}
-	return filepath.ToSlash(filepath.Clean(dir))
 }
 
 func toolTree(make func() fs.FS) fs.FS {
@@ -106,7 +98,7 @@ type tree struct {
 
 	packages *host // nil: no folder of packages
 
-	descriptors int // open files and folders; the lock of tmp guards it
+	descriptors descriptors
 }
 
 // Close closes open files; unfinished writes are dropped.
@@ -127,11 +119,10 @@ func (t *tree) Close() error {
 type place struct {
 	tmp   bool
 	tools bool
-	host  *host  // app or a grant
-	rel   string // within the part, without a leading slash; "." is the part itself
+	host  *host // app or a grant
 	names []string
 	dir   bool // a folder that exists only on the way to grants; names are its entries
-	guest string
+	target
 }
 
 // Top-level folders of guests.
@@ -150,7 +141,7 @@ func (t *tree) find(name string) (place, sys.Errno) {
 	if errno != 0 {
 		return place{}, errno
 	}
-	p := place{guest: "/" + clean}
+	p := place{target: target{guest: "/" + clean}}
 	if clean == "." {
 		p.dir, p.names, p.guest = true, t.top(), "/"
 		return p, 0
@@ -222,29 +213,6 @@ func (t *tree) meanings(clean string) []string {
 	return out
 }
 
-// hostPath converts "home/u/x" to "/home/u/x". On Windows, it returns "C:/x"
-// unchanged.
-func hostPath(clean string) string {
-	if runtime.GOOS == "windows" {
-		if len(clean) >= 2 && clean[1] == ':' {
-			return clean
-		}
-		return ""
-	}
-	return "/" + clean
-}
-
-// below returns the part of a path below a folder.
-func below(dir, abs string) (string, bool) {
-	if abs == dir {
-		return ".", true
-	}
-	if rest, ok := strings.CutPrefix(abs, strings.TrimSuffix(dir, "/")+"/"); ok {
-		return rest, true
-	}
-	return "", false
-}
-
 // leading returns the names in a folder that lead to a grant.
 func (t *tree) leading(abs string) []string {
 	var names []string
@@ -288,7 +256,7 @@ func (t *tree) OpenFile(name string, flag sys.Oflag, perm fs.FileMode) (sys.File
 	if errno != 0 {
 		return nil, errno
 	}
-	return t.descriptor(f)
+	return t.descriptors.add(f)
 }
 
 func (t *tree) open(p place, flag sys.Oflag, perm fs.FileMode) (sys.File, sys.Errno) {
@@ -310,7 +278,7 @@ func (t *tree) open(p place, flag sys.Oflag, perm fs.FileMode) (sys.File, sys.Er
 		}
 		return &counted{File: f, gate: t.gate}, 0
 	}
-	return p.host.open(p, flag)
+	return p.host.open(p.target, flag)
 }
 
 func (p place) entries() []sys.Dirent {
@@ -336,11 +304,11 @@ func (t *tree) stat(name string, follow bool) (stat.Stat_t, sys.Errno) {
 	case p.tools:
 		return t.tools().Stat(p.rel)
 	}
-	return p.host.stat(p, follow)
+	return p.host.stat(p.target, follow)
 }
 
 // change applies a change of one path.
-func (t *tree) change(name string, tmp func(rel string) sys.Errno, host func(*host, place) sys.Errno) sys.Errno {
+func (t *tree) change(name string, tmp func(rel string) sys.Errno, host func(*host, target) sys.Errno) sys.Errno {
 	p, errno := t.find(name)
 	switch {
 	case errno != 0:
@@ -350,7 +318,7 @@ func (t *tree) change(name string, tmp func(rel string) sys.Errno, host func(*ho
 	case p.tmp:
 		return tmp(p.rel)
 	}
-	return host(p.host, p)
+	return host(p.host, p.target)
 }
 
 func (t *tree) Mkdir(name string, _ fs.FileMode) sys.Errno {
@@ -359,23 +327,23 @@ func (t *tree) Mkdir(name string, _ fs.FileMode) sys.Errno {
 
 func (t *tree) Rmdir(name string) sys.Errno {
 	return t.change(name, func(rel string) sys.Errno { return t.tmp.remove(rel, true) },
-		func(h *host, p place) sys.Errno { return h.remove(p, true) })
+		func(h *host, p target) sys.Errno { return h.remove(p, true) })
 }
 
 func (t *tree) Unlink(name string) sys.Errno {
 	return t.change(name, func(rel string) sys.Errno { return t.tmp.remove(rel, false) },
-		func(h *host, p place) sys.Errno { return h.remove(p, false) })
+		func(h *host, p target) sys.Errno { return h.remove(p, false) })
 }
 
 func (t *tree) Utimens(name string, atim, mtim int64) sys.Errno {
 	return t.change(name, func(rel string) sys.Errno { return t.tmp.touch(rel, mtim) },
-		func(h *host, p place) sys.Errno { return h.touch(p, atim, mtim) })
+		func(h *host, p target) sys.Errno { return h.touch(p, atim, mtim) })
 }
 
 // Chmod does nothing in /tmp and fails elsewhere.
 func (t *tree) Chmod(name string, _ fs.FileMode) sys.Errno {
 	return t.change(name, func(rel string) sys.Errno { _, errno := t.tmp.Stat(rel); return errno },
-		func(h *host, p place) sys.Errno { return sys.ENOTSUP })
+		func(h *host, p target) sys.Errno { return sys.ENOTSUP })
 }
 
 func (t *tree) Rename(from, to string) sys.Errno {
@@ -394,7 +362,7 @@ func (t *tree) Rename(from, to string) sys.Errno {
 	case a.tmp || b.tmp || a.host != b.host:
 		return sys.ENOTSUP // programs then copy, as between two devices
 	}
-	return a.host.rename(a, b)
+	return a.host.rename(a.target, b.target)
 }
 
 // Link and Symlink fail: a link could bypass a decision.
@@ -408,60 +376,4 @@ func (t *tree) Readlink(name string) (string, sys.Errno) {
 		return "", errno
 	}
 	return "", sys.EINVAL
-}
-
-// plain rejects ambiguous paths, and returns the path
-// without leading and trailing slashes.
-func plain(name string, windows bool) (string, sys.Errno) {
-	if len(name) > 4096 {
-		return "", sys.ENAMETOOLONG
-	}
-	name = strings.Trim(name, "/")
-	if name == "" || name == "." {
-		return ".", 0
-	}
-	var parts []string
-	for part := range strings.SplitSeq(name, "/") {
-		switch {
-		case part == "" || part == ".":
-			continue
-		case part == "..":
-			return "", sys.EACCES
-		case len(part) > 255:
-			return "", sys.ENAMETOOLONG
-		case strings.ContainsAny(part, "\x00\\") || strings.ContainsFunc(part, func(r rune) bool { return r < 0x20 || r == 0x7f }):
-			return "", sys.EINVAL
-		case windows && !plainOnWindows(part, len(parts) == 0):
-			return "", sys.EINVAL
-		}
-		parts = append(parts, part)
-	}
-	if len(parts) == 0 {
-		return ".", 0
-	}
-	if len(parts) > 100 {
-		return "", sys.ENAMETOOLONG
-	}
-	return strings.Join(parts, "/"), 0
-}
-
-// plainOnWindows rejects names with a special meaning on Windows: streams, trailing
-// dots and spaces, devices, short names.
-func plainOnWindows(part string, first bool) bool {
-	if first && len(part) == 2 && part[1] == ':' {
-		return true // a drive
-	}
-	if strings.ContainsAny(part, `:*?"<>|~`) || strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ") {
-		return false
-	}
-	base, _, _ := strings.Cut(strings.ToUpper(part), ".")
-	base = strings.TrimSpace(base)
-	switch base {
-	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
-		return false
-	}
-	if r := []rune(base); len(r) == 4 && (strings.HasPrefix(base, "COM") || strings.HasPrefix(base, "LPT")) && strings.ContainsRune("0123456789¹²³", r[3]) {
-		return false
-	}
-	return true
 }

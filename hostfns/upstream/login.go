@@ -7,11 +7,9 @@ import (
 	"html"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -221,29 +219,3 @@ func (c *callback) paste(ctx context.Context) {
 }
 
 func (c *callback) close() { c.once.Do(func() { _ = c.server.Close() }) }
-
-func loopbackHost(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || (err == nil && ip.IsLoopback())
-}
-
-// loginClient connects to authorization servers, whose URLs the server chooses:
-// it does not connect to this machine or to metadata services of clouds on behalf
-// of a remote server.
-func loginClient(server string) *http.Client {
-	u, err := url.Parse(server)
-	here := err == nil && loopbackHost(u.Hostname())
-	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
-		to, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return err
-		}
-		if ip := to.Addr().Unmap(); !here && (ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()) {
-			return fault.New(fault.DeniedNetwork, "a remote server must not use an authorization server on this machine")
-		}
-		return nil
-	}}
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DialContext = dialer.DialContext
-	return &http.Client{Transport: t, Timeout: 30 * time.Second}
-}
