@@ -46,7 +46,7 @@ func value(t *testing.T, e *engine.Engine, r engine.Request) string {
 
 func TestRelativePathsStartAtTheSameFolderInEveryLanguage(t *testing.T) {
 	e := newEngine(t)
-	top := folder(t, map[string]string{"in/data/a.txt": "granted", "program/data/a.txt": "beside the program"})
+	top := folder(t, map[string]string{"in/data/a.txt": "granted", "program/data/a.txt": "next to the program"})
 	granted, err := policy.Parse(filepath.Join(top, "policy.yaml"), []byte("version: 1\nfiles:\n  read: [./in/data/**]\n  write: [./in/out/**]\n"))
 	if err != nil {
 		t.Fatal(err)

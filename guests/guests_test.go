@@ -31,7 +31,7 @@ func TestEveryAliasAndExtensionLeadsToOneLanguage(t *testing.T) {
 		}
 	}
 	if _, ok := LanguageOfFile("dir.py/noext"); ok {
-		t.Error("a folder's name is no extension")
+		t.Error("the name of a folder is not an extension")
 	}
 }
 

@@ -23,7 +23,7 @@ type phrase struct{ banned, but string }
 // phrases are matched without regard to case, over text with single spaces.
 var phrases = compile([]phrase{
 	// Inverted and archaic.
-	{`\b(is|are|was|were) none\b`, `\bthere (is|are|was|were) none`},
+	{`\b(is|are|was|were) none\b`, `\bthere (is|are|was|were) none|(?-i:\bis None\b)`}, // None is a value of Python
 	{`\b\w+ is no \w+`, `there is no |is no (longer|more|match|help|tool|topic|such)\b`},
 	{`\b(say|says|said|know|knows|knew) not\b`, ``},
 	{`\b(stands?|stood)\b`, `\bstands? for\b`},

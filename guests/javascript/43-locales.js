@@ -9,7 +9,7 @@
   const most = 'AUD:AU$ THB:฿';
 
   // group, decimal, digits before the first group, percent, where the currency
-  // stands (before, Before with a space, after), its symbols, and what else differs
+  // is written (before, Before with a space, after), its symbols, and what else differs
   const english = [',', '.', 1, '%', 'before'];
   const rows = {
     en: [...english, symbols('')], 'en-US': [...english, symbols('USD:$ JPY:¥')], 'en-CA': [...english, symbols('CAD:$')], 'en-AU': [...english, own('AUD:$')],

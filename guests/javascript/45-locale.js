@@ -206,8 +206,8 @@
     return `GMT${sign}${hours}${rest === '00' ? '' : `:${rest}`}`;
   };
 
-  // Locales whose numeric dates programs ask for: what stands between the parts,
-  // their order, least digits, what stands before the time, whether a lone digit
+  // Locales whose numeric dates programs use: the separator of the parts,
+  // their order, least digits, the separator before the time, whether a lone digit
   // may be an hour, and the words of a clock of twelve hours.
   const orders = { 'en-CA': ['-', 'ymd', 2, ', ', false, ['a.m.', 'p.m.']], 'en-AU': ['/', 'dmy', 2, ', ', false, ['am', 'pm']], 'en-IN': ['/', 'dmy', 1, ', ', false, ['am', 'pm']],
     'en-GB': ['/', 'dmy', 2, ', '], 'en-IE': ['/', 'dmy', 1, ', '], 'sv-SE': ['-', 'ymd', 2, ' '], 'de-DE': ['.', 'dmy', 1, ', '],

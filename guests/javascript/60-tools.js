@@ -48,7 +48,7 @@
   // What is behind `tools` and every server: a proxy whose every property is
   // made by make(name), and whose keys come from list(). It can be
   // called, which fails with an explanation. There is one for each server in each
-  // run, so it has no functions of its own. A property is cached in the
+  // run, so all share their functions. A property is cached in the
   // proxy itself, which does not call the handler for it again.
   const target = () => {};
   const begun = (handler, title) => {

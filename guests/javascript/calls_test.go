@@ -41,8 +41,8 @@ func TestAToolStaysWhatItWasReadAs(t *testing.T) {
 		"it makes no objects":          "try { new shop.list() } catch (e) { return e instanceof TypeError }",
 		"it looks like a function":     "const f = shop.list; return [typeof f, f.name, f.length, String(f), 'prototype' in f, Object.keys(f).length].join() === 'function,shop.list,0,tool shop.list,false,0'",
 		"it is not renamed for others": "shop.list.name = 'shop.rm'; return shop.list.name === 'shop.rm' && (await shop.list()) === 'shop.list{}'",
-		"an object of its own kind":    "return (await shop.list(new Map([['a', 1]]))) === 'shop.list{\"a\":1}' && (await shop.list(new (class { b = 2 })())) === 'shop.list{\"b\":2}'",
-		"a value of its own kind":      "return (await shop.list(new Date(0))) === 'shop.list[\"1970-01-01T00:00:00.000Z\"]' && (await shop.list(new Set([1]))) === 'shop.list[[1]]'",
+		"an object of a class":         "return (await shop.list(new Map([['a', 1]]))) === 'shop.list{\"a\":1}' && (await shop.list(new (class { b = 2 })())) === 'shop.list{\"b\":2}'",
+		"a value of a class":           "return (await shop.list(new Date(0))) === 'shop.list[\"1970-01-01T00:00:00.000Z\"]' && (await shop.list(new Set([1]))) === 'shop.list[[1]]'",
 		"a proxy is an object":         "return (await shop.list(new Proxy({ a: 1 }, {}))) === 'shop.list{\"a\":1}'",
 		"what is missing at the end":   "return (await shop.list(1, undefined)) === 'shop.list[1]' && (await shop.list({ a: 1 }, undefined)) === 'shop.list{\"a\":1}'",
 	}
@@ -118,7 +118,7 @@ func TestAFailedCallIsPlacedWhereItWasMade(t *testing.T) {
 }
 
 // TestWhatWaitsForeverIsCollected: functions that await what never comes, in
-// circles with what they wait for, take no memory once nobody holds them, and
+// circles with what they wait for, take no memory once unreferenced, and
 // those that somebody holds go on.
 func TestWhatWaitsForeverIsCollected(t *testing.T) {
 	const circle = `const never = async (i) => {

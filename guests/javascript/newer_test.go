@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTheLanguageOfLaterYears runs what is newer than the Node at hand, which
+// TestTheLanguageOfLaterYears runs what is newer than the Node installed, which
 // cannot be compared: the values are those of the specifications.
 func TestTheLanguageOfLaterYears(t *testing.T) {
 	for code, want := range map[string]string{

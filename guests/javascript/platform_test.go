@@ -32,7 +32,7 @@ func TestEveryRunHasItsOwnRandomness(t *testing.T) {
 }
 
 // TestSessionsKeepVariables: the next program of a session has what the one
-// before declared, may declare it anew, and sees nothing of its timers.
+// before declared, may declare it again, and sees nothing of its timers.
 func TestSessionsKeepVariables(t *testing.T) {
 	h := &host{input: map[string]any{"file": "main.js", "session": true}}
 	g := newGuest(t, h)
@@ -117,8 +117,8 @@ func TestToolsAreNames(t *testing.T) {
 	}
 }
 
-// TestEveryNameOfAToolCanBeCalled: what an object is asked for anyway is a tool
-// where there is one of that name, and the prelude's own calls are not tools.
+// TestEveryNameOfAToolCanBeCalled: a property that every object has is a tool
+// if the server has a tool of that name, and the prelude's own calls are not tools.
 func TestEveryNameOfAToolCanBeCalled(t *testing.T) {
 	names := []string{"constructor", "__proto__", "toString", "then", "hasOwnProperty", "prototype", "valueOf", "toJSON", "name", "length"}
 	called := func(h *host) {
@@ -193,7 +193,7 @@ func TestHelpersLoseNoBranch(t *testing.T) {
 	}
 }
 
-// TestFilesAndImports covers fs, standard input, files beside the program and
+// TestFilesAndImports covers fs, standard input, files next to the program and
 // packages.
 func TestFilesAndImports(t *testing.T) {
 	files := map[string]string{

@@ -61,7 +61,7 @@ CONSTANTS = {"Py_C_RECURSION_LIMIT": 500, "INT_MAX": 2**31 - 1, "INT_MIN": -2**3
              "USHRT_MAX": 65535, "UCHAR_MAX": 255, "CHAR_MAX": 127, "CHAR_MIN": -128, "SIZEOF_TIME_T": 8}
 
 class Absent(type(sys)):
-    "Extension modules for tests alone, which are not built: what needs them is skipped."
+    "Extension modules for tests only, which are not built: what needs them is skipped."
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Programs made to hurt a parser. Each ends with an outcome of its own; none
+// Programs made to hurt a parser. Each ends with its own outcome; none
 // traps, and none takes the host down.
 func TestHostileProgramsEndWithAnOutcome(t *testing.T) {
 	big := strings.Repeat
@@ -283,7 +283,7 @@ func TestHostileInputDocumentsBecomeErrors(t *testing.T) {
 			continue
 		}
 		if h.kind == outcomeError && !json.Valid(h.document) {
-			t.Errorf("%.60s: the outcome is no JSON: %q", d, h.document)
+			t.Errorf("%.60s: the outcome is not JSON: %q", d, h.document)
 		}
 	}
 }

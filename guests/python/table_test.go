@@ -14,7 +14,7 @@ import (
 //go:embed testdata/programs-baseline.txt
 var programsBaseline string
 
-// The reference runs every program in one process, each as a module of its own,
+// The reference runs every program in one process, each as a separate module,
 // and gives what it printed and the name of the exception that ended it.
 const reference = `
 import sys, json, io, contextlib, threading, asyncio, logging

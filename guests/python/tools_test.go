@@ -19,7 +19,7 @@ func echo(name, args string) answer {
 	case "bytes":
 		return answer{kind: answerBytes, data: "\x00\xffhi"}
 	case "fail":
-		return answer{kind: answerError, data: `{"code":"tool.failed","message":"it broke","tool":"github.fail","hint":"mend it"}`}
+		return answer{kind: answerError, data: `{"code":"tool.failed","message":"it broke","tool":"github.fail","hint":"fix it"}`}
 	case "deny":
 		return answer{kind: answerError, data: `{"code":"denied.tool","message":"not allowed","tool":"github.deny","rule":"policy.yaml:3"}`}
 	case "slow":
@@ -69,7 +69,7 @@ func TestToolsAreCalledInEveryWayThatIsClear(t *testing.T) {
 		{"search imported", "from tools import search_tools, ToolError, settle\nsearch_tools('x', limit=1)['total']", "1"},
 		{"privacy", "pii.kind('[EMAIL_1]')", `"email"`},
 		{"progress", "progress(1, 10, 'reading')", ""},
-		{"caught", "try:\n    tools.github.fail()\nexcept ToolError as e:\n    r = [e.code, e.tool, e.message, e.hint, str(e)]\nr", `["tool.failed","github.fail","it broke","mend it","it broke"]`},
+		{"caught", "try:\n    tools.github.fail()\nexcept ToolError as e:\n    r = [e.code, e.tool, e.message, e.hint, str(e)]\nr", `["tool.failed","github.fail","it broke","fix it","it broke"]`},
 		{"denied", "try:\n    tools.github.deny()\nexcept PolicyError as e:\n    r = [e.code, e.rule, isinstance(e, ToolError)]\nr", `["denied.tool","policy.yaml:3",false]`},
 		{"errors are copied", "import pickle, copy\ntry:\n    tools.github.deny()\nexcept PolicyError as e:\n    c = copy.copy(e)\nc.code, c.rule", `["denied.tool","policy.yaml:3"]`},
 	} {
@@ -87,7 +87,7 @@ func TestUncaughtToolErrorsKeepTheirCode(t *testing.T) {
 		t.Errorf("a denial is %+v", f)
 	}
 	f = run(t, "async def f():\n    await tools.aio.github.fail()\nawait f()", func(h *host) { h.handle = echo }).fault(t)
-	if f.Code != "tool.failed" || f.Hint != "mend it" || f.Line != 2 {
+	if f.Code != "tool.failed" || f.Hint != "fix it" || f.Line != 2 {
 		t.Errorf("a failure is %+v", f)
 	}
 	f = run(t, "tools.github.a(x=object())").fault(t)
@@ -145,7 +145,7 @@ func TestHelpersLetABranchFail(t *testing.T) {
 		{"fallback of the error", "attempt(tools.github.fail, retries=0, fallback=lambda e: e.code)", `"tool.failed"`},
 		{"a denial is final", "try:\n    attempt(tools.github.deny, retries=9, backoff=9)\nexcept PolicyError:\n    return 1", "1"},
 		{"time limit", "await attempt(tools.aio.github.slow, retries=0, timeout=0.005, fallback=lambda e: e.code)", `"tool.timeout"`},
-		{"settle", "settle([lambda: 1, tools.github.fail])", `[{"ok":true,"value":1},{"ok":false,"error":{"code":"tool.failed","tool":"github.fail","message":"it broke","hint":"mend it"}}]`},
+		{"settle", "settle([lambda: 1, tools.github.fail])", `[{"ok":true,"value":1},{"ok":false,"error":{"code":"tool.failed","tool":"github.fail","message":"it broke","hint":"fix it"}}]`},
 		{"settle names", "await tools.aio.settle({'a': tools.aio.github.x(y=1), 'b': tools.aio.github.deny()})", `{"a":{"ok":true,"value":{"y":1}},"b":{"ok":false,"error":{"code":"denied.tool","tool":"github.deny","message":"not allowed","hint":null}}}`},
 		{"settle any", "(await settle([tools.aio.github.x()]))[0]['ok']", "true"},
 		{"map_limit", "map_limit([1, 2], 2, lambda i: i * 2)", "[2,4]"},

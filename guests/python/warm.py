@@ -2,7 +2,7 @@
 
 The interpreter adapts its code to what it meets, and remembers where attributes
 of types are. What every run does is adapted in the image; otherwise each run
-would do it anew, and write to the pages where the code is.
+would adapt it again, and write to the pages where the code is.
 """
 
 import json

@@ -19,7 +19,7 @@ func website(t *testing.T) func(name, args string) answer {
 				Headers                     [][2]string
 			}
 			if err := json.Unmarshal([]byte(args), &r); err != nil {
-				t.Errorf("a request that is no JSON: %s", args)
+				t.Errorf("a request that is not JSON: %s", args)
 			}
 			switch {
 			case strings.Contains(r.URL, "denied"):

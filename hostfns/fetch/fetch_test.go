@@ -296,7 +296,7 @@ func TestCompressedBodiesAreReadAndBounded(t *testing.T) {
 			z.Close()
 			w.Header().Set("Content-Encoding", "gzip")
 		case "/broken":
-			b.WriteString("this is no gzip")
+			b.WriteString("this is not gzip")
 			w.Header().Set("Content-Encoding", "gzip")
 		case "/empty":
 			w.Header().Set("Content-Encoding", "gzip")

@@ -20,7 +20,7 @@ import (
 
 // TestNoTrickReachesAPrivateAddress is the table of ways to reach what the
 // policy does not name. The rule lets every public host pass on the port of a
-// server on this machine; none of these may reach it.
+// server on this machine; no case may reach it.
 func TestNoTrickReachesAPrivateAddress(t *testing.T) {
 	var hits atomic.Int64
 	_, port := serve(t, func(w http.ResponseWriter, r *http.Request) { hits.Add(1) })
@@ -189,7 +189,7 @@ func TestANameIsResolvedOnceAndTheAddressIsHeld(t *testing.T) {
 	if err := call(&door{allow: "127.0.0.1", life: ctx}); err != nil || n != 1 {
 		t.Fatalf("resolved %d times: %v", n, err)
 	}
-	// The name now leads elsewhere; a run of its own has no connection left.
+	// The name now leads elsewhere; a new run has no open connection.
 	second, end := context.WithCancel(t.Context())
 	defer end()
 	d := &door{allow: "127.0.0.1", life: second}

@@ -52,7 +52,7 @@ func serveRudely(in io.Reader, out io.Writer) {
 		if json.Unmarshal([]byte(line), &m) != nil {
 			continue
 		}
-		if m.Method == "" { // an answer to a question of ours
+		if m.Method == "" { // an answer to our request
 			text := "result " + string(m.Result)
 			if m.Error != nil {
 				text = "error " + m.Error.Message

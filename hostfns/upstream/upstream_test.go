@@ -375,8 +375,8 @@ func TestCloseEndsTheWholeGroupOfAStubbornServer(t *testing.T) {
 	mustBeGone(t, pids)
 }
 
-// The way of platforms without process groups, tried where it can be looked
-// at: a wrapped server ends with its input, a stubborn leader is killed.
+// The behavior of platforms without process groups, tested where it can be
+// observed: a wrapped server ends with its input, a stubborn leader is killed.
 func TestWithoutGroupsServersEndWithTheirInputOrTheirLeaderIsKilled(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")

@@ -19,7 +19,7 @@ const MaxDepth = 10_000
 // Kind is the kind of a token.
 type Kind byte
 
-// The kinds of tokens. Names of object members are tokens of their own kind;
+// The kinds of tokens. Names of object members are a separate kind;
 // commas and colons are not reported.
 const (
 	None        Kind = 0 // before the first token, after the last one

@@ -19,7 +19,7 @@ import (
 )
 
 // FuzzProgramsAreUnchanged takes any bytes. What the meter refuses it refuses
-// with an error of its own; of a valid module the rewritten one is valid too,
+// with a meter error; of a valid module the rewritten one is valid too,
 // and every function of it that takes words gives the same value, trap and
 // memory on both engines, for one amount of fuel, unless the fuel runs out.
 func FuzzProgramsAreUnchanged(f *testing.F) {

@@ -49,7 +49,7 @@ func kernels() []program {
 	return []program{sieve, hash, calls, fib, copies}
 }
 
-// instance is a kernel that stands ready.
+// instance returns the kernel, ready to run.
 func instance(t testing.TB, module []byte) func(arg int32) {
 	t.Helper()
 	b := setUp(t, engines[0].config, module)

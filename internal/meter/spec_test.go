@@ -236,9 +236,9 @@ func (p *pair) same(where string, plain, metered error) {
 	}
 }
 
-// becomesValid holds what wazero refuses only because there is no function in
+// becomesValid lists what wazero refuses only because there is no function in
 // the module: it takes "ref.null func" for a reference to function 0 where
-// there is one, and a metered module has one, refill. It is why the original
+// a module has functions, and a metered module has one, refill. So the original
 // has to be validated.
 var becomesValid = map[string]bool{
 	"typed-function-references/table:57": true,

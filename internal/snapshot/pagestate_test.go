@@ -12,7 +12,7 @@ import (
 
 // TestNoStateOfAPageHidesWhatWasWritten has runs leave their pages in whatever
 // state a kernel knows: large, cold, paged out, collapsed, dropped, only read,
-// locked, with the page table of another state beside them. Each next run looks
+// locked, adjacent to a page table of another state. Each next run looks
 // for the pattern of the one before.
 func TestNoStateOfAPageHidesWhatWasWritten(t *testing.T) {
 	const reserve = 40 << 20

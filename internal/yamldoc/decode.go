@@ -14,7 +14,7 @@ import (
 )
 
 // Decode reads a file into a struct, or into a slice for a file that is a list.
-// Problems go to r; into holds what could be read.
+// Problems go to r; into has what could be read.
 func Decode(r *Reporter, data []byte, into any) {
 	d := decoder{Reporter: r}
 	v := reflect.ValueOf(into).Elem()

@@ -10,7 +10,7 @@
 //	min     the smallest number that it may be
 //	maxlen  the longest string that it may be, in the schema only
 //	need    set for a key that is required
-//	short   set for the field that a scalar in place of the mapping stands for
+//	short   set for the field that a scalar sets if it is given instead of the mapping
 //	single  set for a list that may be written as one scalar
 //
 // Fields are strings, booleans, types of package units and others that
@@ -68,7 +68,7 @@ type Pair[T any] struct {
 // Object is a mapping of anything, as encoding/json decodes it into an any.
 type Object map[string]any
 
-// Code is a scalar in a language of its own. It maps places in its text to
+// Code is a scalar in another language. It maps places in its text to
 // places in the file.
 type Code struct {
 	Text  string

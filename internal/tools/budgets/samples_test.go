@@ -10,8 +10,8 @@ import (
 // A machine simulates the samples of a line with a given ratio to the reference.
 type machine func(r *rand.Rand, round int, of float64) samples
 
-// beside adds load to one in every n samples, up to a factor.
-func beside(often, worst float64) machine {
+// loaded adds load to one in every n samples, up to a factor.
+func loaded(often, worst float64) machine {
 	return func(r *rand.Rand, _ int, of float64) samples {
 		var s samples
 		took := func(of float64) time.Duration {
@@ -35,7 +35,7 @@ func byTurns(all ...machine) machine {
 
 // only slows the line and not the reference, as a busy kernel does.
 func only(worst float64) machine {
-	return func(r *rand.Rand, round int, of float64) samples { return beside(0, 0)(r, round, of*worst) }
+	return func(r *rand.Rand, round int, of float64) samples { return loaded(0, 0)(r, round, of*worst) }
 }
 
 // TestNoiseIsNotALossAndALossIsNotNoise runs the check a hundred times on each
@@ -44,12 +44,12 @@ func TestNoiseIsNotALossAndALossIsNotNoise(t *testing.T) {
 	const was, tolerance = 3.0, 1.6
 	longer := 0
 	for name, m := range map[string]machine{
-		"quiet":                     beside(0, 0),
-		"a neighbour now and then":  beside(0.3, 5),
-		"a neighbour most times":    beside(0.8, 5),
-		"stalls":                    beside(0.1, 200),
-		"every other round is slow": byTurns(beside(0, 0), beside(1, 8)),
-		"a busy kernel, by turns":   byTurns(only(2), only(2), only(2), only(2), beside(0.3, 5)),
+		"quiet":                     loaded(0, 0),
+		"a neighbour now and then":  loaded(0.3, 5),
+		"a neighbour most times":    loaded(0.8, 5),
+		"stalls":                    loaded(0.1, 200),
+		"every other round is slow": byTurns(loaded(0, 0), loaded(1, 8)),
+		"a busy kernel, by turns":   byTurns(only(2), only(2), only(2), only(2), loaded(0.3, 5)),
 	} {
 		for seed := range uint64(100) {
 			for _, loss := range []float64{1, 1.1, 1.75, 2.5} {

@@ -212,7 +212,7 @@ func TestTheManyToolsAreTwoThousand(t *testing.T) {
 		}
 	}
 	if len(names) != len(extraServers)*extraTools || len(names)+15 != 2000 {
-		t.Errorf("%d tools beside those of the demo servers", len(names))
+		t.Errorf("%d tools in addition to those of the demo servers", len(names))
 	}
 }
 
@@ -280,7 +280,7 @@ func drawn(t *testing.T, svg string) (widths []float64, right float64, texts []s
 			return widths, right, texts
 		}
 		if err != nil {
-			t.Fatalf("the picture is no XML: %v", err)
+			t.Fatalf("the picture is not XML: %v", err)
 		}
 		switch e := token.(type) {
 		case xml.StartElement:

@@ -55,11 +55,11 @@ func TestAProofThatDoesNotHoldChangesNothing(t *testing.T) {
 	path := page(t)
 	before, _ := os.ReadFile(path)
 	for name, try := range map[string]func() error{
-		"a command that fails":   func() error { return record("one", ".", path, command(t, "", false)) },
-		"nothing that matches":   func() error { return record("one", "^never", path, command(t, `"x"`, true)) },
-		"a proof without place":  func() error { return record("three", ".", path, command(t, `"x"`, true)) },
-		"a pattern that is none": func() error { return record("one", "(", path, command(t, `"x"`, true)) },
-		"no command":             func() error { return record("one", ".", path, nil) },
+		"a command that fails":  func() error { return record("one", ".", path, command(t, "", false)) },
+		"nothing that matches":  func() error { return record("one", "^never", path, command(t, `"x"`, true)) },
+		"a proof without place": func() error { return record("three", ".", path, command(t, `"x"`, true)) },
+		"an invalid pattern":    func() error { return record("one", "(", path, command(t, `"x"`, true)) },
+		"no command":            func() error { return record("one", ".", path, nil) },
 	} {
 		if err := try(); err == nil {
 			t.Errorf("%s: no error", name)

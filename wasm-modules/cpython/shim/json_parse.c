@@ -369,7 +369,7 @@ JSON_INLINE PyObject *parse_number(struct parser *p, const uint8_t *at)
     case NUMBER_LONG_DOUBLE:
         return long_float(at);
     default:
-        p->error = "a number that is none";
+        p->error = "an invalid number";
         return NULL;
     }
 }
@@ -433,7 +433,7 @@ PyObject *json_parse(const uint8_t *text, size_t size, size_t *error_at)
     if (value) {
         p->at = skip_space(p->at);
         if (p->at != p->end) {
-            p->error = "text behind the value";
+            p->error = "text after the value";
             Py_CLEAR(value);
         }
     }

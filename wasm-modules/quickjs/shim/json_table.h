@@ -152,7 +152,7 @@ static int write_map(JSONWriter *w, JSObject *map) {
         if (tag == JS_TAG_OBJECT || tag == JS_TAG_SYMBOL || tag == JS_TAG_UNDEFINED ||
             (tag == JS_TAG_FLOAT64 && !isfinite(JS_VALUE_GET_FLOAT64(record->key)))) {
             w->depth--;
-            write_problem(w, "is a Map with a key that is no text or number",
+            write_problem(w, "is a Map with a key that is neither text nor a number",
                           "return [...map] or an object");
             goto done;
         }

@@ -1,10 +1,10 @@
-// A guest that is no interpreter: the program is a list of commands, one a
+// A guest without an interpreter: the program is a list of commands, one a
 // line, each a letter and its operand. It drives every import of the ABI, so
 // that the engine can be tested without a language. Built by build.sh.
 //
 //   v TEXT    the outcome is the value TEXT (JSON)
 //   e TEXT    the outcome is the error TEXT (JSON)
-//   n         the outcome is no value
+//   n         the outcome has no value
 //   o TEXT    writes TEXT and a line's end to stdout; O without one; w to stderr
 //   b N       writes N bytes to stdout
 //   l N       loops N times; 0 is for ever
