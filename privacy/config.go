@@ -77,8 +77,8 @@ const (
 )
 
 // isKindName reports whether a policy may give a kind this name: a lower-case
-// letter, then letters, digits and _. It is no regular expression, which every
-// start of the command would compile.
+// letter, then letters, digits and _. Every start of the command would
+// compile a regular expression.
 func isKindName(s string) bool {
 	return len(s) > 0 && len(s) <= 32 && s[0] >= 'a' && s[0] <= 'z' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }

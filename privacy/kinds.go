@@ -6,7 +6,7 @@ import (
 	"github.com/wexec/wexec/privacy/internal/match"
 )
 
-// Kind names a kind of personal data. Besides the kinds of this package, which
+// Kind names a kind of personal data. In addition to the kinds of this package, which
 // [Kinds] lists, a policy may define kinds by patterns and lists.
 type Kind = match.Kind
 
@@ -53,7 +53,7 @@ var kinds = []KindInfo{
 	{Passport, "passport number", "a label"},
 	{Licence, "driver's licence number", "a label"},
 	{NationalID, "national identity and tax numbers: UK, DE, FR, ES, IT", "check digits if there are any; a label where they prove little"},
-	{VAT, "EU VAT number", "the check digits of the country; a label where there are none"},
+	{VAT, "EU VAT number", "the check digits of the country; a label if there are none"},
 	{Secret, "key, token, password, private key, connection string", "the form of the issuer, or a label for secrets in front of random characters"},
 	{Personal, "any value of a field that the policy always hides", "the policy"},
 }

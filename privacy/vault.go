@@ -14,7 +14,7 @@ import (
 // Bounds of a vault.
 const (
 	maxVault    = 64 << 20 // bytes of its values
-	valueCost   = 240      // bytes of a value besides its text
+	valueCost   = 240      // bytes of a value in addition to its text
 	maxReserved = 100_000
 )
 

@@ -83,7 +83,7 @@ func decode(src []byte) *View {
 // mayDecode is a cheap test whether a text has anything to undo.
 func mayDecode(src []byte) bool {
 	if len(src) < 48 {
-		// For a short text one look at each byte is cheaper than five searches.
+		// For a short text one test of each byte is cheaper than five searches.
 		rare := false
 		for _, c := range src {
 			if c == '%' || c == '&' || c == '\\' || c >= 0x80 {
