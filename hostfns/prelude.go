@@ -165,7 +165,7 @@ func (c *call) inspectToken(_ context.Context, in struct {
 		return in.Values[0] == in.Values[1], nil
 	case in.Op == "equal" && d.vault.IsToken(in.Values[0]) != d.vault.IsToken(in.Values[1]):
 		// Otherwise a program could guess a value, without a limit.
-		return nil, &Failure{Code: fault.ToolInvalidArgs, Message: "cannot compare a token with a text that is no token",
+		return nil, &Failure{Code: fault.ToolInvalidArgs, Message: "cannot compare a token with a text that is not a token",
 			Hint: "compare two tokens"}
 	case in.Op == "equal":
 		return d.vault.Equal(in.Values[0], in.Values[1]), nil

@@ -82,8 +82,8 @@ func (d *Detector) Scan(text []byte) []Finding {
 	return all
 }
 
-// Explain says of everything in a text that resembles personal data why it counts
-// or does not.
+// Explain returns, for everything in a text that resembles personal data, why it
+// counts or does not.
 func (d *Detector) Explain(text string) []Explanation {
 	p := d.find.NewPass()
 	p.Explain = true

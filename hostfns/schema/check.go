@@ -45,7 +45,7 @@ func (s *Schema) Check(name string, v any, later ...string) (f *Fault, complete 
 
 // CheckMasked is Check for a value with secret parts. A fault shows names of
 // properties and facts about values only where masked has them too, which is the
-// same value with something else in place of the secrets.
+// same value with something else instead of the secrets.
 func (s *Schema) CheckMasked(name string, v, masked any, later ...string) (f *Fault, complete bool) {
 	if s == nil {
 		return nil, true
@@ -121,7 +121,7 @@ func (c *check) item(n *jsonschema.Schema, i int, v any) *Fault {
 	})
 }
 
-// quote quotes the name of a property of the value at hand, unless it is secret.
+// quote quotes the name of a property of the current value, unless it is secret.
 func (c *check) quote(name string) string {
 	if c.hiding {
 		members, _ := c.masked.(map[string]any)
@@ -132,7 +132,7 @@ func (c *check) quote(name string) string {
 	return strconv.Quote(clip(name))
 }
 
-// shows reports whether a fault may speak of a string of the value.
+// shows reports whether a fault may quote a string of the value.
 func (c *check) shows(v string) bool { return !c.hiding || c.masked == any(v) }
 
 // value checks v against n. chain counts the schemas since the last step into the
