@@ -44,6 +44,7 @@ func NewLive(o Options) *Live {
 	return l
 }
 
+// Record implements [World].
 func (l *Live) Record() {
 	l.recorder = &recorder{}
 	if !l.deterministic {
@@ -52,6 +53,7 @@ func (l *Live) Record() {
 	}
 }
 
+// ReadStdin implements [World].
 func (l *Live) ReadStdin(ctx context.Context, p []byte) (int, error) {
 	if l.stdin == nil {
 		return 0, io.EOF
@@ -78,6 +80,7 @@ func (l *Live) ReadStdin(ctx context.Context, p []byte) (int, error) {
 	}
 }
 
+// Files implements [World].
 func (l *Live) Files(provided experimentalsys.FS, _ func(error)) experimentalsys.FS {
 	if provided == nil || l.recorder == nil {
 		return provided
@@ -85,10 +88,16 @@ func (l *Live) Files(provided experimentalsys.FS, _ func(error)) experimentalsys
 	return recordingFiles(provided, l.recorder)
 }
 
+// Environment implements [World].
 func (l *Live) Environment() Environment { return l.environment }
-func (l *Live) Seen() *audit.World       { return l.recorder.world() }
-func (*Live) AnswerOrder() []uint64      { return nil } // answers arrive as they complete
 
+// Seen implements [World].
+func (l *Live) Seen() *audit.World { return l.recorder.world() }
+
+// AnswerOrder is nil: answers arrive as they complete.
+func (*Live) AnswerOrder() []uint64 { return nil }
+
+// Verify has nothing to compare with.
 func (*Live) Verify(*audit.End, *fault.Error, func() (audit.Call, bool)) (*audit.End, *fault.Error) {
 	return nil, nil
 }

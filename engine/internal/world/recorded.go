@@ -49,10 +49,16 @@ func NewRecorded(rec audit.Recording, guest string) *Recorded {
 	return r
 }
 
+// AnswerOrder returns the order of the record.
 func (r *Recorded) AnswerOrder() []uint64 { return slices.Clone(r.rec.End.Order) }
-func (*Recorded) Record()                 {} // a replay is not recorded again
-func (*Recorded) Seen() *audit.World      { return nil }
 
+// Record does nothing: a replay is not recorded again.
+func (*Recorded) Record() {}
+
+// Seen is nil.
+func (*Recorded) Seen() *audit.World { return nil }
+
+// Environment returns the environment of the record.
 func (r *Recorded) Environment() Environment {
 	s := &r.rec.Start
 	e := Environment{Variables: map[string]string{}, Servers: s.Servers, Offers: s.Offers}
