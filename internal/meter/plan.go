@@ -1,28 +1,5 @@
 package meter
 
-// editKind is a kind of change of a function's code.
-type editKind uint8
-
-const (
-	editCharge      editKind = iota // subtract without a check
-	editChargeCheck                 // subtract and check
-	editChargeEntry                 // the same for a function with a trampoline
-	editChargeLoop                  // the same for a loop without parameters
-	editIndex                       // the instruction gets another function index
-	editBytes                       // charge bytes by the length on the stack
-	editEntries                     // charge entries by the length on the stack
-	editGrow                        // charge what memory.grow added
-	editGrowTable                   // charge what table.grow added
-)
-
-// edit is one change to a function's code. Those between at and end replace
-// or follow an instruction, the others are inserted at at.
-type edit struct {
-	kind    editKind
-	at, end uint32
-	n       int64 // cost, or index
-}
-
 // plan plans the edits of every function and writes it, one after the
 // other.
 func (m *module) plan() error {

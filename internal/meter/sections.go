@@ -1,5 +1,78 @@
 package meter
 
+import "bytes"
+
+// parse reads everything but the instructions.
+func parse(src []byte, o Options) (*module, error) {
+	m := &module{o: o, src: src}
+	if len(src) > maxModule {
+		return nil, errAt(ErrTooLarge, 0, "%d bytes, at most %d are supported", len(src), maxModule)
+	}
+	if len(src) < 8 || !bytes.Equal(src[:4], []byte("\x00asm")) {
+		return nil, errAt(ErrMalformed, 0, "not a WebAssembly module")
+	}
+	if bytes.Equal(src[4:8], []byte{0x0d, 0, 1, 0}) {
+		return nil, errAt(ErrUnsupported, 4, "a component instead of a module")
+	}
+	if !bytes.Equal(src[4:8], []byte{1, 0, 0, 0}) {
+		return nil, errAt(ErrMalformed, 4, "unknown version")
+	}
+	if err := m.split(); err != nil {
+		return nil, err
+	}
+	for _, s := range m.sections {
+		r := s.reader()
+		m.section(s.id, r)
+		if err := r.done(); err != nil {
+			return nil, err
+		}
+	}
+	for i := range m.functions {
+		if m.functions[i].body == nil {
+			return nil, errAt(ErrMalformed, len(src), "function %d has no code", i)
+		}
+	}
+	m.info.Functions = len(m.functions)
+	return m, nil
+}
+
+// split finds the sections and checks their order.
+func (m *module) split() error {
+	r := &reader{b: m.src, p: 8}
+	last := 0
+	for r.more() {
+		at := r.p
+		id := r.u8()
+		body := r.sub(r.u32())
+		if r.err != nil {
+			return r.err
+		}
+		s := section{id, body.base, body.b}
+		switch {
+		case id == secTag:
+			return errAt(ErrUnsupported, at, "exception handling (tag section)")
+		case int(id) >= len(order):
+			return errAt(ErrMalformed, at, "unknown section %d", id)
+		case id == secCustom:
+			name := body.name()
+			if body.err != nil {
+				return body.err
+			}
+			if name == "name" {
+				m.sections = append(m.sections, section{id, body.base + body.p, body.b[body.p:]})
+			} else {
+				m.info.Dropped = append(m.info.Dropped, name)
+			}
+		case order[id] <= last:
+			return errAt(ErrMalformed, at, "section %d is out of order", id)
+		default:
+			last = order[id]
+			m.sections = append(m.sections, s)
+		}
+	}
+	return r.err
+}
+
 func (m *module) section(id byte, r *reader) {
 	switch id {
 	case secCustom:
@@ -53,14 +126,6 @@ func (m *module) section(id byte, r *reader) {
 		if m.data > maxItems {
 			r.fail(ErrTooLarge, "%d data segments", m.data)
 		}
-	}
-}
-
-// keep marks a function that can be entered other than by a direct call, and thus
-// charges for itself.
-func (m *module) keep(f uint32) {
-	if i := int(f) - len(m.hosts); i >= 0 && i < len(m.functions) {
-		m.functions[i].entered = true
 	}
 }
 
