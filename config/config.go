@@ -66,7 +66,7 @@ func (s *Settings) Values() []Value {
 	return out
 }
 
-// note records the values of a layer in place of those of farther ones.
+// note records the values of a layer instead of those of farther ones.
 func (s *Settings) note(values ...Value) {
 	for _, v := range values {
 		s.values = slices.DeleteFunc(s.values, func(o Value) bool { return o.Key == v.Key })
@@ -280,7 +280,7 @@ func (s *Settings) addMCP(env *Environment, path string, read reader, workspace 
 	return nil
 }
 
-// addServers adds servers of a nearer layer in place of farther ones with the
+// addServers adds servers of a nearer layer instead of farther ones with the
 // same name.
 func (s *Settings) addServers(more Servers) {
 	for _, m := range more.Servers {

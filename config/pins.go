@@ -16,7 +16,7 @@ import (
 )
 
 // PinFiles are the two files with pinned definitions of tools. Pins can only
-// forbid, so both apply whoever wrote them.
+// forbid, so both apply regardless of who wrote them.
 type PinFiles struct {
 	// User is in the state folder; empty if there is none. Its pins are grouped
 	// by the file that configures the server.
@@ -91,7 +91,7 @@ func isToolOf(tool, server string) bool {
 }
 
 // readPinFile reads a file. A missing file has no pins. A damaged file is an
-// error: nobody knows what it pinned.
+// error: what it pinned is unknown.
 func readPinFile(path string, into any) error {
 	return readJSON(path, into, "the pins", "repair the file, or remove it and run: wexec tools pin")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/wexec/wexec/internal/atomicfile"
 )
 
-// A Cache holds what is costly to make: compiled guests, their memory images,
+// A Cache stores what is expensive to make: compiled guests, their memory images,
 // outputs of the TypeScript compiler, results. Several engines of one process
 // may share one, and several processes one folder. Whoever opened it closes it,
 // after its engines.

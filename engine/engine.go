@@ -41,15 +41,15 @@ type Config struct {
 	// Running is how many programs run at once. Zero is the number of
 	// processors.
 	Running int
-	// Queue is how many runs may wait; one more is limit.busy. Zero is 10,000;
-	// below zero is none.
+	// Queue is how many runs may wait; one more is limit.busy. Zero means 10,000,
+	// a negative value means that no run waits.
 	Queue int
 	// Memory bounds the memory of all runs in bytes. While it is reached, new runs
 	// wait, and so do programs that want to grow, until others have ended. If all
 	// wait, the first one goes on. Zero is 4 GiB.
 	Memory int64
-	// Ready bounds the instances of each guest that are kept ready. Zero is twice
-	// Running; below zero is none.
+	// Ready bounds the instances of each guest that are kept ready. Zero means
+	// twice Running, a negative value means that none is kept.
 	Ready int
 
 	// Sessions bounds the sessions that exist at once; zero is 100.

@@ -143,7 +143,7 @@ func Example_session() {
 	// <nil>
 }
 
-// Each tenant has a table of its own: its policy, its records, its tools.
+// Each tenant has its own table: its policy, its records, its tools.
 func Example_tenants() {
 	ctx := context.Background()
 	e, err := engine.New(ctx, engine.Config{Cache: cacheFolder()})

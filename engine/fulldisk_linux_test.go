@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// smallDisk mounts a disk of its own, or skips the test.
+// smallDisk mounts a separate disk, or skips the test.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestABriefRunStartsNoGoroutine holds what a brief run costs where processors
+// TestABriefRunStartsNoGoroutine bounds what a brief run costs where processors
 // are idle: each goroutine that it starts wakes one of them, which takes longer
 // than most of what the goroutine would do. Python's memory takes longer to clean
 // than that: one goroutine may do it, where there is a processor for it.

@@ -70,7 +70,7 @@ func rustPlugin(t *testing.T) string {
 	}
 	command := []string{rustc, "--edition", "2021", "--target", "wasm32-unknown-unknown",
 		"--crate-type", "cdylib", "-O", "-C", "panic=abort", "-C", "strip=symbols", "-o", "OUT", "plugin.rs"}
-	if _, err := exec.LookPath("rust-lld"); err != nil { // Debian's has no linker of its own
+	if _, err := exec.LookPath("rust-lld"); err != nil { // Debian's has no linker
 		for _, linker := range []string{"wasm-ld-14", "wasm-ld"} {
 			if path, err := exec.LookPath(linker); err == nil {
 				command = append(command, "-C", "linker="+path)

@@ -63,7 +63,7 @@ type Audit struct {
 // PII is what a policy says about personal data.
 type PII struct {
 	privacy.Config
-	RevealTo []Glob     // tools whose arguments get values in place of tokens
+	RevealTo []Glob     // tools whose arguments get values instead of tokens
 	Tools    []ToolMode // modes of the answers of some tools
 
 	reveal [][]Glob // one list for each file that has one; all must match
@@ -75,7 +75,7 @@ type ToolMode struct {
 	Mode privacy.Mode
 }
 
-// Reveals reports whether the arguments of a tool get values in place of tokens.
+// Reveals reports whether the arguments of a tool get values instead of tokens.
 // The tool is named server.tool.
 func (p PII) Reveals(tool string) bool {
 	for _, list := range p.reveal {

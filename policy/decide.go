@@ -104,7 +104,7 @@ func (e *evaluation) foundIn(layer int) []int32 {
 	return e.found[e.ends[layer-1]:e.ends[layer]]
 }
 
-// outcome is what became of one rule in a decision.
+// outcome is the effect of one rule on a decision.
 type outcome struct {
 	rule    *rule
 	matched bool

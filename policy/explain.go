@@ -6,7 +6,7 @@ import (
 	"github.com/wexec/wexec/policy/internal/expr"
 )
 
-// Explanation is a decision with its reasons: what became of every rule.
+// Explanation is a decision with its reasons: the outcome of every rule.
 type Explanation struct {
 	Tool       string       `json:"tool"`
 	Decision   Effect       `json:"decision"`

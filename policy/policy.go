@@ -103,7 +103,7 @@ type Decision struct {
 // RuleLimits are the limits of all rules that allow a call. All of them apply.
 type RuleLimits []RuleLimit
 
-// RuleLimit is the limits of one rule. A zero field is no limit.
+// RuleLimit is the limits of one rule. A zero field means no limit.
 type RuleLimit struct {
 	Rule    string        // key under which calls are counted: file:line, with column or origin if ambiguous
 	Calls   int           // calls in the run or session
@@ -112,7 +112,7 @@ type RuleLimit struct {
 	Timeout time.Duration // of the call
 }
 
-// Rate is a number of calls per time span. The zero rate is no limit.
+// Rate is a number of calls per time span. The zero rate means no limit.
 type Rate struct {
 	N   int
 	Per time.Duration
@@ -138,7 +138,7 @@ func (l RuleLimits) Timeout() time.Duration {
 	return least
 }
 
-// tighter returns the smaller of two limits; zero is no limit.
+// tighter returns the smaller of two limits; zero means no limit.
 func tighter[T ~int64](a, b T) T {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -159,7 +159,7 @@ type NetRequest struct {
 type FileRequest struct {
 	Path  string // absolute path on the host, cleaned, symbolic links resolved
 	Write bool
-	// Import means that the program imports a file of its own folder. That needs
+	// Import means that the program imports a file in its folder. That needs
 	// no grant; only a deny pattern prevents it.
 	Import bool
 }

@@ -44,7 +44,7 @@ var confidence = map[string]uint8{Strict: 30, Balanced: 50, "": 50, Relaxed: 80}
 // value searches every kind at level balanced and replaces it with tokens.
 type Config struct {
 	Mode     Mode                // "" is Tokenize
-	Detect   []Kind              // kinds to search besides those of Patterns and Lists; none: all
+	Detect   []Kind              // kinds to search in addition to those of Patterns and Lists; none: all
 	Level    string              // Strict, Balanced (""), Relaxed
 	Regions  []string            // ISO countries in which phone numbers without a calling code are read; none: US
 	Patterns map[string]string   // kinds of the policy: name to a regular expression in RE2 syntax

@@ -34,7 +34,7 @@ const (
 	TopicAnnotations Topic = "annotations"      // an allow rule depends on what a server says about itself
 )
 
-// Finding is something about a policy that a person should look at.
+// Finding is something about a policy that a person should review.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	Topic    Topic    `json:"topic"`

@@ -21,7 +21,7 @@ import (
 	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
-// update writes golden files anew.
+// update rewrites golden files.
 var update = flag.Bool("update", false, "write what is expected anew from what is")
 
 // TestMain makes the test binary the command wexec too, so that scripts and
@@ -83,7 +83,7 @@ func shape(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	var doc any
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		ts.Fatalf("stdout is no JSON: %v", err)
+		ts.Fatalf("stdout is not JSON: %v", err)
 	}
 	for _, arg := range args {
 		path, want, valued := strings.Cut(arg, "=")

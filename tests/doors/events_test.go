@@ -35,7 +35,7 @@ func TestEventsAreDocumentedAsTheyArePrinted(t *testing.T) {
 		var e engine.Event
 		keys := map[string]any{}
 		if json.Unmarshal(line, &e) != nil || json.Unmarshal(line, &keys) != nil {
-			t.Fatalf("%s is no event", line)
+			t.Fatalf("%s is not an event", line)
 		}
 		heard[e.Type] = e
 		if !strings.Contains(table, "| `"+string(e.Type)+"` |") {

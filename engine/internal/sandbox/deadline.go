@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Deadline is the wall time of a run. It stands still while only people are
+// Deadline is the wall time of a run. It is paused while only people are
 // waited for.
 type Deadline struct {
 	limit  time.Duration

@@ -104,7 +104,7 @@ type Instance struct {
 	fuel    api.MutableGlobal
 	mems    memories
 	library experimentalsys.FS // at /lib; nil: none
-	broken  bool               // a run in it did not come to its end
+	broken  bool               // a run in it did not end normally
 	served  time.Duration      // time of all runs in it
 
 	tables    *snapshot.Tables // that its function tables were copied from; nil: wazero filled them

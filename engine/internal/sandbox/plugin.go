@@ -55,7 +55,7 @@ type Plugin struct {
 func CheckPlugin(ctx context.Context, wasm []byte) (*Plugin, error) {
 	// wazero allocates as many items as a file claims to have, which ends the
 	// process if a few bytes claim billions. The meter trusts no count, so it
-	// reads the module first. It is no validator, so wazero validates the
+	// reads the module first. The meter does not validate, so wazero validates the
 	// original after that.
 	metered, info, err := meter.Rewrite(wasm, meter.Options{Start: startExport, Weights: meter.Weights{Hosts: kernelPrices()}})
 	if err != nil {

@@ -79,7 +79,7 @@ func (i *Instance) serve(h *Host, call func() ([]byte, error), crashed func(*fau
 // does that has lost its code.
 func (h *Host) NeverStarted() bool { return !h.started }
 
-// Broken reports whether a run in the instance did not come to its end.
+// Broken reports whether a run in the instance did not end normally.
 func (i *Instance) Broken() bool { return i.broken }
 
 // MemorySize returns the size of the guest's memory.

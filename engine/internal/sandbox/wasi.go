@@ -60,7 +60,7 @@ func wasiBounds() map[string][]wasiBound {
 // withWASIBounds returns a context in which the WASI functions of a foreign
 // plugin are compiled with bounds. Each call also checks the deadline and the
 // context of the run, since fuel does not cover the time of the host. The
-// interpreters need none of this: what a program makes them call is bounded by
+// interpreters do not need this: what a program makes them call is bounded by
 // their own code.
 func withWASIBounds(ctx context.Context) context.Context {
 	return experimental.WithFunctionListenerFactory(ctx, wasiGuards(wasiBounds()))

@@ -27,7 +27,7 @@ const (
 	cases
 )
 
-// wordSizes is the number of word lengths with a cost of their own.
+// wordSizes is the number of word lengths with separate costs.
 const wordSizes = 14
 
 // A large text is estimated from samples spread over it.

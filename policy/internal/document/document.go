@@ -97,7 +97,7 @@ type Secret struct {
 type PersonalData struct {
 	Mode     yamldoc.Value[string]                `yaml:"mode" enum:"off|detect|tokenize|redact|block|partial" doc:"what happens to personal data"`
 	Detect   []yamldoc.Value[string]              `yaml:"detect" doc:"kinds to detect; default email, phone, card, ssn, iban and secret; [] is every kind"`
-	RevealTo []yamldoc.Value[string]              `yaml:"reveal_to" maxlen:"500" doc:"tools whose arguments get values in place of tokens"`
+	RevealTo []yamldoc.Value[string]              `yaml:"reveal_to" maxlen:"500" doc:"tools whose arguments get values instead of tokens"`
 	Level    yamldoc.Value[string]                `yaml:"level" enum:"strict|balanced|relaxed" doc:"evidence required for a finding; strict finds most"`
 	Regions  []yamldoc.Value[string]              `yaml:"regions" doc:"countries whose phone numbers are detected without a country code"`
 	Patterns yamldoc.Map[string]                  `yaml:"patterns" doc:"custom kinds: name and regular expression in RE2 syntax"`

@@ -15,7 +15,7 @@ import (
 
 // Config says what a Detector looks for. Its parts were checked by the caller.
 type Config struct {
-	Kinds         []match.Kind // besides those of Patterns and Lists; none: all
+	Kinds         []match.Kind // in addition to those of Patterns and Lists; none: all
 	Least         uint8        // the confidence in percent that a finding needs
 	Regions       []string     // the countries that numbers without a calling code are read in
 	Patterns      map[string]string

@@ -196,7 +196,7 @@ func (d server) run(t *testing.T, p testProgram, code string) (*engine.Result, [
 		t.Fatal(err)
 	}
 	if got.IsError != (res.Error != nil) {
-		t.Errorf("isError is %v beside error %v", got.IsError, res.Error)
+		t.Errorf("isError is %v with error %v", got.IsError, res.Error)
 	}
 	return &res, d.traffic.seen()
 }
@@ -222,7 +222,7 @@ func (d library) run(t *testing.T, p testProgram, code string) (*engine.Result, 
 	}
 	res, err := d.host.Engine.Run(ctx, req)
 	if (err != nil) != (res.Error != nil) {
-		t.Errorf("error %v beside %v", err, res.Error)
+		t.Errorf("error %v with %v", err, res.Error)
 	}
 	return res, mustJSON(t, res)
 }
@@ -383,12 +383,12 @@ func search(t *testing.T, where string, text []byte, private []string) {
 	for _, p := range private {
 		if at := bytes.Index(text, []byte(p)); at >= 0 {
 			if found++; found <= 3 {
-				t.Errorf("%q stands in %s: %.120s", p, where, text[max(0, at-40):])
+				t.Errorf("%q is in %s: %.120s", p, where, text[max(0, at-40):])
 			}
 		}
 	}
 	if found > 3 {
-		t.Errorf("%d private values stand in %s", found, where)
+		t.Errorf("%d private values are in %s", found, where)
 	}
 }
 
