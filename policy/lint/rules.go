@@ -71,7 +71,8 @@ func (c *checker) checkDead(r *rule, i int, matches []catalogue.Tool) {
 		if j == i || !o.always || !o.glob.Covers(r.glob) {
 			continue
 		}
-		severity, topic, hint, message := SeverityWarning, TopicDeadRule, "", ""
+		severity, topic := SeverityWarning, TopicDeadRule
+		var hint, message string
 		switch {
 		case o.effect == policy.Deny && r.effect != policy.Deny:
 			hint, message = "remove one of them", "the rule never decides: %s always denies %s"
