@@ -108,6 +108,7 @@ type Run struct {
 
 	mu       sync.Mutex
 	calls    []*CallInfo
+	spare    []CallInfo // for the next calls
 	order    []uint64
 	inVain   int // zeros in order
 	cache    time.Duration
@@ -314,12 +315,17 @@ func (r *Run) announced(call uint64) {
 
 // begin adds a call to the list of calls.
 func (r *Run) begin(tool string, number uint64) *CallInfo {
-	c := &CallInfo{Number: number, Tool: tool, Started: time.Now()}
+	info := CallInfo{Number: number, Tool: tool, Started: time.Now()}
 	if r.info.Calling != nil {
-		r.info.Calling(*c)
+		r.info.Calling(info)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(r.spare) == 0 { // few at first: most runs call little
+		r.spare = make([]CallInfo, min(1+len(r.calls), 16))
+	}
+	c := &r.spare[0]
+	*c, r.spare = info, r.spare[1:]
 	r.calls = append(r.calls, c)
 	return c
 }

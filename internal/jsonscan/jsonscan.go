@@ -7,8 +7,8 @@
 // strings that are not valid UTF-8 or that hold unpaired surrogates, numbers of
 // any size, and objects with duplicate names; callers that care check for these.
 //
-// Scanning takes time linear in the length of the text, keeps one byte for each
-// open object or array, and does not recurse.
+// Scanning takes time linear in the length of the text, keeps at most one byte
+// for each open object or array, and does not recurse.
 package jsonscan
 
 import "fmt"
@@ -54,8 +54,41 @@ type Scanner struct {
 	doc  []byte
 	pos  int
 	want state
-	open []byte // the opening bracket of each open object and array
+	open nesting
 	err  *SyntaxError
+}
+
+// nesting is the opening bracket of each open object and array. The outer 64
+// levels are bits, so that ordinary documents need no allocation.
+type nesting struct {
+	depth   int
+	objects uint64 // the bit of a level is set if it is an object
+	deeper  []byte
+}
+
+func (n *nesting) push(bracket byte) {
+	if n.depth >= 64 {
+		n.deeper = append(n.deeper, bracket)
+	} else if n.objects &^= 1 << n.depth; bracket == '{' {
+		n.objects |= 1 << n.depth
+	}
+	n.depth++
+}
+
+func (n *nesting) pop() {
+	if n.depth--; n.depth >= 64 {
+		n.deeper = n.deeper[:n.depth-64]
+	}
+}
+
+func (n *nesting) innermost() byte {
+	switch {
+	case n.depth > 64:
+		return n.deeper[n.depth-65]
+	case n.objects>>(n.depth-1)&1 == 1:
+		return '{'
+	}
+	return '['
 }
 
 // state is what the grammar allows next.
@@ -88,7 +121,7 @@ func (s *Scanner) Err() error {
 
 // Depth is the number of objects and arrays that are open, with the one that the
 // current token opens and without the one that it closes.
-func (s *Scanner) Depth() int { return len(s.open) }
+func (s *Scanner) Depth() int { return s.open.depth }
 
 // Next advances to the next token. It returns false at the end of the document
 // and at an error.
@@ -99,7 +132,7 @@ func (s *Scanner) Next() bool {
 	i := s.space(s.pos)
 	switch s.want {
 	case wantSeparator:
-		if len(s.open) == 0 {
+		if s.open.depth == 0 {
 			s.Kind, s.pos = None, i
 			if i < len(s.doc) {
 				return s.fail(i, "unexpected data after the value")
@@ -109,7 +142,7 @@ func (s *Scanner) Next() bool {
 		if i == len(s.doc) {
 			return s.fail(i, "")
 		}
-		in := s.open[len(s.open)-1]
+		in := s.open.innermost()
 		if s.doc[i] == in+2 { // '}' is '{'+2, ']' is '['+2
 			return s.close(i)
 		}
@@ -120,7 +153,7 @@ func (s *Scanner) Next() bool {
 			return s.name(i)
 		}
 	case wantFirst:
-		in := s.open[len(s.open)-1]
+		in := s.open.innermost()
 		if i < len(s.doc) && s.doc[i] == in+2 {
 			return s.close(i)
 		}
@@ -155,7 +188,7 @@ func (s *Scanner) fail(at int, format string, args ...any) bool {
 
 func (s *Scanner) close(i int) bool {
 	s.Kind, s.Start, s.End = Kind(s.doc[i]), i, i+1
-	s.open = s.open[:len(s.open)-1]
+	s.open.pop()
 	s.pos, s.want = i+1, wantSeparator
 	return true
 }
@@ -185,11 +218,11 @@ func (s *Scanner) value(i int) bool {
 		s.Kind = String
 		return s.text(i)
 	case '{', '[':
-		if len(s.open) == MaxDepth {
+		if s.open.depth == MaxDepth {
 			return s.fail(i, "nested more than %d levels deep", MaxDepth)
 		}
 		s.Kind, s.Start, s.End = Kind(c), i, i+1
-		s.open = append(s.open, c)
+		s.open.push(c)
 		s.pos, s.want = i+1, wantFirst
 		return true
 	case 't':

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -92,7 +93,12 @@ func unescaped(text string) string {
 }
 
 func TestTokensAreThoseOfEncodingJSON(t *testing.T) {
-	for _, doc := range seeds {
+	mixed := slices.Clone(seeds)
+	for n := 30; n < 36; n++ { // around 64 levels
+		mixed = append(mixed, strings.Repeat(`[{"a":`, n)+"1"+strings.Repeat("}]", n), strings.Repeat(`{"a":[`, n)+"1"+strings.Repeat("]}", n),
+			strings.Repeat(`[{"a":`, n)+"1"+strings.Repeat("]}", n))
+	}
+	for _, doc := range mixed {
 		if json.Valid([]byte(doc)) {
 			checkTokens(t, doc)
 		}
