@@ -46,10 +46,10 @@ guests:
 bench:
 	$(GO) run ./internal/tools/bench
 
-# BASE is the commit to compare with; ROUNDS is the number of alternations.
+# BASE is the commit to compare with.
 .PHONY: bench-check
 bench-check:
-	$(GO) run ./internal/tools/budgets -base $(or $(BASE),HEAD~1) -rounds $(or $(ROUNDS),5)
+	$(GO) run ./internal/tools/budgets -base $(or $(BASE),HEAD~1)
 
 # ROUNDS is the number of measurements of each peer.
 .PHONY: bench-peers

@@ -99,7 +99,7 @@ part "platforms" platforms
 part "fuzz" fuzz
 part "benchmarks once" benchmarks
 part "release" tests -count=1 ./cmd/release
-part "speed against the baseline" go run ./internal/tools/budgets
+part "speed against the base commit" go run ./internal/tools/budgets
 
 printf '%s\n' "${times[@]}"
 printf '%5ds  total\n' $SECONDS

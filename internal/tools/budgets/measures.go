@@ -1,11 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +26,7 @@ type bench struct {
 	self         string
 }
 
-// A measure is an operation that is repeated n times per round.
+// A measure is an operation. A slice repeats it n times, which takes about 20 ms.
 type measure struct {
 	name string
 	n    int
@@ -35,21 +36,21 @@ type measure struct {
 var measures = []measure{
 	{"start, javascript", 60, func(b *bench) error { return b.run(b.fresh, engine.JavaScript, "1+1", "2") }},
 	{"start, python", 30, func(b *bench) error { return b.run(b.fresh, engine.Python, "1+1", "2") }},
-	{"a process's start, javascript", 9, func(b *bench) error { return exec.Command(b.self, "-one", engine.JavaScript).Run() }},
-	{"a process's start, python", 7, func(b *bench) error { return exec.Command(b.self, "-one", engine.Python).Run() }},
+	{"a process's start, javascript", 1, func(b *bench) error { return exec.Command(b.self, "-one", engine.JavaScript).Run() }},
+	{"a process's start, python", 1, func(b *bench) error { return exec.Command(b.self, "-one", engine.Python).Run() }},
 	{"overhead of 100 calls, javascript", 7, func(b *bench) error {
 		return b.run(b.tools, engine.JavaScript, "let n = 0; for (let i = 0; i < 100; i++) n += (await tools.shop.one({id: i})).n; return n", "100")
 	}},
 	{"overhead of 100 calls, python", 7, func(b *bench) error {
 		return b.run(b.tools, engine.Python, "from tools import shop\nsum(shop.one(id=i)['n'] for i in range(100))", "100")
 	}},
-	{"a loop, javascript", 15, func(b *bench) error {
+	{"a loop, javascript", 4, func(b *bench) error {
 		return b.run(b.fresh, engine.JavaScript, "let s = 0; for (let i = 0; i < 100000; i++) s = (s + i) | 0; return s", "704982704")
 	}},
-	{"a loop, python", 15, func(b *bench) error {
+	{"a loop, python", 2, func(b *bench) error {
 		return b.run(b.fresh, engine.Python, "s = 0\nfor i in range(50000):\n    s += i\ns", "1249975000")
 	}},
-	{"cache hit", 2000, func(b *bench) error {
+	{"cache hit", 500, func(b *bench) error {
 		res, err := b.fresh.Run(context.Background(), engine.Request{Language: engine.JavaScript, Code: "6 * 7", Deterministic: true})
 		if err == nil && string(res.Value) != "42" {
 			err = fmt.Errorf("value %.80s", res.Value)
@@ -59,7 +60,7 @@ var measures = []measure{
 	{"1,000 items, javascript", 7, func(b *bench) error {
 		return b.run(b.tools, engine.JavaScript, "const by = {}; for (const i of await tools.shop.items({})) by[i.kind] = (by[i.kind] ?? 0) + i.price; return by.b", "166167")
 	}},
-	{"1,000 items, python", 7, func(b *bench) error {
+	{"1,000 items, python", 4, func(b *bench) error {
 		return b.run(b.tools, engine.Python, "from tools import shop\nby = {}\nfor i in shop.items():\n    by[i['kind']] = by.get(i['kind'], 0) + i['price']\nby['b']", "166167")
 	}},
 }
@@ -72,83 +73,45 @@ func (b *bench) run(e *engine.Engine, language, code, want string) error {
 	return err
 }
 
-// reference hashes data, and encodes and decodes JSON.
-func reference() error {
-	text := strings.Repeat("the quick brown fox ", 8000)
-	sum := sha256.Sum256([]byte(text))
-	doc := map[string]any{}
-	for i := range 400 {
-		doc[fmt.Sprint(i, sum[i%32])] = []string{text[i : i+40], text[:20]}
+// slice measures one line n times, and slows it down by the factor.
+func (b *bench) slice(m measure, slowed float64) ([]time.Duration, error) {
+	var took []time.Duration
+	for range m.n {
+		begun := time.Now()
+		if err := m.do(b); err != nil {
+			return nil, fmt.Errorf("%s: %w", m.name, err)
+		}
+		once := time.Since(begun)
+		for slowed > 1 && time.Since(begun) < time.Duration(float64(once)*slowed) {
+		}
+		took = append(took, time.Since(begun))
 	}
-	data, err := json.Marshal(doc)
+	return took, nil
+}
+
+// serve measures a slice of each line that in names, one per line, and writes its
+// times to out as JSON.
+func serve(in io.Reader, out io.Writer, slowed float64) error {
+	b, done, err := open()
 	if err != nil {
 		return err
 	}
-	var back map[string]any
-	return json.Unmarshal(data, &back)
-}
-
-// take measures all lines or the named ones, with the reference after each
-// repetition.
-func take(only []string, slowed float64) (map[string]samples, error) {
-	b, done, err := open()
-	if err != nil {
-		return nil, err
-	}
 	defer done()
-	out := map[string]samples{}
-	for _, m := range measures {
-		if len(only) > 0 && !slices.Contains(only, m.name) {
-			continue
+	names, encoder := bufio.NewScanner(in), json.NewEncoder(out)
+	for names.Scan() {
+		i := slices.IndexFunc(measures, func(m measure) bool { return m.name == names.Text() })
+		if i < 0 {
+			return fmt.Errorf("unknown line %q", names.Text())
 		}
-		if err := errors.Join(m.do(b), reference()); err != nil { // warm
-			return nil, fmt.Errorf("%s: %w", m.name, err)
+		took, err := b.slice(measures[i], slowed)
+		if err != nil {
+			return err
 		}
-		var s samples
-		for range m.n {
-			it, err := timed(func() error { return m.do(b) }, slowed)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", m.name, err)
-			}
-			s.Its = append(s.Its, it)
-			for range 3 {
-				ref, err := referenceFor(it)
-				if err != nil {
-					return nil, err
-				}
-				s.Refs = append(s.Refs, ref)
-			}
-		}
-		out[m.name] = s
-	}
-	return out, nil
-}
-
-// referenceFor returns the mean time of the reference over a third of a span, so
-// that load affects both alike.
-func referenceFor(span time.Duration) (time.Duration, error) {
-	begun := time.Now()
-	for n := time.Duration(1); ; n++ {
-		if err := reference(); err != nil {
-			return 0, err
-		}
-		if took := time.Since(begun); took >= span/3 {
-			return took / n, nil
+		if err := encoder.Encode(took); err != nil {
+			return err
 		}
 	}
-}
-
-// timed measures f, and waits to slow it down by the factor.
-func timed(f func() error, slowed float64) (time.Duration, error) {
-	begun := time.Now()
-	err := f()
-	took := time.Since(begun)
-	if slowed > 1 {
-		for time.Since(begun) < time.Duration(float64(took)*slowed) {
-		}
-		took = time.Since(begun)
-	}
-	return took, err
+	return names.Err()
 }
 
 // cacheFolder is the cache that tests share. It can hold guests of several commits.
