@@ -52,14 +52,15 @@ func (j *job) resultKey() (resultKey, error) {
 	if j.streams() {
 		seed[0] |= 2
 	}
-	h := sha256.New()
+	h, length := sha256.New(), make([]byte, 8)
 	for _, part := range [][]byte{
 		[]byte(keyVersion), []byte(r.Language), []byte(r.Code), []byte(r.File), r.Args, []byte(strings.Join(r.Argv, "\x00")),
 		r.Input, marshal(j.world.Environment().Variables), []byte(r.Root), []byte(r.Dir), []byte(j.res.Provenance.Guest),
 		[]byte(j.e.guests.CompilerDigest(r.Language)), []byte(j.res.Provenance.Policy), marshal(j.listed()), marshal(j.limits), seed[:],
 		[]byte(r.Actor.ID), []byte(r.Actor.Type), []byte(strings.Join(j.table.Servers(), "\x00")),
 	} {
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		binary.BigEndian.PutUint64(length, uint64(len(part)))
+		h.Write(length)
 		h.Write(part)
 	}
 	return resultKey{j.table, hex.EncodeToString(h.Sum(nil))}, failed

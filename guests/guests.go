@@ -33,23 +33,23 @@ type Guest struct {
 	Aliases    []string // other names of the language
 }
 
-// All are the languages, in the order in which they are listed to people. The
+// All returns the languages, in the order in which they are listed to people. The
 // slices must not be changed.
-func All() []Guest {
-	return []Guest{
-		{
-			Language: JavaScript, Module: "quickjs", File: "main.js",
-			Extensions: []string{".js", ".mjs", ".cjs"}, Aliases: []string{"js", "mjs", "ecmascript", "node"},
-		},
-		{
-			Language: TypeScript, Module: "quickjs", Compiler: "esbuild", File: "main.ts",
-			Extensions: []string{".ts", ".mts", ".cts", ".tsx"}, Aliases: []string{"ts", "mts", "tsx"},
-		},
-		{
-			Language: Python, Module: "cpython", File: "main.py",
-			Extensions: []string{".py", ".pyw"}, Aliases: []string{"py", "python3"},
-		},
-	}
+func All() []Guest { return all }
+
+var all = []Guest{
+	{
+		Language: JavaScript, Module: "quickjs", File: "main.js",
+		Extensions: []string{".js", ".mjs", ".cjs"}, Aliases: []string{"js", "mjs", "ecmascript", "node"},
+	},
+	{
+		Language: TypeScript, Module: "quickjs", Compiler: "esbuild", File: "main.ts",
+		Extensions: []string{".ts", ".mts", ".cts", ".tsx"}, Aliases: []string{"ts", "mts", "tsx"},
+	},
+	{
+		Language: Python, Module: "cpython", File: "main.py",
+		Extensions: []string{".py", ".pyw"}, Aliases: []string{"py", "python3"},
+	},
 }
 
 // Lookup finds a language by its name or by one of its aliases, in any case. The

@@ -3,7 +3,6 @@ package policy
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -191,7 +190,7 @@ func (r LimitRecord) Limits() Limits {
 
 // MarshalJSON writes the limits that are set, in bytes and milliseconds.
 func (l Limits) MarshalJSON() ([]byte, error) {
-	out := []byte{'{'}
+	out := append(make([]byte, 0, 192), '{')
 	for i, v := range l.toArray() {
 		if limitFields[i].Kind == LimitDuration {
 			v = time.Duration(v).Milliseconds()
@@ -202,7 +201,7 @@ func (l Limits) MarshalJSON() ([]byte, error) {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = fmt.Appendf(out, "%q:%d", limitFields[i].Key, v)
+		out = strconv.AppendInt(append(strconv.AppendQuote(out, limitFields[i].Key), ':'), v, 10)
 	}
 	return append(out, '}'), nil
 }
