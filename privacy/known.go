@@ -3,6 +3,7 @@ package privacy
 import (
 	"github.com/wexec/wexec/privacy/internal/char"
 	"github.com/wexec/wexec/privacy/internal/match"
+	"github.com/wexec/wexec/privacy/internal/names"
 )
 
 // Values without a form, such as names, are found by their field. Once a value is
@@ -40,6 +41,10 @@ func (k *knownValues) add(kind Kind, value string) {
 	switch kind {
 	case Email, Card, IBAN, IP, MAC:
 		return // the form is enough
+	case Name:
+		if names.Ordinary(value) {
+			return // a field can hold Price or West; most texts do not mean a person
+		}
 	}
 	if len(value) < minKnown || len(value) > maxKnown || !char.IsWord(value[0]) || !char.IsWord(value[len(value)-1]) {
 		return

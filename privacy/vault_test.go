@@ -323,3 +323,15 @@ func TestRevealInJSONKeepsItJSON(t *testing.T) {
 		t.Error("text that is not JSON was accepted")
 	}
 }
+
+func TestANameThatIsAWordIsOnlyReplacedWhereItIsAName(t *testing.T) {
+	v := vault(t, Config{})
+	out, _, err := v.JSON([]byte(`{"last_name": "Price", "note": "The Price of the West wing"}`), "")
+	if err != nil || string(out) != `{"last_name": "[NAME_1]", "note": "The Price of the West wing"}` {
+		t.Errorf("%s %v", out, err)
+	}
+	text, _, err := v.Text("Dear Ms Price", "")
+	if err != nil || text != "Dear Ms [NAME_1]" {
+		t.Errorf("%s %v", text, err)
+	}
+}

@@ -20,7 +20,7 @@ func (s *scanner) word(i, j int, shape char.Shape) int {
 			return j
 		}
 		switch c := t[j]; {
-		case c == ' ' && char.IsUpper(t[j+1]) && j-i >= 5 && j-i <= 10:
+		case c == ' ' && (char.IsUpper(t[j+1]) || t[j+1] == 'v') && j-i >= 4 && j-i <= 10:
 			return s.title(i, j)
 		case c == '-' && j-i < 9, c == '.' && j-i == 3 && t[i] == 'h':
 			return max(j, s.key(i, j))
@@ -46,7 +46,8 @@ func (s *scanner) word(i, j int, shape char.Shape) int {
 	return j
 }
 
-// title reads a title in small letters and the name behind it.
+// title reads a title in small letters and the name behind it, which begins with
+// a capital or with van or von.
 func (s *scanner) title(i, j int) int {
 	if s.Wants(match.Name) && names.RoleOf(s.Bytes[i:j])&names.Title != 0 {
 		return max(j, names.Titled(&s.Text, i, j))

@@ -19,12 +19,17 @@ func read(v []byte) reading {
 	var n reading
 	pos := 0
 	for n.words < 6 && pos < len(v) {
-		end := char.WordEnd(v, pos)
-		if RoleOf(v[pos:end])&particle != 0 && n.words > 0 && end < len(v) && v[end] == ' ' {
-			pos = end + 1
-			continue
-		}
 		a, b := word(v, pos)
+		if next, particles := skipParticles(v, pos, 3, anyParticle); particles > 0 && (n.words > 0 || char.IsUpper(v[pos]) || startsName(v, next)) {
+			if n.words == 0 {
+				n.ambiguous |= last // van den Berg
+				n.words++
+			}
+			if a, b = word(v, next); b == a && char.IsUpper(v[pos]) {
+				a, b = next, char.WordEnd(v, next) // Le roux
+			}
+			pos = next
+		}
 		if b == a {
 			break
 		}
@@ -34,22 +39,19 @@ func read(v []byte) reading {
 		}
 		switch {
 		case role&Title != 0 && n.words == 0:
-			if b < len(v) && v[b] == '.' {
-				b++
-			}
-			if b < len(v) && v[b] == ' ' {
-				pos = b + 1
+			if at := titleEnd(v, b); at < len(v) && v[at] == ' ' {
+				pos = at + 1
 				n.known++
 				continue
 			}
-		case role&stop != 0:
-			n.stops++
 		case role&ambiguous != 0 && role&(first|last) != 0:
 			if n.words == 0 {
 				n.ambiguous |= role & first
 			} else {
 				n.ambiguous |= role & last
 			}
+		case role&stop != 0:
+			n.stops++
 		case role&first != 0:
 			n.known++
 		case role&last != 0:
@@ -71,14 +73,57 @@ func read(v []byte) reading {
 	return n
 }
 
+// startsName reports a capital at i: what follows particles is a surname.
+func startsName(v []byte, i int) bool {
+	_, end := word(v, i)
+	return end > i
+}
+
+// anyNamed judges the whole value of a field that is named for names: any text
+// is a name there, except for words that say that there is none, types of data,
+// companies and numbers.
+func anyNamed(v []byte) bool {
+	if len(v) > maxNamed || bytes.ContainsAny(v, "{}<>=@/\\") {
+		return false
+	}
+	letters, words, company := 0, 0, false
+	for i := 0; i < len(v); {
+		j := char.WordEnd(v, i)
+		if j == i {
+			i++
+			continue
+		}
+		for ; i < j; i++ {
+			if char.IsLetter(v[i]) {
+				letters++
+			}
+		}
+		words++
+		company = company || words > 1 && RoleOf(v[char.WordStart(v, j):j])&legalForm != 0
+	}
+	return letters > char.CountDigits(v) && words <= maxNamedWords && !company && RoleOf(v)&nobody == 0
+}
+
+// Bounds of a value that is a name by its field.
+const (
+	maxNamed      = 100
+	maxNamedWords = 8
+)
+
 // Judge judges a value that is labeled as a name. A weak label, such as
 // "customer", also names things. whole: v is the whole value of its field.
 func Judge(s *match.Text, label match.Label, context match.Context, v []byte, whole bool) (end int, sure uint8, why string) {
+	if whole && !label.Weak {
+		if !anyNamed(v) {
+			return 0, 0, ""
+		}
+		return len(v), 90, "a field for names"
+	}
 	r := read(v)
 	complete := r.end == len(v) || r.end == len(v)-1 && v[r.end] == '.'
 	someKnown := r.known+r.surnames > 0 || r.ambiguous != 0
 	switch {
-	case r.words == 0 || r.words > 5 || r.stops > 0, whole && !complete:
+	case r.words == 0 || r.words > 5 || r.stops > 0 && (label.Weak || !complete), whole && !complete:
 		return 0, 0, ""
 	case !whole && !complete && r.end < len(v) && (char.IsWord(v[r.end]) || v[r.end] == '(' || v[r.end] == '/' || v[r.end] == ':'):
 		return 0, 0, ""
@@ -90,8 +135,6 @@ func Judge(s *match.Text, label match.Label, context match.Context, v []byte, wh
 	}
 	inRecord := whole && s.Field != nil && s.Field.Person
 	switch {
-	case !label.Weak && whole:
-		return end, 90, "a field for names"
 	case !label.Weak && (r.words >= 2 || someKnown || context&match.AboutName != 0):
 		return end, 82, "labeled as a name"
 	case !label.Weak:

@@ -150,10 +150,7 @@ func Titled(s *match.Text, i, j int) int {
 		return 0 // a record of name servers; the end of a sentence
 	}
 	for range 3 {
-		if j < len(t) && t[j] == '.' {
-			j++
-		}
-		if j >= len(t) || t[j] != ' ' {
+		if j = titleEnd(t, j); j >= len(t) || t[j] != ' ' {
 			return 0
 		}
 		// Frau von Hohenberg
@@ -167,7 +164,7 @@ func Titled(s *match.Text, i, j int) int {
 			j = b
 			continue
 		}
-		if r&stop != 0 {
+		if r&stop != 0 && r&(first|last) == 0 {
 			return 0
 		}
 		end, words, _ := rest(t, b, 2)
@@ -178,6 +175,22 @@ func Titled(s *match.Text, i, j int) int {
 	}
 	return 0
 }
+
+// titleEnd is the end of a title whose word ends at i: the dot of an abbreviation
+// belongs to it, and a short ending behind the dot, as in Sig.ra.
+func titleEnd(t []byte, i int) int {
+	if i >= len(t) || t[i] != '.' {
+		return i
+	}
+	i++
+	if end := char.WordEnd(t, i); end-i <= 3 && end < len(t) && t[end] == ' ' {
+		return end
+	}
+	return i
+}
+
+// anyParticle accepts each particle of the list.
+func anyParticle(_, _ int) bool { return true }
 
 // firstAndLast reads the known first name t[i:j] and what follows it.
 func firstAndLast(s *match.Text, i, j int, role Role, shape char.Shape) int {

@@ -10,7 +10,7 @@ import (
 )
 
 // Role is a set of bits: what a word can be in a name.
-type Role uint8
+type Role uint16
 
 // The bits of a Role.
 const (
@@ -21,10 +21,12 @@ const (
 	stop           // begins sentences, or names things
 	particle       // von, de la
 	Month          // March, avril
+	legalForm      // Inc, GmbH: the name is that of a company
+	nobody         // unknown, n/a: the whole value says that there is no name
 )
 
 // roleNames are the names of roles in words.txt.
-var roleNames = map[string]Role{"first": first, "last": last, "ambiguous": ambiguous, "title": Title, "stop": stop, "particle": particle}
+var roleNames = map[string]Role{"first": first, "last": last, "ambiguous": ambiguous, "title": Title, "stop": stop, "particle": particle, "company": legalForm, "nobody": nobody}
 
 //go:embed words.txt
 var words string
@@ -71,3 +73,6 @@ func RoleOf(word []byte) Role {
 	}
 	return roles()[string(lower)]
 }
+
+// Ordinary reports a single word that is rarely a name outside of fields for names.
+func Ordinary(name string) bool { return RoleOf([]byte(name))&stop != 0 }
