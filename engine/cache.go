@@ -16,7 +16,7 @@ import (
 
 // A Cache stores what is expensive to make: compiled guests, their memory images,
 // outputs of the TypeScript compiler, results. Several engines of one process
-// may share one, and several processes one folder. Whoever opened it closes it,
+// may share one, and several processes one folder. The caller that opened it closes it,
 // after its engines.
 //
 // The folder:

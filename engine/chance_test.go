@@ -78,7 +78,7 @@ func TestProgramsThatUseChanceAreNotCached(t *testing.T) {
 				refused++
 			}
 		}
-		t.Logf("%s: %d programs; %d change their result, and none of those is cached; of the others %d are cached and %d refused",
+		t.Logf("%s: %d programs; %d change their result and are not cached; of the others %d are cached and %d refused",
 			language, ran, changed, certain, refused)
 		if ran < 50 || certain < 5*refused {
 			t.Errorf("%s: too few programs are cached", language)

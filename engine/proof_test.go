@@ -119,8 +119,8 @@ func TestRecursionIsExactInPython(t *testing.T) {
 	}
 }
 
-// Ten runs that wait for people leave the one core to an eleventh, and none of
-// them is lost.
+// Ten runs that wait for people leave the only core to an eleventh run, and all ten
+// finish.
 func TestTenRunsParkedOnApprovalsDoNotStopAnEleventh(t *testing.T) {
 	p, err := policy.Parse("p.yaml", []byte("version: 1\ntools:\n  ask: [\"shop.find\"]\n"))
 	if err != nil {

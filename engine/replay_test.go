@@ -168,8 +168,8 @@ func TestAPluginIsRepeatedAsItWas(t *testing.T) {
 	}
 }
 
-// Personal data that a run was given leaves it as tokens; the replay knows
-// what stood for them.
+// Personal data in the input of a run leaves it as tokens; the replay knows their
+// values.
 func TestAReplayKnowsThatTokensStandForData(t *testing.T) {
 	e := newTiny(t, Config{})
 	calls := 0

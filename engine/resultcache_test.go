@@ -160,7 +160,7 @@ func (s *servers) Watch(changed func(string)) func() { s.changed = changed; retu
 func (s *servers) Close() error                      { return nil }
 
 // An unknown catalogue is a miss and no more: what the run listed is known from
-// then on, in the next process too, and a server that nobody asked is not
+// then on, in the next process too, and an unused server is not
 // started for it.
 func TestAnUnknownCatalogueIsAMissAndThenKnown(t *testing.T) {
 	dir := t.TempDir()

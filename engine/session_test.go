@@ -163,8 +163,8 @@ func TestASessionEndsWithItsTimeInAll(t *testing.T) {
 	wantValue(t, res, err, "1")
 }
 
-// What leaves the interpreter in no state to go on, or is a fault of ours, ends
-// the session, and the next run is told why.
+// A fault that leaves the interpreter unusable, or an internal fault, ends the
+// session, and the next run reports why.
 func TestATrapOrAnInternalFaultEndsTheSessionAndSaysSoOnce(t *testing.T) {
 	for code, want := range map[string]struct {
 		code fault.Code

@@ -126,7 +126,7 @@ func TestFilesOfSeveralLayersTighten(t *testing.T) {
 	}
 	alone := Layer(Layered{f, FromCLI})
 	if alone.DecideFile(FileRequest{Path: "/etc/passwd"}).Effect != Allow || alone.DecideFile(FileRequest{Path: "/etc/passwd", Write: true}).Effect != Deny {
-		t.Error("flags alone")
+		t.Error("only flags")
 	}
 }
 

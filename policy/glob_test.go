@@ -67,7 +67,7 @@ func TestAmbiguousNamesAreDeniedBothWays(t *testing.T) {
 	}
 }
 
-// A glob without wildcards matches only itself. With a star in place of any part
+// A glob without wildcards matches only itself. With a star instead of any part
 // of a name it still matches that name.
 func TestAStarMatchesAnyPartOfAName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -63,19 +63,19 @@ func TestLayersTightenAndNeverWiden(t *testing.T) {
 		layers []Layered
 		want   map[string]Effect
 	}{
-		"a project alone": {[]Layered{{project, Project}}, map[string]Effect{"a.get": Allow, "b.get": Allow, "a.one": Deny}},
+		"only a project": {[]Layered{{project, Project}}, map[string]Effect{"a.get": Allow, "b.get": Allow, "a.one": Deny}},
 		"a project under a user": {[]Layered{{project, Project}, {user, User}},
 			map[string]Effect{"a.get": Allow, "b.get": Deny, "a.one": Deny, "a.drop": Deny, "a.ask": Ask}},
-		"a file with denies alone draws no line": {[]Layered{{denies, User}, {project, Project}},
+		"a file that only denies does not restrict other layers": {[]Layered{{denies, User}, {project, Project}},
 			map[string]Effect{"a.two": Deny, "b.get": Allow, "a.one": Deny}},
 		"a default of allow in the project widens nothing": {[]Layered{{user, System}, {loose, Project}},
 			map[string]Effect{"a.get": Allow, "b.get": Deny, "a.ask": Ask}},
 		"a named file stays inside the user's": {[]Layered{{user, User}, {named, Named}},
 			map[string]Effect{"a.get": Allow, "b.get": Deny, "a.other": Deny}},
-		"flags alone": {[]Layered{{all, FromCLI}}, map[string]Effect{"x.y": Allow, "a.flagged": Deny}},
+		"only flags": {[]Layered{{all, FromCLI}}, map[string]Effect{"x.y": Allow, "a.flagged": Deny}},
 		"flags never widen a file": {[]Layered{{user, User}, {all, FromCLI}},
 			map[string]Effect{"a.get": Allow, "b.get": Deny, "a.flagged": Deny, "a.ask": Ask}},
-		"flags beside a file that draws no line": {[]Layered{{denies, Named}, {all, FromCLI}},
+		"flags with a file that only denies": {[]Layered{{denies, Named}, {all, FromCLI}},
 			map[string]Effect{"a.get": Allow, "a.two": Deny}},
 		"an unknown origin counts as named": {[]Layered{{user, "elsewhere"}, {all, FromCLI}},
 			map[string]Effect{"a.get": Allow, "b.get": Deny}},
@@ -166,15 +166,15 @@ secrets: [{name: S, from: "env:B", to: ["server:b"], as: "env:B"}]
 func TestAFlagTurnsDetectionOffOnlyWithoutAPIIBlock(t *testing.T) {
 	off := flags(t, Flags{NoPII: true})
 	if got := Layer(Layered{off, FromCLI}).PII().Mode; got != privacy.Off {
-		t.Errorf("alone: %s", got)
+		t.Errorf("only flags: %s", got)
 	}
 	silent := parse(t, "version: 1\n")
 	if got := Layer(Layered{silent, User}, Layered{off, FromCLI}).PII().Mode; got != privacy.Off {
-		t.Errorf("beside a file that says nothing: %s", got)
+		t.Errorf("with a file without pii: %s", got)
 	}
 	said := parse(t, "version: 1\npii: {mode: tokenize}\n")
 	if got := Layer(Layered{said, User}, Layered{off, FromCLI}).PII().Mode; got != privacy.Tokenize {
-		t.Errorf("beside a file that says tokenize: %s", got)
+		t.Errorf("with a file that tokenizes: %s", got)
 	}
 }
 

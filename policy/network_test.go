@@ -122,7 +122,7 @@ func TestFlagsOpenTheNetworkOnlyWithoutANetworkBlock(t *testing.T) {
 	deny := parse(t, "version: 1\nnetwork: {deny: [example.com]}\n")
 	both := Layer(Layered{deny, User}, Layered{f, FromCLI})
 	if both.DecideNetwork(NetRequest{Host: "example.com", Port: 443}).Effect != Deny || both.DecideNetwork(NetRequest{Host: "::1", Port: 9}).Effect != Allow {
-		t.Error("a file with denies alone")
+		t.Error("a file that only denies")
 	}
 	if n := both.Network(); len(n.Allow) != 3 || len(n.Deny) != 1 {
 		t.Errorf("%+v", n)

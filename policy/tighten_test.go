@@ -38,7 +38,7 @@ func TestATighteningOnlyForbids(t *testing.T) {
 				t.Fatalf("%s %v: %v before, %v with the project's, want %v\n%s\n%s", req.Tool.ID(), req.Args, was, is, want, trusted.text, project.text)
 			}
 			if got := alone.Decide(req); got.Effect != Deny {
-				t.Fatalf("%s: an untrusted policy alone comes to %v", req.Tool.ID(), got.Effect)
+				t.Fatalf("%s: only an untrusted policy: %v", req.Tool.ID(), got.Effect)
 			}
 			if both.BestEffect(req.Tool.ID()) < is {
 				t.Fatalf("%s: the outlook is %v, and the decision %v", req.Tool.ID(), both.BestEffect(req.Tool.ID()), is)
@@ -113,7 +113,7 @@ func TestATighteningAllowsNothing(t *testing.T) {
 	with := Layer(Layered{whole.Tightening(), Project}, Layered{flags, FromCLI})
 	for tool, want := range map[string]Effect{"shop.delete": Deny, "shop.buy": Ask, "shop.look": Allow} {
 		if d := with.Decide(call(tool, nil)); d.Effect != want {
-			t.Errorf("%s comes to %v by %s", tool, d.Effect, d.Rule)
+			t.Errorf("%s: %v by %s", tool, d.Effect, d.Rule)
 		}
 	}
 	if d := with.DecideNetwork(NetRequest{Host: "evil.example.com", Method: "GET", Port: 443}); d.Effect != Deny {

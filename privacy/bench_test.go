@@ -15,7 +15,7 @@ func plainAnswer(size int) []byte {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"sha":"%040x","id":%d,"state":"open","title":"Fix the parser so that it reads nested lists (#%d)","labels":["bug","parser"],"url":"https://api.example.org/repos/acme/tools/commits/%d","created_at":"2026-11-%02dT08:%02d:00Z","additions":%d,"score":%d.25,"body":"The reader stopped at the first empty list. It now goes on, and a test holds that. See the notes in docs/parser.md for the reasons."}`,
+		fmt.Fprintf(&b, `{"sha":"%040x","id":%d,"state":"open","title":"Fix the parser so that it reads nested lists (#%d)","labels":["bug","parser"],"url":"https://api.example.org/repos/acme/tools/commits/%d","created_at":"2026-11-%02dT08:%02d:00Z","additions":%d,"score":%d.25,"body":"The reader stopped at the first empty list. It now goes on, and a test checks that. See the notes in docs/parser.md for the reasons."}`,
 			i*7919+1_000_003, 4_000_000+i, i, i, i%28+1, i%60, i%500, i%10)
 	}
 	b.WriteString(`]}`)
@@ -49,7 +49,7 @@ func BenchmarkPlainJSON(b *testing.B) {
 
 func BenchmarkPlainText(b *testing.B) {
 	d := detectors(b)[0]
-	text := []byte(strings.Repeat("The reader stopped at the first empty list. It now goes on, and a test holds that, see docs/parser.md.\nOn 2026-11-21 08:00:00 INFO request 4711 took 12 ms\n", 7000))
+	text := []byte(strings.Repeat("The reader stopped at the first empty list. It now goes on, and a test checks that, see docs/parser.md.\nOn 2026-11-21 08:00:00 INFO request 4711 took 12 ms\n", 7000))
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		if n := len(d.Scan(text)); n != 0 {

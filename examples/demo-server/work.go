@@ -241,7 +241,7 @@ func offerSlack(s *mcp.Server, seed uint64) {
 		c := pick(r, channels)
 		all[c] = append(all[c], message{
 			TS: fmt.Sprintf("%d.%06d", epoch.Add(-time.Duration(i*7)*time.Minute).Unix(), r.IntN(1e6)), User: pick(r, people).login(),
-			Text:      fmt.Sprintf("%s the %s is done, please look at SHOP-%d", strings.ToLower(pick(r, verbs)), pick(r, objects), 1+r.IntN(1000)),
+			Text:      fmt.Sprintf("%s the %s is done, please review SHOP-%d", strings.ToLower(pick(r, verbs)), pick(r, objects), 1+r.IntN(1000)),
 			Reactions: []any{map[string]any{"name": "eyes", "count": r.IntN(4)}}, Team: "T0ACME", Type: "message"})
 	}
 	type historyArgs struct {

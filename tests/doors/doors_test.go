@@ -22,7 +22,7 @@ import (
 )
 
 // update rewrites golden files.
-var update = flag.Bool("update", false, "write what is expected anew from what is")
+var update = flag.Bool("update", false, "update golden files")
 
 // TestMain makes the test binary the command wexec too, so that scripts and
 // terminals run what is built from the sources as they are.
@@ -75,7 +75,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// shape holds what stdout has as JSON: shape status=ok usage.fuel calls.0.tool
+// shape checks fields of the JSON in stdout: shape status=ok usage.fuel calls.0.tool
 func shape(ts *testscript.TestScript, neg bool, args []string) {
 	text := strings.TrimSpace(ts.ReadFile("stdout"))
 	if args[0] == "-last" { // of several lines

@@ -53,9 +53,9 @@ tests:
   - {tool: github.list_commits, expect: allow}
 `
 
-// TestWhatJSONHasIsDocumented holds docs/use/json.md against what the commands
-// print: every key of an answer stands in the example of its command. -update
-// writes the examples anew.
+// TestWhatJSONHasIsDocumented compares docs/use/json.md with what the commands
+// print: every key of an answer must be in the example of its command. -update
+// rewrites the examples.
 func TestWhatJSONHasIsDocumented(t *testing.T) {
 	dir, env := furnished(t, listingPolicy)
 	if err := os.WriteFile(filepath.Join(dir, "mail.txt"), []byte("write to ann@example.com\n"), 0o600); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// lockedServer is an MCP server that lets in who has agreed at /agree, with
-// just enough of an authorisation server around it.
+// lockedServer is an MCP server that accepts clients after consent at /agree, with
+// the part of an authorization server that this needs.
 func lockedServer(t *testing.T) string {
 	t.Helper()
 	s := mcp.NewServer(&mcp.Implementation{Name: "vault", Version: "1"}, nil)

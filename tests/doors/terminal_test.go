@@ -152,7 +152,7 @@ console.log("went on"); await asked; return "done"`))
 	x.sees("went on")
 	open := x.seen.String()
 	if open = open[strings.Index(open, "approve?"):]; strings.Contains(open, "\x1b[K") {
-		t.Errorf("a line was drawn beside the question: %q", open)
+		t.Errorf("a line was drawn next to the question: %q", open)
 	}
 	x.types("y\n")
 	if got := x.ends(); got != 0 || !strings.Contains(x.seen.String(), "done") {

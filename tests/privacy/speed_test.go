@@ -40,7 +40,7 @@ func answer(record func(i int) string) []byte {
 }
 
 func plainRecord(i int) string {
-	return fmt.Sprintf(`{"sha":"%040x","id":%d,"state":"open","title":"Fix the parser so that it reads nested lists (#%d)","labels":["bug","parser"],"url":"https://api.example.org/repos/acme/tools/commits/%d","created_at":"2026-11-%02dT08:%02d:00Z","additions":%d,"body":"The reader stopped at the first empty list. It now goes on, and a test holds that. See the notes in docs/parser.md for the reasons."}`,
+	return fmt.Sprintf(`{"sha":"%040x","id":%d,"state":"open","title":"Fix the parser so that it reads nested lists (#%d)","labels":["bug","parser"],"url":"https://api.example.org/repos/acme/tools/commits/%d","created_at":"2026-11-%02dT08:%02d:00Z","additions":%d,"body":"The reader stopped at the first empty list. It now goes on, and a test checks that. See the notes in docs/parser.md for the reasons."}`,
 		i*7919+1_000_003, 4_000_000+i, i, i, i%28+1, i%60, i%500)
 }
 

@@ -67,7 +67,7 @@ func TestADeadlineIsSeenWhereItsTimerIsLate(t *testing.T) {
 	d.Pause()
 	d.check(time.Now().Add(2 * time.Hour))
 	if passed != nil {
-		t.Error("it passed while it stood still")
+		t.Error("time passed while the clock was stopped")
 	}
 	d.Resume()
 	d.check(time.Now().Add(2 * time.Hour))

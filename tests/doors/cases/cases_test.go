@@ -42,10 +42,10 @@ type testCase struct {
 type testProgram struct {
 	Language string         `json:"language"`
 	Code     []string       `json:"code"` // lines
-	File     string         `json:"file"` // in place of code
+	File     string         `json:"file"` // instead of code
 	Args     map[string]any `json:"args"`
 	Want     outcome        `json:"want"`
-	// Value is the value; ValueFile a file that holds it.
+	// Value is the value, and ValueFile is a file with it.
 	Value     json.RawMessage `json:"value"`
 	ValueFile string          `json:"value_file"`
 }
@@ -82,7 +82,7 @@ type door interface {
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// place is a machine of its own for one case and one door.
+// place is a separate machine for one case and one door.
 type place struct {
 	dir, mcp, policy, audit string
 	env                     *config.Environment
