@@ -18,9 +18,12 @@ const (
 	Python     = guests.Python
 )
 
-// A Request is one program to run, and everything it may see. The command, the
-// MCP server and the HTTP API accept its JSON form; fields without a JSON name
-// exist for Go hosts only. The zero value of a field is its safe default.
+// A Request is one program to run, and everything it may see. The zero value of a
+// field is its safe default.
+//
+// A host may decode a request from the JSON of a stranger. Only what a stranger may
+// choose has a JSON name: what opens the host (Root, Dir, Packages, Plugin, Env) or
+// says who asks (Actor, Trigger) is set by Go hosts only.
 type Request struct {
 	// Language is javascript, typescript or python. Required unless Plugin is
 	// set.
@@ -51,23 +54,23 @@ type Request struct {
 	Session string `json:"session,omitempty"`
 	// Actor is on whose behalf the program runs. The queue is fair between
 	// actors.
-	Actor Actor `json:"actor,omitzero"`
+	Actor Actor `json:"-"`
 	// Trigger is how the run was requested: cli, mcp, api or schedule. Empty
 	// means api.
-	Trigger string `json:"trigger,omitempty"`
+	Trigger string `json:"-"`
 	// Root is a folder of the host whose files the program may import. Empty
 	// means none.
-	Root string `json:"root,omitempty"`
+	Root string `json:"-"`
 	// Packages is a folder of the host with pure packages. Empty means none.
-	Packages string `json:"packages,omitempty"`
+	Packages string `json:"-"`
 	// Input is the program's standard input, or the input of a plugin.
 	Input []byte `json:"input,omitempty"`
 
 	// Plugin is the path of a foreign Extism plugin, which runs instead of Code.
-	Plugin string `json:"plugin,omitempty"`
+	Plugin string `json:"-"`
 	// PluginDigest is the SHA-256 that the plugin must have, in hex. Empty
 	// means any.
-	PluginDigest string `json:"plugin_sha256,omitempty"`
+	PluginDigest string `json:"-"`
 	// Function is the function of the plugin that is called with Input.
 	Function string `json:"function,omitempty"`
 
