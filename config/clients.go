@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/internal/atomicfile"
+	"github.com/wexec/wexec/internal/ownfile"
 )
 
 // Client is an agent or editor with the file in which it keeps its servers.
@@ -80,8 +82,8 @@ const toolNames = "tools.txt"
 // SaveToolNames saves the names of servers and tools for [SavedToolNames]. It
 // ignores errors.
 func SaveToolNames(env *Environment, c *catalogue.Catalogue) {
-	path := below(env.cacheDir(), toolNames)
-	if path == "" || len(c.Tools()) == 0 {
+	dir := env.cacheDir()
+	if dir == "" || len(c.Tools()) == 0 || ownfile.Dir(dir) != nil {
 		return
 	}
 	var names []string
@@ -91,12 +93,17 @@ func SaveToolNames(env *Environment, c *catalogue.Catalogue) {
 	for _, t := range c.Tools() {
 		names = append(names, t.ID())
 	}
-	_ = write(path, []byte(strings.Join(names, "\n")+"\n"), 0o600)
+	_ = atomicfile.Write(filepath.Join(dir, toolNames), []byte(strings.Join(names, "\n")+"\n"), 0o600)
 }
 
-// SavedToolNames returns the names of servers and tools that were listed last.
+// SavedToolNames returns the names of servers and tools that were listed last. A
+// shell gets them, so other users must not be able to write them.
 func SavedToolNames(env *Environment) []string {
-	data, err := readBounded(below(env.cacheDir(), toolNames))
+	dir := env.cacheDir()
+	if dir == "" || ownfile.Dir(dir) != nil {
+		return nil
+	}
+	data, err := ownfile.Read(filepath.Join(dir, toolNames), maxFile)
 	if err != nil {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/wexec/wexec/engine/internal/guestcache"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/atomicfile"
+	"github.com/wexec/wexec/internal/ownfile"
 )
 
 // A Cache stores what is expensive to make: compiled guests, their memory images,
@@ -27,8 +28,8 @@ import (
 //	results/   values of programs that certainly give them again
 //	catalogue/ digests of what the servers of each table listed, as last known
 //
-// Files are replaced atomically and readable only by their owner. A damaged one
-// is made again.
+// Files are replaced atomically and readable only by their owner. One that is
+// damaged, or that another user except root can have written, is made again.
 type Cache struct {
 	store *guestcache.Store
 
@@ -37,8 +38,9 @@ type Cache struct {
 }
 
 // OpenCache opens a cache in a folder, which it creates if it is missing. An
-// empty name keeps everything in memory. It fails if the folder is not writable;
-// an engine goes on without one.
+// empty name keeps everything in memory. It fails if the folder cannot be used,
+// or if a user other than this one and root can change it or a folder above it:
+// what it has is executed. An engine goes on without one.
 func OpenCache(dir string) (*Cache, error) {
 	s, err := guestcache.Open(dir)
 	if err != nil {
@@ -75,7 +77,7 @@ func (c *Cache) catalogue(t *hostfns.Table) map[string]string {
 	if c.Dir() == "" || len(t.Servers()) == 0 {
 		return nil
 	}
-	data, err := guestcache.ReadFile(c.cataloguePath(t), maxCatalogue)
+	data, err := ownfile.Read(c.cataloguePath(t), maxCatalogue)
 	if err != nil {
 		return nil
 	}

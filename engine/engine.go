@@ -119,7 +119,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	if e.cache = c.Shared; e.cache == nil {
 		var err error
 		if e.cache, err = OpenCache(c.Cache); err != nil {
-			e.log.Warn("the cache folder cannot be used", "folder", c.Cache, "error", err)
+			e.log.Warn("cannot use the cache folder: guests are compiled again in each process", "error", err, "folder", c.Cache, "hint", fault.HintOf(err))
 			if e.cache, err = OpenCache(""); err != nil {
 				return nil, err
 			}

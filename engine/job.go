@@ -7,6 +7,7 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -16,7 +17,6 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/wexec/wexec/audit"
-	"github.com/wexec/wexec/engine/internal/guestcache"
 	"github.com/wexec/wexec/engine/internal/sandbox"
 	"github.com/wexec/wexec/engine/internal/world"
 	"github.com/wexec/wexec/fault"
@@ -90,7 +90,7 @@ const maxPlugin = 64 << 20
 // readPlugin reads the module of a foreign plugin and checks its digest.
 func (j *job) readPlugin() (err error) {
 	path, want := j.req.Plugin, j.req.PluginDigest
-	j.plugin, err = guestcache.ReadFile(path, maxPlugin)
+	j.plugin, err = readRegular(path, maxPlugin)
 	if os.IsNotExist(err) {
 		return fault.New(fault.UsageFile, "read the plugin: no file at %s", path)
 	}
@@ -102,6 +102,25 @@ func (j *job) readPlugin() (err error) {
 			WithHint("approve this file, or restore the approved one")
 	}
 	return nil
+}
+
+// readRegular reads a regular file of at most n bytes.
+func readRegular(path string, n int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > n {
+		return nil, errors.New("not a regular file of the expected size")
+	}
+	data := make([]byte, info.Size())
+	_, err = io.ReadFull(f, data)
+	return data, err
 }
 
 // open records the start of the run.

@@ -46,13 +46,14 @@ policy/lint: catalogue policy policy/internal/document policy/internal/expr inte
 audit: fault
 internal/meter:
 internal/atomicfile:
+internal/ownfile:
 internal/jsonscan:
 internal/jsonschema: internal/text
 internal/text:
 internal/jsonc:
 internal/units: fault internal/text
 internal/yamldoc: fault catalogue internal/text internal/units
-internal/snapshot: internal/atomicfile
+internal/snapshot: internal/atomicfile internal/ownfile
 wasm-modules: fault internal/atomicfile internal/meter internal/snapshot
 guests: fault wasm-modules internal/text
 hostfns: fault policy policy/lint audit privacy catalogue hostfns/schema hostfns/internal/guard hostfns/internal/queue hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/jsonscan internal/text
@@ -68,13 +69,13 @@ hostfns/upstream: fault hostfns hostfns/internal/toolmeta catalogue internal/ato
 hostfns/fetch: fault hostfns catalogue internal/text
 hostfns/files: fault hostfns catalogue
 hostfns/approvals: fault hostfns internal/text
-hostfns/embeddings: fault catalogue internal/atomicfile internal/text
-engine: fault privacy policy audit engine/internal/guestcache engine/internal/sandbox engine/internal/tokens engine/internal/world internal/atomicfile internal/jsonscan internal/snapshot internal/text internal/units guests hostfns
+hostfns/embeddings: fault catalogue internal/atomicfile internal/ownfile internal/text
+engine: fault privacy policy audit engine/internal/guestcache engine/internal/sandbox engine/internal/tokens engine/internal/world internal/atomicfile internal/jsonscan internal/ownfile internal/snapshot internal/text internal/units guests hostfns
 engine/internal/tokens:
 engine/internal/world: fault audit internal/text
 engine/internal/sandbox: fault catalogue policy engine/internal/tokens engine/internal/world internal/meter internal/snapshot internal/text internal/units wasm-modules hostfns
-engine/internal/guestcache: fault engine/internal/sandbox internal/atomicfile internal/snapshot wasm-modules guests
-config: fault privacy catalogue policy audit internal/atomicfile internal/jsonc internal/meter internal/snapshot internal/text internal/units internal/yamldoc wasm-modules guests hostfns hostfns/* engine
+engine/internal/guestcache: fault engine/internal/sandbox internal/atomicfile internal/ownfile internal/snapshot wasm-modules guests
+config: fault privacy catalogue policy audit internal/atomicfile internal/jsonc internal/meter internal/ownfile internal/snapshot internal/text internal/units internal/yamldoc wasm-modules guests hostfns hostfns/* engine
 cmd: *
 tests: *
 internal/tools: *

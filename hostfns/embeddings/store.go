@@ -5,13 +5,13 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/wexec/wexec/internal/atomicfile"
+	"github.com/wexec/wexec/internal/ownfile"
 )
 
 // store holds vectors by the digest of their text, in one file for an endpoint
@@ -71,12 +71,11 @@ func (s *store) load() {
 		return
 	}
 	s.read = true
-	f, err := os.Open(s.path)
-	if err != nil {
+	if err := ownfile.Dir(filepath.Dir(s.path)); err != nil {
+		s.path = "" // other users could write what is read back
 		return
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxStore))
+	data, err := ownfile.Read(s.path, maxStore)
 	if err != nil || len(data) < len(storeHead)+4 || string(data[:len(storeHead)]) != storeHead {
 		return
 	}
@@ -124,9 +123,6 @@ func (s *store) save() error {
 		for _, f := range s.vectors[d] {
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f))
 		}
-	}
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-		return err
 	}
 	if err := s.write(b); err != nil {
 		return err

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"reflect"
 	"unsafe"
 
 	"github.com/wexec/wexec/internal/atomicfile"
+	"github.com/wexec/wexec/internal/ownfile"
 )
 
 // Native code in wazero's cache files starts in the middle of a page, so
@@ -115,15 +117,25 @@ func MapCode(cache any) bool {
 	return true
 }
 
-// mappedFiles reads files of both formats.
+// mappedFiles reads files of both formats, and only those that no user except
+// this one and root can have written: what they hold is executed.
 type mappedFiles struct{ codeFiles }
 
-// Get implements codeFiles.
+// Get implements codeFiles. A file that is refused counts as missing, so that
+// wazero compiles the module and replaces the file.
 func (m *mappedFiles) Get(key [32]byte) (io.ReadCloser, bool, error) {
 	content, ok, err := m.codeFiles.Get(key)
 	f, isFile := content.(*os.File)
 	if !ok || err != nil || !isFile {
 		return content, ok, err
+	}
+	path := f.Name() // wazero has followed links
+	f.Close()
+	if ownfile.Sub(filepath.Dir(path)) != nil {
+		return nil, false, nil
+	}
+	if f, err = ownfile.Open(path); err != nil {
+		return nil, false, nil
 	}
 	c, err := openCode(f)
 	switch {

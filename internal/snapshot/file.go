@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/wexec/wexec/internal/atomicfile"
+	"github.com/wexec/wexec/internal/ownfile"
 )
 
 // The file of an image is the image itself, so that it can be mapped, followed by
@@ -43,18 +44,15 @@ func WriteFile(path string, image []byte) error {
 }
 
 // OpenFile opens the image in a file that [WriteFile] wrote and whose SHA-256 is
-// known. It checks owner, permissions, size and trailer, and does not read the image: the
-// digest was computed when the file was written. The file must never be modified,
-// only replaced.
+// known. It checks that only this user and root can have written the file, and
+// its size and trailer. It does not read the image: the digest was computed when
+// the file was written. The file must never be modified, only replaced.
 func OpenFile(path string, digest [sha256.Size]byte, mode Mode) (*Image, error) {
-	before, err := os.Lstat(path) // a link or a pipe is not opened
-	if err != nil {
-		return nil, fmt.Errorf("open image: %w", err)
+	f, err := ownfile.Open(path)
+	var refused *ownfile.Error
+	if errors.As(err, &refused) {
+		return nil, fmt.Errorf("open image: %w: %w", ErrStale, err)
 	}
-	if !before.Mode().IsRegular() {
-		return nil, fmt.Errorf("open image: %w: not a regular file", ErrStale)
-	}
-	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open image: %w", err)
 	}
@@ -62,9 +60,6 @@ func OpenFile(path string, digest [sha256.Size]byte, mode Mode) (*Image, error) 
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("open image: %w", err)
-	}
-	if !os.SameFile(before, info) || !privateToOwner(info) {
-		return nil, fmt.Errorf("open image: %w: other users can access it", ErrStale)
 	}
 	size := info.Size() - int64(trailerSize)
 	if size <= 0 || size%pageSize != 0 || size > 1<<32 {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/wexec/wexec/internal/atomicfile"
+	"github.com/wexec/wexec/internal/ownfile"
 )
 
 // wazero trusts its cache: a damaged file of native code fails every run, or
@@ -37,7 +38,7 @@ func (s *Store) smallFiles() []string {
 
 // fileDigest returns the digest of a small file in hex, or "".
 func fileDigest(file string) string {
-	data, err := ReadFile(file, maxSmallCode)
+	data, err := ownfile.Read(file, maxSmallCode)
 	if err != nil {
 		return ""
 	}
@@ -49,7 +50,7 @@ func fileDigest(file string) string {
 // noted one, or not noted.
 func (s *Store) removeDamagedCode() {
 	for _, file := range s.smallFiles() {
-		noted, err := ReadFile(s.digestPath(file), 64)
+		noted, err := ownfile.Read(s.digestPath(file), 64)
 		if err != nil || fileDigest(file) != string(noted) {
 			_ = os.Remove(file)
 			_ = os.Remove(s.digestPath(file))

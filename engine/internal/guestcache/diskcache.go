@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/internal/atomicfile"
+	"github.com/wexec/wexec/internal/ownfile"
 )
 
 // DiskCache is a folder of small entries by digest, bounded in bytes. Entries
-// that were not used for longest are removed first. An entry that is unreadable
-// or damaged is a miss. A nil DiskCache has no entries.
+// that were not used for longest are removed first. An entry is a miss if it is
+// unreadable or damaged, or if another user can have written it. A nil DiskCache
+// has no entries.
 type DiskCache struct {
-	Dir      string
+	Dir      string // as returned by package ownfile
 	Magic    string // begins each file
 	Max      int64  // bytes of all entries
 	MaxEntry int64  // bytes of one entry
@@ -35,7 +37,7 @@ func (c *DiskCache) Get(key string) ([]byte, bool) {
 		return nil, false
 	}
 	path := c.path(key)
-	data, err := ReadFile(path, c.MaxEntry)
+	data, err := ownfile.Read(path, c.MaxEntry)
 	if err != nil {
 		return nil, false
 	}

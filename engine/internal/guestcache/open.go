@@ -3,20 +3,23 @@
 // loads the guests of one engine through a [Store], which several engines may
 // share, as several processes may share the folder.
 //
-// The folder is trusted as far as its owner and permissions say. Files are
-// replaced atomically and readable only by their owner; a damaged one is made
-// again, and a folder that is full or read-only costs time and nothing else.
+// The folder holds code that is executed and results that are believed, so it is
+// used only if no user except this one and root can change it, and each file of
+// it only if no such user can have written the file (see package ownfile). Files
+// are replaced atomically and readable only by their owner; one that is damaged
+// or refused is made again, and a folder that is full or read-only costs time and
+// nothing else.
 package guestcache
 
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 
 	"github.com/tetratelabs/wazero"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/ownfile"
 	"github.com/wexec/wexec/internal/snapshot"
 )
 
@@ -28,26 +31,41 @@ func Open(dir string) (*Store, error) {
 		s.code = wazero.NewCompilationCache()
 		return s, nil
 	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, fault.New(fault.UsageConfig, "open the cache folder: %w", err)
-	}
-	for _, sub := range []string{"", "code", "images", "outputs", "results", "catalogue"} {
-		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
-			return nil, fault.New(fault.UsageConfig, "create the cache folder: %w", err)
+	if err := s.open(dir); err != nil {
+		wrong := fault.New(fault.UsageConfig, "open the cache folder: %w", err)
+		var refused *ownfile.Error
+		if errors.As(err, &refused) {
+			return nil, wrong.WithHint("%s", refused.Do)
 		}
+		return nil, wrong
 	}
-	s.code, err = wazero.NewCompilationCacheWithDir(filepath.Join(dir, "code"))
-	if err != nil {
-		return nil, fault.New(fault.UsageConfig, "open the cache folder: %w", err)
-	}
-	s.mappedCode = snapshot.MapCode(s.code)
-	s.dir = dir
 	s.removeDamagedCode()
 	for _, sub := range []string{"code", "images"} {
 		removeUnfinished(filepath.Join(dir, sub))
 	}
 	return s, nil
+}
+
+// open creates and checks the folders.
+func (s *Store) open(dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		err = ownfile.Dir(dir)
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"code", "images", "outputs", "results", "catalogue"} {
+		if err := ownfile.Sub(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	if s.code, err = wazero.NewCompilationCacheWithDir(filepath.Join(dir, "code")); err != nil {
+		return err
+	}
+	s.mappedCode = snapshot.MapCode(s.code)
+	s.dir = dir
+	return nil
 }
 
 // Close frees what the store holds in memory. No engine may use it.

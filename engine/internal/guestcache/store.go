@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/wexec/wexec/engine/internal/sandbox"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/internal/atomicfile"
+	"github.com/wexec/wexec/internal/ownfile"
 	"github.com/wexec/wexec/internal/snapshot"
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
@@ -103,7 +103,7 @@ func (s *Store) part(name string, sum [32]byte, size uint64, unpack func() ([]by
 		return unpack()
 	}
 	path := s.partPath(name, sum)
-	if data, err := ReadFile(path, int64(size)); err == nil && sha256.Sum256(data) == sum {
+	if data, err := ownfile.Read(path, int64(size)); err == nil && sha256.Sum256(data) == sum {
 		touch(path)
 		return data, nil
 	}
@@ -165,25 +165,6 @@ func removeUnfinished(dir string) {
 	}
 }
 
-// ReadFile reads a regular file of at most n bytes.
-func ReadFile(path string, n int64) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > n {
-		return nil, errors.New("not a regular file of the expected size")
-	}
-	data := make([]byte, info.Size())
-	_, err = io.ReadFull(file, data)
-	return data, err
-}
-
 // codeNote says where the native code of a guest lies.
 type codeNote struct {
 	File string `json:"file"` // below the code folder
@@ -191,7 +172,7 @@ type codeNote struct {
 }
 
 func readNote(path string) (n codeNote, err error) {
-	data, err := ReadFile(path, 4096)
+	data, err := ownfile.Read(path, 4096)
 	if err == nil {
 		err = json.Unmarshal(data, &n)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/internal/atomicfile"
+	"github.com/wexec/wexec/internal/ownfile"
 	"github.com/wexec/wexec/internal/snapshot"
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
 )
@@ -46,8 +47,12 @@ func (s *Store) hasCode(m *wasmmodules.Module) bool {
 		return false
 	}
 	file := filepath.Join(s.dir, "code", n.File)
-	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() != n.Size || n.Size <= 0 {
+	f, err := ownfile.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Size() != n.Size || n.Size <= 0 {
 		return false
 	}
 	touch(file)
