@@ -15,9 +15,11 @@ import (
 // Max is the number of streams that may be open at once.
 const Max = 256
 
-// Bounds of one read.
+// Bounds of one read. A stream that has given nothing yet is read with a buffer
+// of firstRead bytes, whatever the program asks for; what it has given is added.
 const (
 	maxRead     = 8 << 20
+	firstRead   = 64 << 10
 	defaultRead = 64 << 10
 	maxSilence  = 2 * time.Minute
 )
@@ -42,6 +44,7 @@ type Set struct {
 type stream struct {
 	mu   sync.Mutex // held during a read
 	body io.ReadCloser
+	read int  // bytes so far
 	done bool // nothing follows
 	once sync.Once
 }
@@ -78,7 +81,7 @@ func (s *Set) Read(ctx context.Context, id int64, n int) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, maxSilence, ErrTimeout)
 	defer cancel()
-	data, err := guard.Call(ctx, func() ([]byte, error) { return one.read(min(n, maxRead)) })
+	data, err := guard.Call(ctx, func() ([]byte, error) { return one.next(min(n, maxRead)) })
 	if err != nil || len(data) == 0 {
 		one.close()
 	}
@@ -88,14 +91,17 @@ func (s *Set) Read(ctx context.Context, id int64, n int) ([]byte, error) {
 	return data, err
 }
 
-func (s *stream) read(n int) ([]byte, error) {
+// next returns at most n bytes. While it waits for them it holds no more memory
+// than the stream has given, which the run was charged for.
+func (s *stream) next(n int) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.done {
 		return nil, nil
 	}
-	buf := make([]byte, n)
+	buf := make([]byte, min(n, firstRead+s.read))
 	n, err := io.ReadAtLeast(s.body, buf, 1)
+	s.read += n
 	s.done = err != nil
 	if n > 0 || errors.Is(err, io.EOF) {
 		err = nil

@@ -100,3 +100,24 @@ func TestAShortReadKeepsAShortBuffer(t *testing.T) {
 		t.Fatalf("%q with room for %d bytes: %v", data, cap(data), err)
 	}
 }
+
+// A server may send one byte and then nothing, while the program asks for much.
+func TestAStreamThatWaitsHoldsASmallBuffer(t *testing.T) {
+	asked := make(chan int)
+	s := stream{body: io.NopCloser(reader(func(p []byte) (int, error) {
+		asked <- len(p)
+		return len(p), nil
+	}))}
+	given := 0
+	for range 20 {
+		go func() { _, _ = s.next(maxRead) }()
+		n := <-asked
+		if n > firstRead+given {
+			t.Fatalf("a stream that has given %d bytes is read with a buffer of %d", given, n)
+		}
+		given += n
+	}
+	if n := given; n < maxRead {
+		t.Errorf("a fast stream gave %d bytes in 20 reads", n)
+	}
+}
