@@ -42,12 +42,16 @@ func (c *call) ask(ctx context.Context) error {
 	if asker == nil {
 		return c.recordApproval(&audit.Approval{Answer: "nobody"}, c.denied(fault.DeniedApproval, nobodyToAsk, nobodyHint))
 	}
+	if err := c.revealArguments(ctx, maxRevealed); err != nil && err != errReveal {
+		return c.unrevealed()
+	}
 	now, message := time.Now(), text.Clip(c.decision.Message, 2000)
 	timeout := cmp.Or(c.decision.Timeout, approvals.Timeout, defaultTimeout)
 	question := Question{
-		ID: "q_" + rand.Text()[:12], Run: r.info.ID, Tool: c.name, Message: r.Reveal(message), Rule: c.decision.Rule,
+		ID: "q_" + rand.Text()[:12], Run: r.info.ID, Tool: c.name, Rule: c.decision.Rule,
 		Actor: clean(r.actor.ID, 200), Intent: clean(r.facts.Intent, 500), Args: c.revealed.raw,
-		Since: now, Expires: now.Add(timeout), Via: approvals.Via, Remember: approvals.Remember,
+		Message: r.redactor.revealText(message, r.growing(ctx, int64(len(message))+maxRevealed)),
+		Since:   now, Expires: now.Add(timeout), Via: approvals.Via, Remember: approvals.Remember,
 		coveredMessage: text.Visible(r.redactor.display(message)), coveredArgs: c.args.raw,
 	}
 	asking, cancel := context.WithTimeout(ctx, timeout)

@@ -74,50 +74,82 @@ func (c *call) takeSecrets(ctx context.Context) (err error) {
 	return nil
 }
 
-// errReveal is why revealed arguments are not known. It does not depend on values.
-var errReveal = errors.New("the tokens in the arguments cannot be revealed")
+// maxRevealed is how much longer than its text with tokens a text with values may
+// be, for the conditions of a policy and for people.
+const maxRevealed = 4 << 20
 
-// revealArguments sets the arguments with values instead of tokens, for the
-// condition of a rule and for a tool that may have them. On errReveal they keep
-// their tokens.
-func (c *call) revealArguments() error {
-	c.revealed = c.args
-	raw, err := c.run.redactor.reveal(c.args.raw)
-	if err != nil {
-		return errReveal
+// Why revealed arguments are not known. These errors do not depend on values.
+var (
+	errReveal  = errors.New("the tokens in the arguments cannot be revealed")
+	errTooLong = fmt.Errorf("the values of the tokens in the arguments are more than %d MiB longer than the tokens", maxRevealed>>20)
+)
+
+// revealArguments sets the arguments with values instead of tokens, which may be
+// longer than the arguments by most bytes. Only the first call has an effect.
+func (c *call) revealArguments(ctx context.Context, most int64) error {
+	if !c.tried {
+		c.tried = true
+		c.revealed, c.hasTokens, c.revealErr = c.valuesOf(ctx, c.args, most)
 	}
-	if string(raw) == string(c.args.raw) {
-		return nil
+	return c.revealErr
+}
+
+func (c *call) valuesOf(ctx context.Context, args arguments, most int64) (revealed arguments, differ bool, err error) {
+	raw, err := c.run.redactor.reveal(args.raw, c.run.growing(ctx, int64(len(args.raw))+most))
+	switch {
+	case fault.CodeOf(err) == fault.GuestResult:
+		return args, false, errReveal
+	case err != nil || string(raw) == string(args.raw):
+		return args, false, err
 	}
 	// Two names may have the same value, which is an error.
 	doc, err := strictjson.Decode(raw)
 	values, ok := doc.Value.(map[string]any)
 	if err != nil || !ok {
-		return errReveal
+		return args, false, errReveal
 	}
 	if err := c.spendRoom(doc.Room - int64(len(raw))); err != nil {
+		return args, false, err
+	}
+	return arguments{raw: raw, values: values, room: doc.Room}, true, nil
+}
+
+// growing returns a function that charges the run for text before it is made, of
+// most bytes in all, and ends with the context.
+func (r *Run) growing(ctx context.Context, most int64) func(n int) error {
+	return func(n int) error {
+		if most -= int64(n); most < 0 {
+			return errTooLong
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return r.spend(int64(n))
+	}
+}
+
+// unrevealed returns the error of a call whose arguments cannot be revealed.
+func (c *call) unrevealed() error {
+	switch err := c.revealErr; {
+	case err == errReveal:
+		return c.refuse("schema", c.tool.invalid(err.Error(), ""))
+	case err == errTooLong:
+		return c.refuse("schema", c.tool.invalid(err.Error(), "pass fewer tokens in one call"))
+	case endsRun(err):
 		return err
 	}
-	c.revealed = arguments{raw: raw, values: values, room: doc.Room}
-	c.hasTokens = true
-	return nil
+	return c.cancelled()
 }
 
 // reveal puts in the values that the tool may have, and the secrets.
-func (c *call) reveal(context.Context) error {
+func (c *call) reveal(ctx context.Context) error {
 	if c.kind == lookupCall {
 		return nil
 	}
 	out := c.args
 	if c.run.redactor.reveals(c.name) {
-		if c.kind == nativeCall { // no policy has seen its arguments
-			c.argsErr = c.revealArguments()
-		}
-		switch {
-		case c.argsErr == errReveal:
-			return c.tool.invalid(errReveal.Error(), "")
-		case c.argsErr != nil:
-			return c.argsErr
+		if c.revealArguments(ctx, c.run.limits.HostBytes) != nil {
+			return c.unrevealed()
 		}
 		out = c.revealed
 	}

@@ -32,13 +32,15 @@ type call struct {
 	// Set by readArguments.
 	args    arguments // as the record shows them, with tokens
 	secrets []Secret
-	// Set by decide and recordDecision.
-	revealed  arguments // as conditions of the policy see them
-	argsErr   error     // why they are not known
+	// Set by revealArguments.
+	tried     bool      // the rest is set
+	revealed  arguments // with values instead of tokens
+	revealErr error     // why they are not known
 	hasTokens bool      // they differ from args
-	decision  policy.Decision
-	counted   bool // against the limits of rules
-	recorded  bool // the decision was recorded with the arguments as given
+	// Set by decide and recordDecision.
+	decision policy.Decision
+	counted  bool // against the limits of rules
+	recorded bool // the decision was recorded with the arguments as given
 	// Set by ask.
 	approval *audit.Approval
 	// Set by reveal.
@@ -138,8 +140,8 @@ func (c *call) refuse(kind string, f *Failure) error {
 }
 
 // decide asks the policy. Its conditions see revealed arguments, its messages
-// tokens. What the prelude asks for
-// is allowed: its provider asks the Gate about each effect.
+// tokens. What the prelude asks for is allowed: its provider asks the Gate about
+// each effect.
 func (c *call) decide(ctx context.Context) error {
 	if c.kind != toolCall {
 		c.decision = policy.Decision{Effect: policy.Allow}
@@ -149,14 +151,17 @@ func (c *call) decide(ctx context.Context) error {
 		return c.cancelled()
 	}
 	r := c.run
-	if c.argsErr = c.revealArguments(); c.argsErr != nil && c.argsErr != errReveal {
-		return c.argsErr
-	}
-	req := policy.Request{Tool: c.tool.Tool, Args: c.revealed.values, ArgsErr: c.argsErr, Run: r.facts, Actor: r.actor, Now: time.Now()}
-	if c.hasTokens || c.argsErr != nil {
-		req.Masked = c.args.values
+	req := policy.Request{Tool: c.tool.Tool, Args: c.args.values, Run: r.facts, Actor: r.actor, Now: time.Now()}
+	if r.redactor != nil {
+		req.Reveal = func() (map[string]any, error) {
+			err := c.revealArguments(ctx, maxRevealed)
+			return c.revealed.values, err
+		}
 	}
 	c.decision, c.counted = r.session.decide(r.table.policy, &r.table.rates, c.tool.id, req)
+	if c.revealErr != nil && c.revealErr != errReveal {
+		return c.unrevealed()
+	}
 	for _, w := range c.decision.Warnings {
 		r.warn(clean(w, 500))
 	}

@@ -1,15 +1,18 @@
 package hostfns
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/policy"
 )
@@ -231,5 +234,71 @@ func TestAFailureReachesTheGuestAsAnAnswer(t *testing.T) {
 	}
 	if f.Code != fault.ToolUnknown || !strings.Contains(f.Hint, "math.add") {
 		t.Fatalf("got %+v", f)
+	}
+}
+
+// A program repeats the token of a long value. What the host makes of it is
+// bounded and counted, and made only if somebody reads it.
+func TestValuesAreMadeForThoseWhoReadThemOnly(t *testing.T) {
+	const long = 100_000
+	p := &fakeProvider{tools: []catalogue.Tool{tool("a.get", `{}`), tool("a.read", `{}`), tool("a.send", `{}`), tool("a.plain", `{}`)}, call: func(_ context.Context, c Call) (Answer, error) {
+		if c.Tool == "get" {
+			return Answer{Kind: Text, Data: bytes.Repeat([]byte("x"), long)}, nil
+		}
+		return Answer{Data: strconv.AppendInt(nil, int64(len(c.Args)), 10)}, nil
+	}}
+	rules := mustPolicy(t, `version: 1
+tools: {allow: [a.get, a.send, a.plain, {tool: a.read, when: 'args.a != ""'}]}
+pii: {mode: tokenize, patterns: {blob: "x+"}, reveal_to: [a.send]}
+`)
+	for _, c := range []struct {
+		tool        string
+		times, most int
+		code        fault.Code
+	}{
+		{"a.plain", 1000, 20_000, ""},
+		{"a.read", 10, 2_000_000, ""},
+		{"a.read", 1000, 5_000_000, fault.ToolInvalidArgs},
+		{"a.send", 100, 11_000_000, ""},
+		{"a.send", 1000, 21_000_000, fault.LimitHostBytes},
+	} {
+		table, err := NewTable(rules, audit.None(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := openRun(t, table, RunInfo{Limits: policy.Limits{HostBytes: 20 << 20}})
+		a, err := r.Call(t.Context(), "a.get", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := r.bytes.Load()
+		_, err = r.Call(t.Context(), c.tool, []byte(`{"a":"`+strings.Repeat(string(a.Data), c.times)+`"}`))
+		if (err != nil) != (c.code != "") || err != nil && fault.CodeOf(err) != c.code {
+			t.Errorf("%s, %d values: %v", c.tool, c.times, err)
+		}
+		if charged := int(r.bytes.Load() - before); charged > c.most || c.tool != "a.plain" && c.code == "" && charged < c.times*long {
+			t.Errorf("%s, %d values: %d bytes were charged", c.tool, c.times, charged)
+		}
+	}
+}
+
+func TestACallThatIsCancelledRevealsNoMore(t *testing.T) {
+	p := &fakeProvider{tools: []catalogue.Tool{tool("a.get", `{}`), tool("a.send", `{}`)}, call: func(context.Context, Call) (Answer, error) {
+		return Answer{Kind: Text, Data: bytes.Repeat([]byte("x"), 100_000)}, nil
+	}}
+	r := newRun(t, mustPolicy(t, "version: 1\ntools: {allow: ['a.*']}\npii: {mode: tokenize, patterns: {blob: 'x+'}, reveal_to: [a.send]}\n"), audit.None(), p)
+	if _, err := r.Call(t.Context(), "a.get", nil); err != nil {
+		t.Fatal(err)
+	}
+	tool, err := r.table.resolve(t.Context(), "a.send")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	before := r.bytes.Load()
+	c := call{run: r, name: "a.send", tool: tool, args: arguments{raw: []byte(`{"a":"` + strings.Repeat("[BLOB_1]", 1000) + `"}`)}}
+	if err := c.reveal(ctx); fault.CodeOf(err) != fault.Cancelled || r.bytes.Load() != before {
+		t.Errorf("%v after %d bytes", err, r.bytes.Load()-before)
 	}
 }

@@ -49,12 +49,27 @@ func newRedactor(pii policy.PII, s *Session, start audit.Start, detector func() 
 // off reports whether text that leaves the run is not redacted.
 func (d *redactor) off() bool { return d == nil || d.pii.Mode == privacy.Off }
 
-// reveal returns a JSON document with values instead of tokens.
-func (d *redactor) reveal(doc []byte) ([]byte, error) {
+// reveal returns a JSON document with values instead of tokens, of which there
+// are many if it repeats the token of a long value. It calls grow before it makes
+// n more bytes.
+func (d *redactor) reveal(doc []byte, grow func(n int) error) ([]byte, error) {
 	if d == nil {
 		return doc, nil
 	}
-	return d.vault.RevealJSON(doc)
+	return d.vault.RevealJSON(doc, grow)
+}
+
+// revealText returns text with values instead of tokens, or as it is if grow does
+// not allow it.
+func (d *redactor) revealText(text string, grow func(n int) error) string {
+	if d == nil {
+		return text
+	}
+	out, err := d.vault.Reveal(text, grow)
+	if err != nil {
+		return text
+	}
+	return out
 }
 
 // reveals reports whether a tool gets values instead of tokens.

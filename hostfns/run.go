@@ -402,12 +402,16 @@ func (r *Run) EgressJSON(place string, doc []byte) ([]byte, error) {
 	return out, nil
 }
 
-// Reveal returns text with values instead of tokens, for a Go host.
+// Reveal returns text with values instead of tokens, for a Go host. Text that
+// would become more than 4 MiB longer keeps its tokens.
 func (r *Run) Reveal(text string) string {
-	if r.redactor == nil {
-		return text
-	}
-	return r.redactor.vault.Reveal(text)
+	most := len(text) + maxRevealed
+	return r.redactor.revealText(text, func(n int) error {
+		if most -= n; most < 0 {
+			return errTooLong
+		}
+		return nil
+	})
 }
 
 // Summary returns what the run did so far.

@@ -23,15 +23,12 @@ func (p *Policy) Decide(req Request) Decision {
 
 // evaluation is the state of one decision.
 type evaluation struct {
-	id     string // server.tool
-	facts  expr.Facts
-	masked struct { // the facts as messages see them, if they differ
-		args  map[string]any
-		ready bool
-		facts expr.Facts
-	}
-	found []int32 // indexes of the rules whose patterns match, layer by layer
-	ends  []int   // where each layer's part of found ends
+	id     string     // server.tool
+	facts  expr.Facts // as conditions see them
+	masked expr.Facts // as messages see them, if they may differ and are ready
+	ready  bool
+	found  []int32 // indexes of the rules whose patterns match, layer by layer
+	ends   []int   // where each layer's part of found ends
 }
 
 var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
@@ -39,33 +36,32 @@ var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
 func (e *evaluation) begin(req Request) {
 	e.id = req.Tool.ID()
 	e.facts.Reset(req.call())
-	e.masked.args = req.Masked
 }
 
 // release returns e to the pool.
 func (e *evaluation) release() {
 	e.facts.Reset(expr.Call{})
-	e.masked.facts.Reset(expr.Call{})
-	e.masked.args, e.masked.ready = nil, false
+	e.masked.Reset(expr.Call{})
+	e.ready = false
 	evaluations.Put(e)
 }
 
 func (req *Request) call() expr.Call {
-	return expr.Call{Tool: req.Tool, Args: req.Args, ArgsErr: req.ArgsErr, Run: expr.Run(req.Run), Actor: expr.Actor(req.Actor), Calls: req.Calls, Now: req.Now}
+	return expr.Call{Tool: req.Tool, Args: req.Args, Reveal: req.Reveal, Run: expr.Run(req.Run), Actor: expr.Actor(req.Actor), Calls: req.Calls, Now: req.Now}
 }
 
 // forMessages returns the facts of which messages may speak.
 func (e *evaluation) forMessages() *expr.Facts {
-	if e.masked.args == nil {
+	call := e.facts.Call()
+	if call.Reveal == nil {
 		return &e.facts
 	}
-	if !e.masked.ready {
-		call := e.facts.Call()
-		call.Args, call.ArgsErr = e.masked.args, nil
-		e.masked.facts.Reset(call)
-		e.masked.ready = true
+	if !e.ready {
+		call.Reveal = nil
+		e.masked.Reset(call)
+		e.ready = true
 	}
-	return &e.masked.facts
+	return &e.masked
 }
 
 // errOnValues is the failure of a condition that does not fail on tokens. The
@@ -79,7 +75,7 @@ func (e *evaluation) matches(r *rule) (bool, error) {
 		return true, nil
 	}
 	ok, err := r.when.Bool(&e.facts)
-	if err == nil || e.masked.args == nil {
+	if err == nil || e.facts.Call().Reveal == nil {
 		return ok, err
 	}
 	if _, err = r.when.Bool(e.forMessages()); err == nil {

@@ -69,11 +69,11 @@ func (e *Effect) UnmarshalText(text []byte) error {
 // Request is a tool call that a program wants to make.
 type Request struct {
 	Tool catalogue.Tool
-	Args map[string]any // as encoding/json decodes them, personal data revealed
-	// ArgsErr is why Args are not known. Conditions that read them fail.
-	ArgsErr error
-	// Masked is Args as messages show them, with tokens; nil: like Args.
-	Masked map[string]any
+	Args map[string]any // as messages show them: with tokens
+	// Reveal returns the arguments with values instead of tokens, for conditions.
+	// It is called when the first condition reads them; if it fails, so does the
+	// condition. Nil: there are no tokens.
+	Reveal func() (map[string]any, error)
 	Run    RunFacts
 	Actor  Actor
 	Calls  map[string]int // calls so far in the run, by server.tool

@@ -88,7 +88,7 @@ func FuzzRevealUndoesTokenize(f *testing.F) {
 					continue
 				}
 				want = append(want, s[at:x.Start]...)
-				back := v.Reveal(x.Put)
+				back := v.revealAll(x.Put)
 				want = append(want, back...)
 				at = x.End
 			}
@@ -97,7 +97,7 @@ func FuzzRevealUndoesTokenize(f *testing.F) {
 			if detect.LooksJSON([]byte(s)) && json.Valid([]byte(s)) && !json.Valid([]byte(out)) {
 				t.Fatalf("%q became %q, which is not JSON", s, out)
 			}
-			if back := v.Reveal(out); back != string(want) && !json.Valid([]byte(s)) {
+			if back := v.revealAll(out); back != string(want) && !json.Valid([]byte(s)) {
 				t.Fatalf("%q\nbecame  %q\nback is %q\nwant    %q", s, out, back, want)
 			}
 			if r.counts.Total() == 0 && len(spans) == 0 && out != s {
@@ -108,7 +108,7 @@ func FuzzRevealUndoesTokenize(f *testing.F) {
 				t.Fatal(err)
 			}
 			for _, x := range spans {
-				if x.Replaced && !strings.Contains(v.Reveal(again), strings.Trim(v.Reveal(x.Put), `"`)) {
+				if x.Replaced && !strings.Contains(v.revealAll(again), strings.Trim(v.revealAll(x.Put), `"`)) {
 					t.Fatalf("%q became %q, then %q, which has lost %q", s, out, again, x.Put)
 				}
 			}
@@ -156,7 +156,7 @@ func FuzzJSON(f *testing.F) {
 			if !json.Valid(out) {
 				t.Fatalf("%q became %q", doc, out)
 			}
-			back, err := v.RevealJSON(out)
+			back, err := v.revealAllJSON(out)
 			if err != nil || !json.Valid(back) {
 				t.Fatalf("%q became %q, then %q: %v", doc, out, back, err)
 			}
@@ -188,7 +188,7 @@ func TestTimeIsLinearInHostileText(t *testing.T) {
 				d.Scan(text)
 				v := NewVault(d)
 				out, _, _ := v.Text(string(text), Tokenize)
-				v.Reveal(out)
+				v.revealAll(out)
 			}
 			return time.Since(start)
 		}

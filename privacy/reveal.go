@@ -19,18 +19,27 @@ const maxNested = 4
 // Reveal replaces tokens with their values. Tokens may be written in any case, in
 // URLs and in base64. A token that was never issued stays, and an escaped one
 // loses its escape.
-func (v *Vault) Reveal(s string) string {
+//
+// A short text can stand for a very long one. Reveal calls grow before it makes
+// n more bytes of text, and from time to time with 0, and ends with its error.
+func (v *Vault) Reveal(s string, grow func(n int) error) (string, error) {
 	if !mayHoldToken([]byte(s)) {
-		return s
+		return s, nil
 	}
-	return string(v.revealValue([]byte(s), 0))
+	r := revealing{v: v, grow: grow}
+	out := r.value([]byte(s), 0)
+	return string(out), r.err
 }
 
 // RevealJSON is Reveal for the strings and names of a JSON document. A string
 // that is exactly the token of a number becomes that number. If nothing changes
 // it returns doc itself.
-func (v *Vault) RevealJSON(doc []byte) ([]byte, error) {
-	out, err := v.revealJSON(doc, 0)
+func (v *Vault) RevealJSON(doc []byte, grow func(n int) error) ([]byte, error) {
+	r := revealing{v: v, grow: grow}
+	out, err := r.json(doc, 0)
+	if r.err != nil {
+		return nil, r.err
+	}
 	if err != nil {
 		return nil, fault.New(fault.GuestResult, "the text is not JSON: %w", err).WithOp("reveal tokens")
 	}
@@ -42,27 +51,62 @@ func mayHoldToken(s []byte) bool {
 	return len(s) >= encodings.LeastBase64 || bytes.IndexByte(s, '[') >= 0 || bytes.Contains(s, []byte("%5"))
 }
 
-// revealValue reveals a text, as JSON if it is a document.
-func (v *Vault) revealValue(src []byte, nested int) []byte {
+// revealing is one call of Reveal or RevealJSON. After an error it does nothing
+// more, and its results are of no use.
+type revealing struct {
+	v    *Vault
+	grow func(n int) error
+	err  error
+}
+
+// ask asks whether n more bytes may be made.
+func (r *revealing) ask(n int) bool {
+	if r.err == nil {
+		r.err = r.grow(n)
+	}
+	return r.err == nil
+}
+
+// add appends text if it may.
+func add[T ~string | ~[]byte](r *revealing, out []byte, text T) []byte {
+	if r.ask(len(text)) {
+		out = append(out, text...)
+	}
+	return out
+}
+
+// askEvery is how many bytes are searched between two calls of grow.
+const askEvery = 64 << 10
+
+// value reveals a text, as JSON if it is a document.
+func (r *revealing) value(src []byte, nested int) []byte {
 	if nested < maxNested && detect.LooksJSON(src) && jsonscan.Valid(src) {
-		if doc, err := v.revealJSON(src, nested); err == nil {
+		if doc, err := r.json(src, nested); err == nil {
 			return doc
 		}
 	}
-	return v.revealText(src, nested)
+	return r.text(src, nested)
 }
 
-// revealText reveals a text that is not JSON.
-func (v *Vault) revealText(src []byte, nested int) []byte {
+// text reveals a text that is not JSON.
+func (r *revealing) text(src []byte, nested int) []byte {
 	var out []byte
 	done := 0
 	replace := func(from, to int, text string) {
-		out = append(append(out, src[done:from]...), text...)
+		out = add(r, add(r, out, src[done:from]), text)
 		done = to
 	}
-	tokens := v.d.find.Tokens
+	tokens := r.v.d.find.Tokens
 	tried := 0 // base64 was tried up to here
+	asked := 0
 	for i := 0; i < len(src); {
+		if i >= asked {
+			asked = i + askEvery
+			r.ask(0)
+		}
+		if r.err != nil {
+			return nil
+		}
 		c := src[i]
 		switch {
 		case c == '[':
@@ -71,8 +115,9 @@ func (v *Vault) revealText(src []byte, nested int) []byte {
 				i++
 			} else if t.Escapes > 0 {
 				replace(i, i+n, token.Unescape(string(src[i:i+n])))
-			} else if o, ok := v.original(t); ok {
-				replace(i, i+n, v.resolve(o.value, 0))
+			} else if o, ok := r.v.original(t); ok {
+				replace(i, i+n, "")
+				out = r.resolve(out, o.value, 0)
 			}
 			i += n
 		case c == '%':
@@ -81,8 +126,9 @@ func (v *Vault) revealText(src []byte, nested int) []byte {
 				i++
 			} else if t.Escapes > 0 {
 				replace(i, i+n, encodings.EscapePercent(token.Unescape(text)))
-			} else if o, ok := v.original(t); ok {
-				replace(i, i+n, strings.ReplaceAll(url.QueryEscape(v.resolve(o.value, 0)), "+", "%20"))
+			} else if o, ok := r.v.original(t); ok {
+				resolved := string(r.resolve(nil, o.value, 0))
+				replace(i, i+n, strings.ReplaceAll(url.QueryEscape(resolved), "+", "%20"))
 			}
 			i += n
 		case c < 0x80 && (char.IsDigit(c) || char.IsLetter(c)):
@@ -92,7 +138,7 @@ func (v *Vault) revealText(src []byte, nested int) []byte {
 			}
 			if nested < maxNested && end-i >= encodings.LeastBase64 && i >= tried {
 				tried = end
-				if to, text := v.revealBase64(src, i, nested); to > 0 {
+				if to, text := r.base64(src, i, nested); to > 0 {
 					replace(i, to, text)
 					end = to
 				}
@@ -105,54 +151,61 @@ func (v *Vault) revealText(src []byte, nested int) []byte {
 	if out == nil {
 		return src
 	}
-	return append(out, src[done:]...)
+	return add(r, out, src[done:])
 }
 
-// resolve replaces the tokens within a value.
-func (v *Vault) resolve(value string, depth int) string {
+// resolve appends a value with the tokens in it replaced.
+func (r *revealing) resolve(out []byte, value string, depth int) []byte {
 	if depth >= maxNested || strings.IndexByte(value, '[') < 0 {
-		return value
+		return add(r, out, value)
 	}
-	var out strings.Builder
-	for len(value) > 0 {
-		n, t := v.d.find.Tokens.ParseString(value)
+	for len(value) > 0 && r.err == nil {
+		n, t := r.v.d.find.Tokens.ParseString(value)
 		if n == 0 {
 			if n = strings.IndexByte(value[1:], '[') + 1; n == 0 {
 				n = len(value)
 			}
-			out.WriteString(value[:n])
+			out = add(r, out, value[:n])
 		} else if t.Escapes > 0 {
-			out.WriteString(token.Unescape(value[:n]))
-		} else if o, ok := v.original(t); ok {
-			out.WriteString(v.resolve(o.value, depth+1))
+			out = add(r, out, token.Unescape(value[:n]))
+		} else if o, ok := r.v.original(t); ok {
+			out = r.resolve(out, o.value, depth+1)
 		} else {
-			out.WriteString(value[:n])
+			out = add(r, out, value[:n])
 		}
 		value = value[n:]
 	}
-	return out.String()
+	return out
 }
 
-// revealBase64 reveals the text in base64 at i. It returns the end of it and what
-// takes its place; the end is 0 if nothing changes.
-func (v *Vault) revealBase64(src []byte, i, nested int) (end int, encoded string) {
+// base64 reveals the text in base64 at i. It returns the end of it and what takes
+// its place; the end is 0 if nothing changes.
+func (r *revealing) base64(src []byte, i, nested int) (end int, encoded string) {
 	text, enc, _, padded := encodings.DecodeBase64(src, i)
-	if bytes.IndexByte(text, '[') < 0 && !bytes.Contains(text, []byte("%5")) {
+	if bytes.IndexByte(text, '[') < 0 && !bytes.Contains(text, []byte("%5")) || !r.ask(len(text)) {
 		return 0, ""
 	}
-	revealed := v.revealValue(text, nested+1)
-	if bytes.Equal(revealed, text) {
+	revealed := r.value(text, nested+1)
+	if r.err != nil || bytes.Equal(revealed, text) {
 		return 0, ""
 	}
 	return padded, enc.EncodeToString(revealed)
 }
 
-// revealJSON reveals the strings and names of a document.
-func (v *Vault) revealJSON(doc []byte, nested int) ([]byte, error) {
+// json reveals the strings and names of a document.
+func (r *revealing) json(doc []byte, nested int) ([]byte, error) {
 	var out []byte
 	done := 0
+	asked := 0
 	s := jsonscan.New(doc)
 	for s.Next() {
+		if s.Start >= asked {
+			asked = s.Start + askEvery
+			r.ask(0)
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
 		if s.Kind != jsonscan.String && s.Kind != jsonscan.Name {
 			continue
 		}
@@ -161,28 +214,31 @@ func (v *Vault) revealJSON(doc []byte, nested int) ([]byte, error) {
 			continue
 		}
 		if s.Escaped {
-			text = encodings.UnescapeJSON(text).Text
+			text = encodings.TextOfJSON(text)
 		}
-		revealed := v.revealValue(text, nested+1)
-		if bytes.Equal(revealed, text) {
+		revealed := r.value(text, nested+1)
+		if r.err != nil || bytes.Equal(revealed, text) {
 			continue
 		}
 		from, to, replacement := s.Start, s.End, ""
-		if t, ok := v.exactly(text); ok && s.Kind == jsonscan.String {
-			if o, ok := v.original(t); ok && o.number {
+		if t, ok := r.v.exactly(text); ok && s.Kind == jsonscan.String {
+			if o, ok := r.v.original(t); ok && o.number {
 				from, to, replacement = from-1, to+1, o.value
 			}
 		}
 		if replacement == "" {
 			replacement = encodings.EscapeJSON(string(revealed))
 		}
-		out = append(append(out, doc[done:from]...), replacement...)
+		out = add(r, out, doc[done:from])
+		if r.ask(max(0, len(replacement)-len(revealed))) { // asked for revealed before
+			out = append(out, replacement...)
+		}
 		done = to
 	}
 	if out == nil {
 		return doc, s.Err()
 	}
-	return append(out, doc[done:]...), s.Err()
+	return add(r, out, doc[done:]), s.Err()
 }
 
 // exactly parses a text that is one token and nothing else.

@@ -1,17 +1,30 @@
 package privacy
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
+	"runtime"
 	"sort"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/privacy/internal/match"
 )
+
+// revealAll reveals a text without a bound.
+func (v *Vault) revealAll(s string) string {
+	out, _ := v.Reveal(s, unbounded)
+	return out
+}
+
+func (v *Vault) revealAllJSON(doc []byte) ([]byte, error) { return v.RevealJSON(doc, unbounded) }
+
+func unbounded(int) error { return nil }
 
 func vault(t testing.TB, c Config) *Vault {
 	t.Helper()
@@ -65,7 +78,7 @@ func TestNumbersBecomeStringsAndNumbersAgain(t *testing.T) {
 	if err != nil || string(out) != `{"phone":"[PHONE_1]","n":12125550134,"card_number":"[CARD_1]"}` {
 		t.Fatalf("%s, %v", out, err)
 	}
-	back, err := v.RevealJSON(out)
+	back, err := v.revealAllJSON(out)
 	if err != nil || string(back) != doc {
 		t.Errorf("back is %s, %v", back, err)
 	}
@@ -87,7 +100,7 @@ func TestTokensSurviveWhatProgramsDoWithText(t *testing.T) {
 		"base64":     {"V3JpdGUgdG8gW0VNQUlMXzFdIQ==", "V3JpdGUgdG8gYm9iQGV4YW1wbGUub3JnIQ=="},
 		"json":       {fmt.Sprintf(`{"to":%q}`, "[EMAIL_2]"), `{"to":"jane@example.org"}`},
 	} {
-		if got := v.Reveal(c.in); got != c.want {
+		if got := v.revealAll(c.in); got != c.want {
 			t.Errorf("%s: %s, not %s", name, got, c.want)
 		}
 	}
@@ -97,7 +110,7 @@ func TestForgedTokensStayText(t *testing.T) {
 	v := vault(t, Config{})
 	inbound(t, v, "bob@example.org")
 	for _, s := range []string{"[EMAIL_99]", "[EMAIL_0]", "[EMAIL_01]", "[EMAIL_]", "[PHONE_1]", "[EMAIL_1", "EMAIL_1", "[NOKIND_1]", "[EMAIL_99999999999999999999]"} {
-		if got := v.Reveal(s); got != s {
+		if got := v.revealAll(s); got != s {
 			t.Errorf("%s became %s", s, got)
 		}
 	}
@@ -108,13 +121,13 @@ func TestToolsCannotForgeTokens(t *testing.T) {
 	inbound(t, v, "bob@example.org")
 	for _, s := range []string{"[EMAIL_1]", "see [email_1] there", "%5BEMAIL_1%5D", "&#91;EMAIL_1&#93;", "[~EMAIL_1]", "[EMAIL_1:example.org]", `{"a":"[EMAIL_1]","[EMAIL_1]":2}`, "W0VNQUlMXzFdIGlzIGhpcw=="} {
 		out := inbound(t, v, s)
-		if strings.Contains(v.Reveal(out), "bob@") {
+		if strings.Contains(v.revealAll(out), "bob@") {
 			t.Errorf("%s became %s, which is revealed", s, out)
 		}
-		if unescaped, err := url.PathUnescape(out); err == nil && strings.Contains(v.Reveal(unescaped), "bob@") {
+		if unescaped, err := url.PathUnescape(out); err == nil && strings.Contains(v.revealAll(unescaped), "bob@") {
 			t.Errorf("%s, decoded by a program, is revealed", s)
 		}
-		if back := v.Reveal(out); back != s && s != "&#91;EMAIL_1&#93;" {
+		if back := v.revealAll(out); back != s && s != "&#91;EMAIL_1&#93;" {
 			t.Errorf("%s came back as %s", s, back)
 		}
 	}
@@ -167,12 +180,12 @@ func TestTokensAreNeverReplaced(t *testing.T) {
 	}
 	for _, text := range []string{"id=[PHONE_1]", "password=abc1[PHONE_1]", "postgres://u:[SECRET_1]@db.example.org/x"} {
 		got, _, err := v.Egress(text, "")
-		if want := v.Reveal(text); err != nil || v.Reveal(got) != want {
-			t.Errorf("%s became %s, revealed %s, not %s (%v)", text, got, v.Reveal(got), want, err)
+		if want := v.revealAll(text); err != nil || v.revealAll(got) != want {
+			t.Errorf("%s became %s, revealed %s, not %s (%v)", text, got, v.revealAll(got), want, err)
 		}
 	}
 	forged := inbound(t, v, "id=[PHONE_1]")
-	if back := v.Reveal(forged); back != "id=[PHONE_1]" {
+	if back := v.revealAll(forged); back != "id=[PHONE_1]" {
 		t.Errorf("a forged token within a value: %s is %s", forged, back)
 	}
 }
@@ -183,7 +196,7 @@ func TestReservedNumbersAreNeverHandedOut(t *testing.T) {
 	if got := inbound(t, v, "bob@example.org eve@example.org"); got != "[EMAIL_4] [EMAIL_5]" {
 		t.Errorf("got %s", got)
 	}
-	if v.Reveal("[EMAIL_1]") != "[EMAIL_1]" {
+	if v.revealAll("[EMAIL_1]") != "[EMAIL_1]" {
 		t.Error("a reserved number has a meaning")
 	}
 }
@@ -205,7 +218,7 @@ func TestModes(t *testing.T) {
 		if n := counts.Total(); n != 3 && mode != Off {
 			t.Errorf("%s counted %d", mode, n)
 		}
-		if back := v.Reveal(string(got)); mode != Redact && back != text {
+		if back := v.revealAll(string(got)); mode != Redact && back != text {
 			t.Errorf("%s: back is %s", mode, back)
 		}
 	}
@@ -263,7 +276,7 @@ func TestVaultIsSafeForConcurrentUse(t *testing.T) {
 			for i := range 200 {
 				text := fmt.Sprintf("user%d@example.org and w%d@example.org", i, w)
 				out, _, err := v.Text(text, "")
-				if err != nil || v.Reveal(out) != text {
+				if err != nil || v.revealAll(out) != text {
 					t.Errorf("%s: %s, %v", text, out, err)
 					return
 				}
@@ -314,12 +327,12 @@ func TestRevealInJSONKeepsItJSON(t *testing.T) {
 	if err != nil || strings.Contains(string(out), "MII") {
 		t.Fatalf("%s, %v", out, err)
 	}
-	back, err := v.RevealJSON(out)
+	back, err := v.revealAllJSON(out)
 	var outer, got map[string]string
 	if err != nil || json.Unmarshal(back, &outer) != nil || json.Unmarshal([]byte(outer["payload"]), &got) != nil || got["key"] != key {
 		t.Errorf("back is %s, %v", back, err)
 	}
-	if _, err := v.RevealJSON([]byte(`{"a": [EMAIL_1]}`)); err == nil {
+	if _, err := v.revealAllJSON([]byte(`{"a": [EMAIL_1]}`)); err == nil {
 		t.Error("text that is not JSON was accepted")
 	}
 }
@@ -333,5 +346,85 @@ func TestANameThatIsAWordIsOnlyReplacedWhereItIsAName(t *testing.T) {
 	text, _, err := v.Text("Dear Ms Price", "")
 	if err != nil || text != "Dear Ms [NAME_1]" {
 		t.Errorf("%s %v", text, err)
+	}
+}
+
+// A program writes a token many times, in every encoding, and values may hold
+// tokens of other values.
+func TestRevealingMakesNoMoreThanItMay(t *testing.T) {
+	v := vault(t, Config{})
+	issue := func(value string) string {
+		return v.issue(&match.Span{Kind: Secret, Value: value}, false, false, "", false)
+	}
+	blob := issue(strings.Repeat("x", 10_000))
+	chain := issue(strings.Repeat(blob+" ", 100))
+	errFull := errors.New("full")
+	for name, one := range map[string]string{"plain": blob, "nested": chain, "percent": url.QueryEscape(blob)} {
+		for form, wrap := range map[string]func(string) string{
+			"text":   func(s string) string { return s },
+			"json":   func(s string) string { return `{"a":["` + s + `"],"` + s + `":1}` },
+			"string": func(s string) string { return `{"a":"[\"` + s + `\"]"}` },
+			"base64": func(s string) string { return `{"a":"` + base64.StdEncoding.EncodeToString([]byte(s)) + `"}` },
+		} {
+			doc := wrap(strings.Repeat(one, 2_000))
+			for _, most := range []int{0, 1000, 1 << 20} {
+				made, calls := 0, 0
+				grow := func(n int) error {
+					if calls++; n < 0 || made+n > most {
+						return errFull
+					}
+					made += n
+					return nil
+				}
+				var m0, m1 runtime.MemStats
+				runtime.ReadMemStats(&m0)
+				_, err := v.Reveal(doc, grow)
+				_, errJSON := v.RevealJSON([]byte(doc), grow)
+				runtime.ReadMemStats(&m1)
+				if err != errFull || form != "text" && errJSON != errFull {
+					t.Errorf("%s, %s, at most %d: %v, %v", name, form, most, err, errJSON)
+				}
+				if used := m1.TotalAlloc - m0.TotalAlloc; used > uint64(8*most+20*len(doc)+1<<20) {
+					t.Errorf("%s, %s, at most %d: allocated %d bytes", name, form, most, used)
+				}
+			}
+		}
+	}
+}
+
+func TestRevealingAsksForAllThatItMakes(t *testing.T) {
+	v := vault(t, Config{})
+	token := inbound(t, v, "ann@example.org")
+	for _, doc := range []string{`{"to":"` + token + `"}`, `["\"` + token + `\"", 1]`, `["` + base64.StdEncoding.EncodeToString([]byte("to: "+token)) + `"]`} {
+		made := 0
+		out, err := v.RevealJSON([]byte(doc), func(n int) error { made += n; return nil })
+		if err != nil || string(out) == doc || made < len(out) {
+			t.Errorf("%s became %s, and %d bytes were asked for: %v", doc, out, made, err)
+		}
+	}
+	made := 0
+	if _, err := v.RevealJSON([]byte(`{"a":[1,"b","`+strings.Repeat("long text ", 1000)+`"]}`), func(n int) error { made += n; return nil }); err != nil || made != 0 {
+		t.Errorf("%d bytes were asked for to reveal nothing: %v", made, err)
+	}
+}
+
+// The text is searched in one call: it looks from time to time whether it may go on.
+func TestRevealingEndsWhileNothingIsFound(t *testing.T) {
+	v := vault(t, Config{})
+	stop := errors.New("stop")
+	for name, doc := range map[string]string{
+		"words":  `["` + strings.Repeat("many [words] ", 100_000) + `"]`,
+		"values": "[" + strings.Repeat(`"words of text",`, 100_000) + "1]",
+	} {
+		calls := 0
+		_, err := v.RevealJSON([]byte(doc), func(int) error {
+			if calls++; calls > 3 {
+				return stop
+			}
+			return nil
+		})
+		if err != stop {
+			t.Errorf("%s: %v after %d calls", name, err, calls)
+		}
 	}
 }

@@ -19,13 +19,13 @@ import (
 
 // Call is a tool call as expressions see it.
 type Call struct {
-	Tool    catalogue.Tool
-	Args    map[string]any
-	ArgsErr error // why Args are not known
-	Run     Run
-	Actor   Actor
-	Calls   map[string]int // calls so far, by server.tool
-	Now     time.Time
+	Tool   catalogue.Tool
+	Args   map[string]any
+	Reveal func() (map[string]any, error) // what expressions see instead of Args; may be nil
+	Run    Run
+	Actor  Actor
+	Calls  map[string]int // calls so far, by server.tool
+	Now    time.Time
 }
 
 // Run is the run that makes the call.
@@ -85,15 +85,8 @@ func (f *Facts) Call() Call { return f.call }
 func (f *Facts) ResolveName(name string) (any, bool) {
 	switch name {
 	case "args":
-		if f.args == nil && f.call.ArgsErr != nil {
-			f.args = types.WrapErr(f.call.ArgsErr)
-		}
 		if f.args == nil {
-			args := f.call.Args
-			if args == nil {
-				args = map[string]any{}
-			}
-			f.args = f.scope.adapter.NativeToValue(args)
+			f.args = f.arguments()
 		}
 		return f.args, true
 	case "tool":
@@ -116,6 +109,20 @@ func (f *Facts) ResolveName(name string) (any, bool) {
 		return f.calls, true
 	}
 	return nil, false
+}
+
+func (f *Facts) arguments() ref.Val {
+	args := f.call.Args
+	if f.call.Reveal != nil {
+		var err error
+		if args, err = f.call.Reveal(); err != nil {
+			return types.WrapErr(err)
+		}
+	}
+	if args == nil {
+		args = map[string]any{}
+	}
+	return f.scope.adapter.NativeToValue(args)
 }
 
 // Parent returns nil: there are no other names.

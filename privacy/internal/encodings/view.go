@@ -89,20 +89,40 @@ func (v *View) replace(src []byte, done, from, to int, text []byte, e encoding) 
 func UnescapeJSON(raw []byte) *View {
 	v := &View{Text: make([]byte, 0, len(raw))}
 	done := 0
+	escapes(raw, func(from, to int, text []byte) {
+		done = v.replace(raw, done, from, to, text, unicodeEscape)
+	})
+	v.Text = append(v.Text, raw[done:]...)
+	return v
+}
+
+// TextOfJSON is the text of UnescapeJSON, without the way back, which takes much
+// memory where many escapes are.
+func TextOfJSON(raw []byte) []byte {
+	out := make([]byte, 0, len(raw))
+	done := 0
+	escapes(raw, func(from, to int, text []byte) {
+		out = append(append(out, raw[done:from]...), text...)
+		done = to
+	})
+	return append(out, raw[done:]...)
+}
+
+// escapes visits the escapes in a JSON string, and the text of each.
+func escapes(raw []byte, visit func(from, to int, text []byte)) {
 	var buffer [4]byte
-	for {
-		i := done + bytes.IndexByte(raw[done:], '\\')
-		if i < done || i+1 == len(raw) {
-			break
+	for i := 0; ; {
+		next := bytes.IndexByte(raw[i:], '\\')
+		if i += next; next < 0 || i+1 == len(raw) {
+			return
 		}
 		text, n := raw[i:i+2], 2
 		if r, size := jsonscan.Unescape(raw[i:]); size > 0 {
 			text, n = utf8.AppendRune(buffer[:0], r), size
 		}
-		done = v.replace(raw, done, i, i+n, text, unicodeEscape)
+		visit(i, i+n, text)
+		i += n
 	}
-	v.Text = append(v.Text, raw[done:]...)
-	return v
 }
 
 // EscapeJSON writes a text as the inside of a JSON string.
