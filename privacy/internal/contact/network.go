@@ -107,6 +107,25 @@ func MAC(s *match.Text, i int) bool {
 	return s.Hit(match.MAC, i, i+17, sure, "six pairs of a hardware address")
 }
 
+// DottedMAC finds a hardware address at i in three groups of four hexadecimal
+// digits, 0012.3456.789a. It returns the end of the address, or 0.
+func DottedMAC(s *match.Text, i int) int {
+	t := s.Bytes
+	end := i + 14
+	if end > len(t) || t[i+4] != '.' || t[i+9] != '.' || i > 0 && (char.IsWord(t[i-1]) || t[i-1] == '.') || end < len(t) && (char.IsWord(t[end]) || t[end] == '.' && end+1 < len(t) && char.IsWord(t[end+1])) {
+		return 0
+	}
+	digits := char.CountDigits(t[i:end])
+	if !char.AllHex(t[i:i+4]) || !char.AllHex(t[i+5:i+9]) || !char.AllHex(t[i+10:end]) {
+		return 0
+	}
+	sure := uint8(85)
+	if digits == 12 && s.Before(i)&match.AboutMAC == 0 {
+		sure = 45 // numbers of other kinds are groups of digits too
+	}
+	return s.HitTo(match.MAC, i, end, sure, "three groups of a hardware address")
+}
+
 // IPv6 finds an address around the first colon in it, at i, and returns where
 // the scan goes on.
 func IPv6(s *match.Text, i int) int {
@@ -147,6 +166,8 @@ func IPv6(s *match.Text, i int) int {
 		sure, why = 35, "a network, not a machine in it"
 	case a.IsLoopback() || a.IsUnspecified() || a.IsMulticast():
 		sure, why = 20, "an address of no particular machine"
+	case a.Is4In6() && !a.Unmap().IsLoopback():
+		sure, why = 90, "an IPv4 address in an IPv6 one"
 	case colons >= 7 && groups == 8 && longest < 3 && !labeled:
 		why = "eight pairs, more like a fingerprint"
 	case groups == 8 || groups >= 3 && digits && longest >= 3 || longest == 4 && digits || labeled:

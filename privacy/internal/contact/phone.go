@@ -214,7 +214,7 @@ func judgeGroups(n *match.Number, b int, number number, digits []byte) (sure uin
 	case n.Parens:
 		return 70, "a valid number with its area code in brackets"
 	}
-	if r := number.region(); len(g) >= 3 && len(g) <= 4 && !n.Crowded && n.Joined(b, ' ') && r.trunk == "" && !likeThousands(n, b) {
+	if r := number.region(); len(g) >= 3 && len(g) <= 4 && !n.Crowded && n.Joined(b, ' ') && r.trunk == "" && (!likeThousands(n, b) || n.Sizes(b, 3, 2, 2, 2)) {
 		if r.id == "IT" && digits[0] != '0' && digits[0] != '3' {
 			return 40, "valid, but not as numbers there begin"
 		}

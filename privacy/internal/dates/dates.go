@@ -34,6 +34,11 @@ func At(t []byte, i int) (end int, ok bool) {
 				default:
 					return 0, false
 				}
+				if o == 2 && end < len(t) && t[end] == '-' {
+					if _, digits := char.Number(t, end+1); digits == 3 {
+						return 0, false // a national number that begins with a birthday
+					}
+				}
 				if end < len(t) && (char.IsDigit(t[end]) || t[end] == sign && end+1 < len(t) && char.IsDigit(t[end+1])) {
 					return 0, false
 				}

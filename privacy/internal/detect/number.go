@@ -23,14 +23,21 @@ func (s *scanner) digits(i int) int {
 	if j-i == 2 && j < len(t) && t[j] == '-' && contact.MAC(&s.Text, i) {
 		return i + 17
 	}
+	if j-i == 4 && j < len(t) && t[j] == '.' {
+		if end := contact.DottedMAC(&s.Text, i); end > 0 {
+			return end
+		}
+	}
 	oneGroup := j-i < 7 && (j+1 >= len(t) || !match.IsNumberSign(t[j]) || !groupFollows(t, j))
 	if !oneGroup && j-i <= match.MaxDigits {
 		end := s.number.Read(t, i, j)
-		if len(s.number.Groups) == 0 {
-			return end
+		if s.lettersFollow() && s.number.Context(&s.Text)&identity.AboutDocuments != 0 {
+			if stop := identity.Document(&s.Text, i); stop > 0 {
+				return stop
+			}
 		}
-		if stop := s.groups(&s.number); stop > 0 {
-			return stop
+		if len(s.number.Groups) > 0 {
+			end = max(end, s.groups(&s.number))
 		}
 		return end
 	}
@@ -42,6 +49,17 @@ func (s *scanner) digits(i int) int {
 		}
 	}
 	return max(j, s.street(i, j))
+}
+
+// lettersFollow reports that the number that was read goes on with letters, as
+// 65 180539 W 007, or that it is joined to a word.
+func (s *scanner) lettersFollow() bool {
+	n := &s.number
+	if n.Glued || len(n.Groups) == 0 {
+		return !n.Glued
+	}
+	end := n.Groups[len(n.Groups)-1].To
+	return end+1 < len(s.Bytes) && match.IsNumberSign(s.Bytes[end]) && char.IsUpper(s.Bytes[end+1])
 }
 
 // groupFollows reports that digits follow behind one or two signs at j.
@@ -72,10 +90,15 @@ func (s *scanner) digitWord(i, j int) int {
 	if end-i == 2 && contact.MAC(&s.Text, i) {
 		return i + 17
 	}
+	if end-i == 4 && end < len(t) && t[end] == '.' {
+		if stop := contact.DottedMAC(&s.Text, i); stop > 0 {
+			return stop
+		}
+	}
 	if stop := identity.Digits(&s.Text, i, end); stop > 0 {
 		return stop
 	}
-	if stop := identity.DocumentWord(&s.Text, i, end); stop > 0 {
+	if stop := identity.Document(&s.Text, i); stop > 0 {
 		return stop
 	}
 	if letters <= 2 && j-i <= 5 && !under {
@@ -149,7 +172,7 @@ func (s *scanner) run(n *match.Number, b int) {
 				return
 			}
 		}
-		if kind, sure, why := identity.Document(&s.Text, n, digits); sure > 0 && s.Hit(kind, n.First, to, sure, why) {
+		if kind, sure, why := identity.DocumentDigits(&s.Text, n, digits); sure > 0 && s.Hit(kind, n.First, to, sure, why) {
 			return
 		}
 	}

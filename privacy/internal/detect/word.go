@@ -69,6 +69,13 @@ func (s *scanner) capital(i, j int, shape char.Shape) int {
 			return end
 		}
 	}
+	if j-i <= 4 && shape == char.HasUpper && j+1 < len(t) && match.IsNumberSign(t[j]) && char.IsDigit(t[j+1]) {
+		if _, context := match.ReadLabel(t[i:j]); context == 0 {
+			if end := identity.Document(&s.Text, i); end > 0 {
+				return end
+			}
+		}
+	}
 	if !names.MayBegin(&s.Text, i, j, shape) {
 		return j
 	}
@@ -98,12 +105,17 @@ func (s *scanner) mixed(i, j int, shape char.Shape) int {
 	if shape&(char.HasUnder|char.HasHigh) != 0 || j-i > 24 {
 		return 0
 	}
-	for _, find := range [...]func(*match.Text, int, int) int{finance.VAT, identity.Letters, identity.DocumentWord} {
+	if j-i == 4 && j < len(t) && t[j] == '.' && char.IsHex(t[i]) {
+		if end := contact.DottedMAC(&s.Text, i); end > 0 {
+			return end
+		}
+	}
+	for _, find := range [...]func(*match.Text, int, int) int{finance.VAT, identity.Letters} {
 		if end := find(&s.Text, i, j); end > 0 {
 			return end
 		}
 	}
-	return 0
+	return identity.Document(&s.Text, i)
 }
 
 // key reads a word for a hardware address or a key with a known prefix. It

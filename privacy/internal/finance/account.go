@@ -80,17 +80,21 @@ func JudgeAccount(context match.Context, v []byte) (end int, sure uint8, why str
 // letters of a country. It returns the end of the match, or 0.
 func VAT(s *match.Text, i, j int) int {
 	t := s.Bytes
-	if j-i < 2 || !char.IsUpper(t[i]) || !char.IsUpper(t[i+1]) {
+	small := j-i >= 2 && char.IsLower(t[i])
+	if j-i < 2 || !char.IsLetter(t[i]) || char.IsUpper(t[i]) == small || char.IsUpper(t[i+1]) == small || t[i] >= 0x80 || t[i+1] >= 0x80 {
 		return 0
 	}
 	var rest [14]byte
 	n, gaps := 0, 0
 	for end := i + 2; end < len(t) && n < len(rest); {
 		c := t[end]
-		if char.IsDigit(c) || char.IsUpper(c) {
+		if char.IsDigit(c) || char.IsUpper(c) != small && char.IsLetter(c) && c < 0x80 {
+			if small && c >= 'a' {
+				c &^= 0x20
+			}
 			rest[n] = c
 			n++
-		} else if (c == ' ' || c == '.' || c == '-') && end+1 < len(t) && char.IsDigit(t[end+1]) && gaps < 4 && n <= 9 {
+		} else if (c == ' ' || c == '.' || c == '-') && end+1 < len(t) && (char.IsDigit(t[end+1]) || c == '.' && n == 9) && gaps < 4 && n <= 9 {
 			gaps++
 		} else {
 			break
@@ -100,7 +104,7 @@ func VAT(s *match.Text, i, j int) int {
 			continue
 		}
 		// The whole number, or a part of one that is written in groups.
-		if sure := checksum.VAT(t[i], t[i+1], rest[:n]); sure > 0 {
+		if sure := checksum.VAT(t[i]&^0x20, t[i+1]&^0x20, rest[:n]); sure > 0 {
 			if end+1 < len(t) && (t[end] == ' ' || t[end] == '.') && char.IsDigit(t[end+1]) && n < 8 {
 				continue
 			}
@@ -109,6 +113,8 @@ func VAT(s *match.Text, i, j int) int {
 				sure = 97
 			case context&match.AboutOrder != 0 || s.PartOfLonger(i, end):
 				sure = min(sure, 40)
+			case small:
+				sure = min(sure, 45) // identifiers of programs have small letters
 			}
 			return s.HitTo(match.VAT, i, end, sure, "the form and check digits of a VAT number")
 		}

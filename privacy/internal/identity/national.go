@@ -45,10 +45,8 @@ func Letters(t *match.Text, i, j int) int {
 		return t.HitTo(match.NationalID, i, j, 96, "an Italian tax code with its check letter")
 	case checksum.NINO(w):
 		return t.HitTo(match.NationalID, i, j, confidence(t, i, j, 60, 95, 40), "the form of a British insurance number")
-	case char.IsUpper(w[0]):
-		return spanish(t, i, j, "a Spanish number of a foreigner with its check letter")
 	}
-	return 0
+	return spanish(t, i, j, "a Spanish number of a foreigner with its check letter")
 }
 
 // Digits finds a national number in a word of digits with one letter. It
@@ -58,10 +56,15 @@ func Digits(t *match.Text, i, j int) int {
 }
 
 func spanish(t *match.Text, i, j int, why string) int {
-	if w := t.Bytes[i:j]; !checksum.DNI(w) || !char.IsUpper(w[8]) {
+	w := t.Bytes[i:j]
+	if !checksum.DNI(w) {
 		return 0
 	}
-	return t.HitTo(match.NationalID, i, j, confidence(t, i, j, 75, 95, 45), why)
+	plain := uint8(75)
+	if char.IsLower(w[8]) || char.IsLower(w[0]) {
+		plain = 45 // identifiers of programs have small letters
+	}
+	return t.HitTo(match.NationalID, i, j, confidence(t, i, j, plain, 95, 45), why)
 }
 
 // confidence is how sure a valid number is without a word in front, behind a

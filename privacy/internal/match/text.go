@@ -129,6 +129,12 @@ func (t *Text) Before(i int) Context {
 			clauseEnded = true
 		}
 		_, context := ReadLabel(b[i:end])
+		if context&AboutOrder != 0 && i > limit && (b[i-1] == ' ' || b[i-1] == '-') {
+			// The "id" in "national id" is not that of a thing.
+			if label, whole := ReadLabel(b[char.WordStart(b[:i-1], i-1):end]); label.Kind != "" {
+				context = whole &^ AboutOrder
+			}
+		}
 		if clauseEnded || words > 2 {
 			context &^= AboutOrder | AboutVersion | AboutBirth
 		}

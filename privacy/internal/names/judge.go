@@ -123,7 +123,7 @@ func Judge(s *match.Text, label match.Label, context match.Context, v []byte, wh
 	complete := r.end == len(v) || r.end == len(v)-1 && v[r.end] == '.'
 	someKnown := r.known+r.surnames > 0 || r.ambiguous != 0
 	switch {
-	case r.words == 0 || r.words > 5 || r.stops > 0 && (label.Weak || !complete), whole && !complete:
+	case r.words == 0 || r.words > 5 || r.stops > 0, whole && !complete:
 		return 0, 0, ""
 	case !whole && !complete && r.end < len(v) && (char.IsWord(v[r.end]) || v[r.end] == '(' || v[r.end] == '/' || v[r.end] == ':'):
 		return 0, 0, ""
