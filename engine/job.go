@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/base32"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -56,14 +57,35 @@ func newResult(id string) *Result {
 	return &Result{RunID: cmp.Or(id, newID(now)), Status: StatusOK, Started: now, Cache: "off"}
 }
 
+// maxValueDepth is the deepest nesting of what enters and leaves a program, as
+// the guests have it.
+const maxValueDepth = 900
+
+// checkArgs validates the arguments of a program.
+func checkArgs(args json.RawMessage) error {
+	if len(args) == 0 {
+		return nil
+	}
+	s := jsonscan.New(args)
+	for s.Next() {
+		if s.Depth() > maxValueDepth {
+			return fault.New(fault.UsageFlag, "args is nested more than %d levels deep", maxValueDepth)
+		}
+	}
+	if s.Err() != nil {
+		return fault.New(fault.UsageFlag, "args is not valid JSON")
+	}
+	return nil
+}
+
 // check validates the request.
 func (j *job) check() error {
 	r := &j.req
 	if err := r.Limits.Check(); err != nil {
 		return err
 	}
-	if len(r.Args) > 0 && !jsonscan.Valid(r.Args) {
-		return fault.New(fault.UsageFlag, "args is not valid JSON")
+	if err := checkArgs(r.Args); err != nil {
+		return err
 	}
 	if r.Plugin != "" {
 		if r.Code != "" || r.Session != "" {

@@ -187,6 +187,7 @@ func TestRequestsThatCannotBeUsedAreRefused(t *testing.T) {
 		"no language":       {Request{Code: "v 1"}, fault.UsageLanguage},
 		"unknown language":  {Request{Language: "perl", Code: "v 1"}, fault.UsageLanguage},
 		"args":              {Request{Language: "js", Args: []byte("{")}, fault.UsageFlag},
+		"deep args":         {Request{Language: "js", Args: []byte(strings.Repeat("[", 901) + strings.Repeat("]", 901))}, fault.UsageFlag},
 		"limit":             {Request{Language: "js", Limits: Limits{Fuel: -1}}, fault.UsageFlag},
 		"plugin with code":  {Request{Plugin: "x", Code: "y", Function: "f"}, fault.UsageFlag},
 		"plugin, no export": {Request{Plugin: "x"}, fault.UsageFlag},

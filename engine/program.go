@@ -79,7 +79,7 @@ func (j *job) input() ([]byte, error) {
 		Recursion: j.limits.Recursion, Fetch: env.Has(world.OfferFetch), PII: env.Has(world.OfferPII), Check: j.req.Check,
 	}
 	if len(d.Args) == 0 {
-		d.Args = json.RawMessage("null")
+		d.Args = json.RawMessage("{}")
 	}
 	if d.Argv == nil {
 		d.Argv = []string{}

@@ -33,7 +33,7 @@ type Request struct {
 	// File is the name of the program in errors; empty is "main.js" and the like.
 	// It is never opened.
 	File string `json:"file,omitempty"`
-	// Args is what the program sees as args: any JSON. Empty is null.
+	// Args is what the program sees as args: any JSON. Empty is {}.
 	Args json.RawMessage `json:"args,omitempty"`
 	// Argv lists the arguments after the file on a command line.
 	Argv []string `json:"argv,omitempty"`

@@ -155,8 +155,8 @@ func (c *call) check(a *Answer) error {
 	return c.run.spend(size)
 }
 
-// malformed returns what is wrong with an answer, or "". It repairs text that is
-// not valid UTF-8.
+// malformed returns what is wrong with an answer, or "". It replaces what is not
+// valid UTF-8 with U+FFFD, so that all guests get the same text.
 func malformed(a *Answer) string {
 	switch a.Kind {
 	case JSON, Content:
@@ -166,15 +166,23 @@ func malformed(a *Answer) string {
 		if !a.Checked && !jsonscan.Valid(a.Data) {
 			return "invalid JSON"
 		}
+		a.Data = validUTF8(a.Data)
 	case Text:
-		if !a.Checked && !utf8.Valid(a.Data) {
-			a.Data = bytes.ToValidUTF8(a.Data, []byte("�"))
+		if !a.Checked {
+			a.Data = validUTF8(a.Data)
 		}
 	case Bytes:
 	default:
 		return "an unknown kind of answer"
 	}
 	return ""
+}
+
+func validUTF8(data []byte) []byte {
+	if utf8.Valid(data) {
+		return data
+	}
+	return bytes.ToValidUTF8(data, []byte("�"))
 }
 
 // redact removes secrets and personal data.

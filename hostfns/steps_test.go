@@ -490,3 +490,21 @@ func TestReservedNamesBelongToNativeProviders(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswersAreValidUTF8: every guest gets the same text, whatever bytes a
+// server sent.
+func TestAnswersAreValidUTF8(t *testing.T) {
+	for _, answer := range []Answer{
+		{Kind: JSON, Data: []byte("{\"a\":\"x\xff\xfey\"}")},
+		{Kind: JSON, Data: []byte("{\"a\":\"x\xff\xfey\"}"), Checked: true},
+		{Kind: Content, Data: []byte("[{\"type\":\"text\",\"text\":\"x\xed\xa0\x80y\"}]"), Checked: true},
+		{Kind: Text, Data: []byte("x\xc3y")},
+	} {
+		p := &fakeProvider{tools: []catalogue.Tool{tool("s.t", "")}, call: func(context.Context, Call) (Answer, error) { return answer, nil }}
+		r := newRun(t, mustPolicy(t, allowAll), &audit.Memory{}, p)
+		a, err := r.Call(t.Context(), "s.t", []byte("{}"))
+		if err != nil || !strings.Contains(string(a.Data), "x\ufffdy") || !utf8.Valid(a.Data) {
+			t.Errorf("%q became %q, %v", answer.Data, a.Data, err)
+		}
+	}
+}

@@ -176,7 +176,7 @@ func TestValuesHaveTheFormsOfTheTable(t *testing.T) {
 		{"({ toJSON() { return { n: 1 } } })", `{"n":1}`},
 		{"({ [Symbol('s')]: 1, get g() { return 2 } })", `{"g":2}`},
 		{"['\\ud800', 'é😀', '\\u0000\"\\\\']", `["\ud800","é😀","\u0000\"\\"]`},
-		{"[0.1, 1e21, -0, 1e-7, 5e-324, 9007199254740993]", `[0.1,1e+21,0,1e-7,5e-324,9007199254740992]`},
+		{"[0.1, 1e21, -0, 1e-7, 5e-324, 9007199254740993]", `[0.1,1e+21,-0,1e-7,5e-324,9007199254740992]`},
 		{"Object.create(null, { a: { value: 1, enumerable: true } })", `{"a":1}`},
 		{"JSON.parse('{\"__proto__\":1,\"1\":2,\"0\":3}')", `{"0":3,"1":2,"__proto__":1}`},
 		{"(function () { return arguments })(1, 'b')", `[1,"b"]`},
@@ -192,21 +192,100 @@ func TestValuesHaveTheFormsOfTheTable(t *testing.T) {
 		}
 	}
 	errors := []struct{ code, part string }{
-		{"new Map([[{}, 1]])", "value is a Map with a key"},
-		{"({ m: new Map([[1, 1], ['1', 2]]) })", "value.m is a Map with two keys"},
-		{"[new Date(NaN)]", "value[0] is an invalid Date"},
-		{"[/x/]", "value[0] is a RegExp"},
-		{"[[].values(), 1]", "value[0] is an iterator"},
-		{"new WeakMap()", "value is a weak"},
-		{"[-Infinity]", "value[0] is Infinity"},
-		{"class A {}; A", "value is a function"},
-		{"let d = 1; for (let i = 0; i < 2000; i++) d = [d]; d", "nested deeper than 900 levels"},
-		{"tools.github", "is a function"},
+		{"return new Map([[{}, 1]])", "value is a Map with a key"},
+		{"return ({ m: new Map([[1, 1], ['1', 2]]) })", "value.m is a Map with two keys"},
+		{"return [new Date(NaN)]", "value[0] is an invalid Date"},
+		{"return [/x/]", "value[0] is a RegExp"},
+		{"return [[].values(), 1]", "value[0] is an iterator"},
+		{"return new WeakMap()", "value is a weak"},
+		{"return [-Infinity]", "value[0] is Infinity"},
+		{"class A {}; return A", "value is a function"},
+		{"let d = 1; for (let i = 0; i < 2000; i++) d = [d]; return d", "nested deeper than 900 levels"},
+		{"return tools.github", "is a function"},
 	}
 	for _, test := range errors {
 		e := run(t, test.code).fault(t)
 		if e.Code != "guest.result" || !strings.Contains(e.Message, test.part) {
 			t.Errorf("%s: %s %s, want guest.result with %q", test.code, e.Code, e.Message, test.part)
+		}
+	}
+}
+
+// TestALastStatementWithoutAFormIsNoValue: a program that ends in such a value
+// does not fail, since nothing asked for the value. Standard error names a part
+// of data that has no form.
+func TestALastStatementWithoutAFormIsNoValue(t *testing.T) {
+	for code, note := range map[string]string{
+		"const api = {}\napi.get = () => 1": "",
+		"class A {}; A":                     "",
+		"0 / 0":                             "",
+		"const m = new Map(); m.set({}, 1)": "",
+		"Symbol('s')":                       "",
+		"/x/":                               "",
+		"[1].values()":                      "",
+		"new WeakMap()":                     "",
+		"new Blob(['x'])":                   "",
+		"tools.github":                      "",
+		"new Date(NaN)":                     "",
+		"({ toJSON() { throw new Error('no') } })":                "",
+		"export default class {}":                                 "",
+		"export default class Named { constructor(x) { x.y.z } }": "",
+		"export default NaN":                                      "",
+		"if (false) return 1\nMath.max":                           "",
+		"const log = { info() {}, level: 1 }; log":                "the program has no value: value.info is a function\n",
+		"[1, 2].map(async (n) => n)":                              "the program has no value: value[0] is a promise\n",
+		"setTimeout(() => console.error('late'), 2); Math.max":    "late\n",
+		"let d = 1; for (let i = 0; i < 2000; i++) d = [d]; d":    "deeper than 900 levels",
+	} {
+		h := run(t, code)
+		if h.outcome != outcomeNothing || !strings.Contains(h.stderr.String(), note) || (note == "" && h.stderr.Len() > 0) {
+			t.Errorf("%s: outcome %d %s, standard error %q; want none with %q", code, h.outcome, h.document, &h.stderr, note)
+		}
+	}
+	for _, code := range []string{"return Math.max", "if (true) return NaN\n1", "export default () => Math.max", "export default async function () { return [NaN] }"} {
+		if e := run(t, code).fault(t); e.Code != "guest.result" {
+			t.Errorf("%s: %s %s, want guest.result", code, e.Code, e.Message)
+		}
+	}
+}
+
+// TestValuesHaveTheSameEdgesInEveryDirection: numbers and depths, as in the test
+// of the same name for Python.
+func TestValuesHaveTheSameEdgesInEveryDirection(t *testing.T) {
+	const numbers = `[0,-0,1e-7,0.000001,0.1,1.5,100,1e+21,123456789012345680000,1.2345e+22,1.7976931348623157e+308,5e-324]`
+	echo := func(h *host) {
+		h.handle = func(_ string, args []byte) answer { return answer{kind: answerJSON, data: args} }
+	}
+	if h := run(t, "return (await tools.a.echo({ v: ["+numbers[1:]+" })).v", echo); string(h.document) != numbers {
+		t.Errorf("numbers: %d %s, want %s", h.outcome, h.document, numbers)
+	}
+	for depth, right := range map[int]bool{900: true, 901: false} {
+		deep := strings.Repeat("[", depth) + strings.Repeat("]", depth)
+		h := run(t, "return tools.a.b()", func(h *host) {
+			h.handle = func(string, []byte) answer { return answer{kind: answerJSON, data: []byte(deep)} }
+		})
+		if right {
+			if string(h.document) != deep {
+				t.Errorf("an answer of %d levels: %d %.80s", depth, h.outcome, h.document)
+			}
+		} else if e := h.fault(t); e.Code != "tool.failed" || e.Message != "the answer is nested more than 900 levels deep" {
+			t.Errorf("an answer of %d levels: %+v", depth, e)
+		}
+		h = run(t, "await tools.a.echo(JSON.parse('"+deep[1:len(deep)-1]+"')); return true", echo)
+		if right && string(h.document) != "true" {
+			t.Errorf("arguments of %d levels: %d %.80s", depth, h.outcome, h.document)
+		} else if !right && h.fault(t).Code != "tool.invalid_args" {
+			t.Errorf("arguments of %d levels: %s", depth, h.document)
+		}
+	}
+	for want, args := range map[string]any{"null": nil, "{}": "absent"} {
+		h := run(t, "return args", func(h *host) {
+			if h.input["args"] = args; args == "absent" {
+				delete(h.input, "args")
+			}
+		})
+		if string(h.document) != want {
+			t.Errorf("args is %s, want %s", h.document, want)
 		}
 	}
 }

@@ -18,6 +18,7 @@ from . import check, loop, report, state
 from .values import NoForm, natural
 
 VALUE, ERROR, NOTHING = 0, 1, 2
+LAST_EXPRESSION = 2  # state.result: the result is the last expression, and no return asked for it
 PLAIN = frozenset({int, str, list, dict, float, bool, tuple, set})  # types that are never awaitable
 
 FENCED = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([\w+-]*)[ \t]*\n(.*?)\n?[ \t]*\1[ \t]*\s*\Z", re.DOTALL)
@@ -66,7 +67,7 @@ def main_module(doc, file):
     space = main.__dict__
     space["__file__"] = file
     space["__builtins__"] = builtins
-    space["args"] = doc.get("args") if doc.get("args") is not None else {}
+    space["args"] = doc.get("args", {})
     return main
 
 
@@ -150,9 +151,23 @@ def complete(result):
     if result is None:
         _wexec.finish(NOTHING, None)
     elif not _wexec.finish(VALUE, result):
+        finish_natural(result)
+
+
+def finish_natural(result):
+    """Hands over a result that is not plain JSON."""
+    try:
         plain = natural(result)
-        if not _wexec.finish(VALUE, plain):
-            raise MemoryError("the result does not fit in memory")
+    except NoForm as problem:
+        if state.result != LAST_EXPRESSION:
+            raise
+        if problem.path != "value":  # a part of data; a value without a form is not meant to be one
+            print("the program has no value:", problem, file=sys.stderr)
+            sys.stderr.flush()
+        _wexec.finish(NOTHING, None)
+        return
+    if not _wexec.finish(VALUE, plain):
+        raise MemoryError("the result does not fit in memory")
 
 
 def failed(error):

@@ -27,9 +27,12 @@ enum outcome_kind { OUTCOME_VALUE, OUTCOME_ERROR, OUTCOME_NONE };
 /* Readable bytes that must follow a buffer handed to the JSON parser. */
 #define JSON_SLACK 32
 
+#define JSON_DEPTH 1500      /* levels of nesting, in the input document and for json.loads */
+#define JSON_VALUE_DEPTH 900 /* in arguments, answers and results */
+
 /* json_parse.c: text of one document, followed by JSON_SLACK readable bytes of
  * which the first is zero. On failure an exception is set; position in *error_at. */
-PyObject *json_parse(const uint8_t *text, size_t size, size_t *error_at);
+PyObject *json_parse(const uint8_t *text, size_t size, int levels, size_t *error_at);
 
 /* json_write.c */
 struct json_style {
@@ -49,7 +52,7 @@ int json_write(struct json_text *out, PyObject *value, const struct json_style *
 
 /* json_dropin.c */
 extern PyMethodDef json_methods[];
-PyObject *json_parse_held(const uint8_t *text, size_t size);
+PyObject *json_parse_held(const uint8_t *text, size_t size, int levels);
 
 /* program.c */
 PyObject *program_compile(PyObject *module, PyObject *args);

@@ -33,7 +33,7 @@ static PyObject *host_input(PyObject *self, PyObject *none)
     else if ((got = wexec_input_read(b, size)) > size)
         got = size;
     memset(b + got, 0, JSON_SLACK);
-    PyObject *v = json_parse_held(b, got);
+    PyObject *v = json_parse_held(b, got, JSON_DEPTH);
     PyMem_Free(b);
     return v;
 }
@@ -97,8 +97,14 @@ static PyObject *take_answer(int64_t id)
     if (got > size)
         got = size;
     memset(b + got, 0, JSON_SLACK);
-    PyObject *v = kind == ANSWER_TEXT ? PyUnicode_DecodeUTF8((char *)b, got, "replace") : json_parse_held(b, got);
+    PyObject *v = kind == ANSWER_TEXT ? PyUnicode_DecodeUTF8((char *)b, got, "replace")
+                                      : json_parse_held(b, got, JSON_VALUE_DEPTH);
     PyMem_Free(b);
+    if (!v && PyErr_ExceptionMatches(PyExc_RecursionError)) {
+        PyErr_Clear();
+        v = Py_BuildValue("{ssss}", "code", "tool.failed", "message", "the answer is nested more than 900 levels deep");
+        kind = ANSWER_ERROR;
+    }
     if (v && (kind == ANSWER_ERROR || kind == ANSWER_CONTENT)) {
         PyObject *made = PyObject_CallOneArg(kind == ANSWER_ERROR ? hooks.failure : hooks.content, v);
         Py_SETREF(v, made);

@@ -33,10 +33,10 @@ static void age_young_objects(void)
 }
 
 /* json_parse with garbage collection disabled. */
-PyObject *json_parse_held(const uint8_t *text, size_t size)
+PyObject *json_parse_held(const uint8_t *text, size_t size, int levels)
 {
     int on = PyGC_Disable();
-    PyObject *v = json_parse(text, size, NULL);
+    PyObject *v = json_parse(text, size, levels, NULL);
     if (v && size >= OLD_FROM)
         age_young_objects();
     if (on)
@@ -77,7 +77,7 @@ static PyObject *fast_loads(PyObject *source)
         if (size < 4 || memchr(text, 0, 4))
             return NULL; /* may be UTF-16 or UTF-32 */
     }
-    return text && within_memory(text, size) ? json_parse_held((const uint8_t *)text, size) : NULL;
+    return text && within_memory(text, size) ? json_parse_held((const uint8_t *)text, size, JSON_DEPTH) : NULL;
 }
 
 static PyObject *dropin_loads(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)

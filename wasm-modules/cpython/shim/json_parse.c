@@ -5,7 +5,6 @@
 #include "json_scan.h"
 #include "pycore_unicodeobject.h"
 
-#define DEPTH 1500      /* levels of nesting */
 #define CACHE_BITS 9    /* short strings remembered per document */
 #define CACHED_STRING 24
 #define CACHE_FROM 1024 /* documents below this size do without */
@@ -19,7 +18,7 @@ struct parser {
     uint8_t *scratch; /* a string without its escapes */
     uint32_t scratch_room;
     PyObject **cache;
-    int depth;
+    int depth, levels;
 };
 
 static JSON_SIMD PyObject *parse_value(struct parser *p);
@@ -383,7 +382,7 @@ static JSON_SIMD PyObject *parse_value(struct parser *p)
         return parse_string(p, at + 1);
     case '{':
     case '[': {
-        if (p->depth == DEPTH) {
+        if (p->depth == p->levels) {
             PyErr_SetString(PyExc_RecursionError, "JSON nested too deep");
             return NULL;
         }
@@ -418,9 +417,9 @@ static JSON_SIMD PyObject *parse_value(struct parser *p)
     return NULL;
 }
 
-PyObject *json_parse(const uint8_t *text, size_t size, size_t *error_at)
+PyObject *json_parse(const uint8_t *text, size_t size, int levels, size_t *error_at)
 {
-    struct parser parser = {.at = text, .start = text, .end = text + size}, *p = &parser;
+    struct parser parser = {.at = text, .start = text, .end = text + size, .levels = levels}, *p = &parser;
     PyObject *cache[1 << CACHE_BITS], *value = NULL;
     int cached = size > CACHE_FROM;
     if (shape_tree_open(&p->shapes, size))

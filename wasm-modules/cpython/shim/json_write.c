@@ -4,10 +4,9 @@
 #include "abi.h"
 #include "json_scan.h"
 #include <math.h>
+#include "pycore_dtoa.h"
 #include "pycore_unicodeobject.h"
 
-#define DEPTH 1500
-#define VALUE_DEPTH 900
 #define EXACT_INT 9007199254740991ll /* 2^53 - 1 */
 
 struct writer {
@@ -161,8 +160,7 @@ static int write_float(struct writer *w, PyObject *v)
     double d = PyFloat_AS_DOUBLE(v);
     if (!isfinite(d))
         return -1;
-    int flags = w->style->values ? 0 : Py_DTSF_ADD_DOT_0;
-    char *text = PyOS_double_to_string(d, 'r', 0, flags, NULL);
+    char *text = PyOS_double_to_string(d, 'r', 0, Py_DTSF_ADD_DOT_0, NULL);
     if (!text) {
         PyErr_Clear();
         return -1;
@@ -170,6 +168,35 @@ static int write_float(struct writer *w, PyObject *v)
     int failed = put(w->out, text, (uint32_t)strlen(text));
     PyMem_Free(text);
     return failed;
+}
+
+/* A number as JavaScript writes it, so that both languages give the same text. */
+static int write_value_float(struct writer *w, PyObject *v)
+{
+    double d = PyFloat_AS_DOUBLE(v);
+    if (!isfinite(d))
+        return -1;
+    char text[32];
+    int point, negative, size = 0;
+    char *end, *digits = _Py_dg_dtoa(d, 0, 0, &point, &negative, &end);
+    if (!digits)
+        return -1;
+    int count = (int)(end - digits);
+    if (negative)
+        text[size++] = '-';
+    if (point > 21 || point < -5) { /* 1.5e+21 */
+        size += snprintf(text + size, sizeof text - size, "%c%s%se%+d", digits[0], count > 1 ? "." : "", digits + 1, point - 1);
+    } else {
+        if (point <= 0)
+            size += snprintf(text + size, sizeof text - size, "0.%.*s", -point, "00000");
+        for (int i = 0; i < count || i < point; i++) {
+            if (i == point && point > 0)
+                text[size++] = '.';
+            text[size++] = i < count ? digits[i] : '0';
+        }
+    }
+    _Py_dg_freedtoa(digits);
+    return put(w->out, text, (uint32_t)size);
 }
 
 static int write_break(struct writer *w)
@@ -206,6 +233,11 @@ static int enter(struct writer *w, PyObject *v)
     return 0;
 }
 
+static int put_empty(struct writer *w, const char *brackets)
+{
+    return w->depth == w->depth_limit ? -1 : put(w->out, brackets, 2);
+}
+
 static JSON_SIMD int write_value(struct writer *w, PyObject *v);
 
 static JSON_SIMD int write_items(struct writer *w, PyObject *v)
@@ -213,7 +245,7 @@ static JSON_SIMD int write_items(struct writer *w, PyObject *v)
     Py_ssize_t n = PySequence_Fast_GET_SIZE(v);
     PyObject **items = PySequence_Fast_ITEMS(v);
     if (!n)
-        return put(w->out, "[]", 2);
+        return put_empty(w, "[]");
     if (enter(w, v) || put(w->out, "[", 1))
         return -1;
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -232,7 +264,7 @@ static JSON_SIMD int write_dict(struct writer *w, PyObject *v)
     PyObject *key, *value;
     int first = 1;
     if (!PyDict_GET_SIZE(v))
-        return put(w->out, "{}", 2);
+        return put_empty(w, "{}");
     if (enter(w, v) || put(w->out, "{", 1))
         return -1;
     while (PyDict_Next(v, &at, &key, &value)) {
@@ -262,7 +294,7 @@ static JSON_SIMD int write_value(struct writer *w, PyObject *v)
     if (type == &PyLong_Type)
         return write_integer(w, v);
     if (type == &PyFloat_Type)
-        return write_float(w, v);
+        return w->style->values ? write_value_float(w, v) : write_float(w, v);
     if (type == &PyDict_Type)
         return write_dict(w, v);
     if (type == &PyList_Type || type == &PyTuple_Type)
@@ -276,7 +308,7 @@ int json_write(struct json_text *out, PyObject *value, const struct json_style *
                        .style = style,
                        .comma_size = (uint32_t)strlen(style->comma),
                        .colon_size = (uint32_t)strlen(style->colon),
-                       .depth_limit = style->values ? VALUE_DEPTH : DEPTH};
+                       .depth_limit = style->values ? JSON_VALUE_DEPTH : JSON_DEPTH};
     int failed = write_value(&w, value);
     PyMem_Free(w.open);
     return failed;

@@ -164,6 +164,17 @@ static JSValue native_tool(JSContext *ctx, JSValueConst this_val, int argc, JSVa
     return JS_NewCFunctionData(ctx, native_tool_call, 0, 0, 1, argv);
 }
 
+/* An answer in JSON as a value. It may be as deep as a result of a program. */
+static JSValue parse_answer(JSContext *ctx, const uint8_t *text, size_t size) {
+    BOOL too_deep;
+    JSValue value = json_parse_deep(ctx, text, size, WRITE_MAX_DEPTH, &too_deep, NULL);
+    if (too_deep) {
+        JS_FreeValue(ctx, JS_GetException(ctx));
+        throw_fault(ctx, "tool.failed", JS_NewString(ctx, "the answer is nested more than 900 levels deep"), NULL, JS_UNDEFINED);
+    }
+    return value;
+}
+
 /* The answer of a call as a value; an error answer is thrown. */
 static JSValue take_answer(JSContext *ctx, int64_t id) {
     int64_t described = host_answer_size(id);
@@ -192,7 +203,7 @@ static JSValue take_answer(JSContext *ctx, int64_t id) {
         break;
     }
     case ANSWER_JSON: case ANSWER_ERROR: case ANSWER_CONTENT:
-        value = json_parse(ctx, data, size);
+        value = parse_answer(ctx, data, size);
         if (JS_IsException(value) || kind == ANSWER_JSON)
             break;
         JSValue made = call_hook(kind == ANSWER_ERROR ? HOOK_ERROR : HOOK_CONTENT, 1,

@@ -39,6 +39,7 @@ GUEST_EXPORT("guest_init") int32_t guest_init(void) {
     guest.main_promise = guest.program = guest.timer_prototype = JS_UNDEFINED;
     for (int i = 0; i < HOOK_COUNT; i++)
         guest.hooks[i] = JS_UNDEFINED;
+    guest.note_last = JS_NewCFunction(guest.ctx, native_note_last, "", 1);
     install_json(guest.ctx);
     if (install_input(guest.ctx))
         return 5;

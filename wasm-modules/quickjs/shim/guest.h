@@ -49,6 +49,8 @@ typedef struct {
     JSValueConst program;     /* the function of the program that runs */
     int64_t waited_at;        /* where it waited when the wait was dropped; -1: it was not */
     JSValue timer_prototype;  /* of what setTimeout gives */
+    JSValue note_last;        /* native_note_last */
+    BOOL is_last;             /* the value is that of the last statement, which no `return` asked for */
 } Guest;
 
 static Guest guest;

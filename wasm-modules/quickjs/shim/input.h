@@ -33,7 +33,7 @@ static JSValue input_get(JSContext *ctx, JSValueConst input, InputKey key) {
 }
 
 static JSValue parse_input(JSContext *ctx, const uint8_t *text, size_t size) {
-    JSValue input = json_parse_deep(ctx, text, size, NULL, &input_shapes);
+    JSValue input = json_parse_deep(ctx, text, size, JSON_MAX_DEPTH, NULL, &input_shapes);
     if (!JS_IsException(input) && !JS_IsObject(input)) {
         JS_FreeValue(ctx, input);
         return JS_ThrowTypeError(ctx, "the input is not an object");

@@ -13,7 +13,7 @@ static JSValue fast_parse_string(JSContext *ctx, JSString *s, BOOL *too_deep) {
     size_t memory_size = (size_t)__builtin_wasm_memory_size(0) * 65536;
     if (!s->is_wide_char && count_ascii(s->u.str8, s->len) == s->len &&
         (uintptr_t)s->u.str8 + s->len + JSON_SLACK <= memory_size)
-        return json_parse_deep(ctx, s->u.str8, s->len, too_deep, NULL);
+        return json_parse_deep(ctx, s->u.str8, s->len, JSON_MAX_DEPTH, too_deep, NULL);
     size_t size;
     const char *utf8 = JS_ToCStringLen(ctx, &size, JS_MKPTR(JS_TAG_STRING, s));
     if (!utf8)
@@ -26,7 +26,7 @@ static JSValue fast_parse_string(JSContext *ctx, JSString *s, BOOL *too_deep) {
     JS_FreeCString(ctx, utf8);
     if (!copy)
         return JS_EXCEPTION;
-    JSValue value = json_parse_deep(ctx, copy, size, too_deep, NULL);
+    JSValue value = json_parse_deep(ctx, copy, size, JSON_MAX_DEPTH, too_deep, NULL);
     js_free(ctx, copy);
     return value;
 }

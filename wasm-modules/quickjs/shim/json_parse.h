@@ -461,9 +461,9 @@ static JSON_SIMD JSValue parse_value(JSONParser *p) {
 /* The value of size bytes of JSON with JSON_SLACK readable bytes behind them,
    the first of them zero. A SyntaxError, or whatever the interpreter throws
    where memory ends. *too_deep, where given, tells valid text that is nested
-   deeper than this parser goes. known, where given, are the shapes of the
-   outermost object. */
-static JSValue json_parse_deep(JSContext *ctx, const uint8_t *text, size_t size, BOOL *too_deep,
+   deeper than `levels`, at most JSON_MAX_DEPTH. known, where given, are the shapes
+   of the outermost object. */
+static JSValue json_parse_deep(JSContext *ctx, const uint8_t *text, size_t size, int levels, BOOL *too_deep,
                                const Shapes *known) {
     JSONParser parser, *p = &parser;
     JSString *short_strings[SHORT_STRING_SLOTS];
@@ -473,6 +473,7 @@ static JSValue json_parse_deep(JSContext *ctx, const uint8_t *text, size_t size,
     p->ctx = ctx;
     p->at = p->start = text;
     p->end = text + size;
+    p->depth = JSON_MAX_DEPTH - levels;
     if (size >= SHORT_STRINGS_FROM) {
         memset(short_strings, 0, sizeof(short_strings));
         p->short_strings = short_strings;
@@ -508,8 +509,4 @@ static JSValue json_parse_deep(JSContext *ctx, const uint8_t *text, size_t size,
     if (JS_IsException(value) && p->error)
         json_throw(p);
     return value;
-}
-
-static JSValue json_parse(JSContext *ctx, const uint8_t *text, size_t size) {
-    return json_parse_deep(ctx, text, size, NULL, NULL);
 }

@@ -230,7 +230,8 @@ static int write_double(JSONWriter *w, double value) {
     JSDTOATempMem temporary;
     if (write_room(w, 40))
         return -1;
-    w->size += js_dtoa((char *)w->out + w->size, value, 10, 0, JS_DTOA_FORMAT_FREE, &temporary);
+    w->size += js_dtoa((char *)w->out + w->size, value, 10, 0,
+                       w->manner == WRITE_PLAIN ? JS_DTOA_FORMAT_FREE : JS_DTOA_FORMAT_FREE | JS_DTOA_MINUS_ZERO, &temporary);
     return 0;
 }
 

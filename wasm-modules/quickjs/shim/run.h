@@ -76,9 +76,44 @@ static void finish_fault(JSContext *ctx, const char *code, JSValue message, cons
     finish_exception(ctx, JS_GetException(ctx), input);
 }
 
+/* The last statement has a value without a JSON form: the program has none. A
+   part without a form is named on standard error, since the rest is data. */
+static void finish_without_form(JSContext *ctx, JSONWriter *w) {
+    const char *place = JS_ToCString(ctx, w->place);
+    if (place && strcmp(place, w->root)) {
+        char text[600];
+        int size = snprintf(text, sizeof(text), "the program has no value: %s %s\n", place, w->problem);
+        output_put(&standard_error, text, size < sizeof(text) ? size : sizeof(text) - 1);
+    }
+    JS_FreeCString(ctx, place);
+    host_finish(OUTCOME_NOTHING, NULL, 0);
+}
+
+/* Whether the pending exception is one of the program, such as of its toJSON,
+   and not of the interpreter where memory ends. */
+static BOOL is_programs_exception(JSContext *ctx) {
+    JSValueConst e = ctx->rt->current_exception;
+    return !JS_IsNull(e) && !JS_IsUncatchableError(ctx, e) &&
+           (JS_VALUE_GET_TAG(e) != JS_TAG_OBJECT ||
+            JS_VALUE_GET_OBJ(e)->shape->proto != JS_VALUE_GET_OBJ(ctx->native_error_proto[JS_INTERNAL_ERROR]));
+}
+
+/* Whether a program that ends in the value has named one. The value itself is
+   looked at, not what is in it. */
+static BOOL is_value(JSContext *ctx, JSValueConst value) {
+    if (JS_IsUndefined(value) || is_timer(value))
+        return FALSE;
+    if (!guest.is_last)
+        return TRUE;
+    double number = 0;
+    if (JS_VALUE_GET_NORM_TAG(value) == JS_TAG_FLOAT64)
+        number = JS_VALUE_GET_FLOAT64(value);
+    return isfinite(number) && !JS_IsSymbol(value) && !JS_IsFunction(ctx, value);
+}
+
 /* Reports the program's value as the outcome. */
 static void finish_value(JSContext *ctx, JSValueConst value, JSValueConst input) {
-    if (JS_IsUndefined(value) || is_timer(value)) {
+    if (!is_value(ctx, value)) {
         host_finish(OUTCOME_NOTHING, NULL, 0);
         return;
     }
@@ -89,6 +124,10 @@ static void finish_value(JSContext *ctx, JSValueConst value, JSValueConst input)
     }
     if (write_value(w, value) == 0)
         host_finish(OUTCOME_VALUE, w->out, w->size);
+    else if (guest.is_last && w->problem)
+        finish_without_form(ctx, w);
+    else if (guest.is_last && is_programs_exception(ctx))
+        host_finish(OUTCOME_NOTHING, NULL, 0);
     else if (w->problem)
         finish_fault(ctx, "guest.result", problem_message(w), w->hint, input);
     else
@@ -163,7 +202,7 @@ static int turn_event_loop(JSContext *ctx, JSValueConst promise) {
         BOOL settled = state == JS_PROMISE_FULFILLED, has_value = FALSE;
         if (settled) {
             JSValue value = JS_PromiseResult(ctx, promise);
-            has_value = !JS_IsUndefined(value) && !is_timer(value);
+            has_value = is_value(ctx, value);
             JS_FreeValue(ctx, value);
         }
         BOOL timers = guest.timer_count > 0 && (settled ? !has_value && timers_keep_alive() : TRUE);
@@ -242,6 +281,13 @@ static int evaluate_imports(JSContext *ctx, JSModuleDef *module) {
     return 0;
 }
 
+/* A class cannot be called: its prototype cannot be replaced. */
+static BOOL is_class(JSValueConst function) {
+    JSProperty *p;
+    JSShapeProperty *property = find_own_property(&p, JS_VALUE_GET_OBJ(function), JS_ATOM_prototype);
+    return property && !(property->flags & JS_PROP_WRITABLE);
+}
+
 /* Settles guest.main_promise, and the function after it where the program's
    default export is one. Returns as turn_event_loop does. */
 static int await_program(JSContext *ctx, Program *program, JSValueConst input) {
@@ -251,10 +297,11 @@ static int await_program(JSContext *ctx, Program *program, JSValueConst input) {
             !program->has_default || calls)
             return r;
         JSValue value = JS_PromiseResult(ctx, guest.main_promise);
-        if (!JS_IsFunction(ctx, value)) {
+        if (!JS_IsFunction(ctx, value) || is_class(value)) {
             JS_FreeValue(ctx, value);
             return r;
         }
+        guest.is_last = FALSE;
         JSValue args = input_get(ctx, input, INPUT_ARGS);
         JSValue result = JS_Call(ctx, value, JS_UNDEFINED, 1, (JSValueConst *)&args);
         JS_FreeValue(ctx, args);
@@ -291,6 +338,7 @@ static void run_program(JSContext *ctx, JSValueConst input) {
     if (compiled && (!program.module || !evaluate_imports(ctx, program.module))) {
         guest.program = program.function;
         guest.waited_at = -1;
+        guest.is_last = FALSE;
         /* a module's function is not of the async class: call it as one */
         guest.main_promise = program.module
             ? js_async_function_call(ctx, program.function, JS_UNDEFINED, 0, NULL, 0)
