@@ -1,0 +1,182 @@
+// Package firsttries runs programs as models write them unaided and counts how many
+// work at the first try. Each file in programs begins with comments:
+//
+//	Task: what the model was asked for
+//	Want: the value as JSON; a line "Prints:" instead has text that stdout must contain
+//
+// The programs are not adapted to wexec.
+package firsttries
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wexec/wexec/config"
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/internal/tools/testenv"
+)
+
+var update = flag.Bool("update", false, "store the programs that fail and the figures")
+
+// serverVariable makes the test binary run as a server.
+const serverVariable = "WEXEC_FIRSTTRIES_SERVER"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(serverVariable); name != "" {
+		if err := serve(name); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	testenv.Main(m)
+}
+
+// program is one file of the corpus.
+type program struct {
+	name, language, code string
+	want, prints         string
+}
+
+var languages = map[string]string{".js": engine.JavaScript, ".ts": engine.TypeScript, ".py": engine.Python}
+
+func corpus(t *testing.T) []program {
+	t.Helper()
+	files, err := filepath.Glob("programs/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []program
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := program{name: filepath.Base(file), language: languages[filepath.Ext(file)]}
+		task := false
+		rest := string(data)
+		for {
+			line, after, _ := strings.Cut(rest, "\n")
+			comment, ok := strings.CutPrefix(strings.TrimPrefix(line, "//"), "#")
+			if _, js := strings.CutPrefix(line, "//"); !ok && !js {
+				break
+			}
+			comment = strings.TrimSpace(comment)
+			if v, ok := strings.CutPrefix(comment, "Want:"); ok {
+				p.want = strings.TrimSpace(v)
+			} else if v, ok := strings.CutPrefix(comment, "Prints:"); ok {
+				p.prints = strings.TrimSpace(v)
+			} else if strings.HasPrefix(comment, "Task:") {
+				task = true
+			} else {
+				break
+			}
+			rest = after
+		}
+		p.code = rest
+		if !task || p.language == "" || (p.want == "") == (p.prints == "") {
+			t.Errorf("%s: begin the file with Task and Want or Prints", file)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func open(t *testing.T) *config.Host {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	servers := map[string]any{}
+	for _, name := range []string{"github", "slack", "crm", "weather"} {
+		servers[name] = map[string]any{"command": self, "env": map[string]string{serverVariable: name}}
+	}
+	doc, err := json.Marshal(map[string]any{"mcpServers": servers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mcp, policy := filepath.Join(dir, "mcp.json"), filepath.Join(dir, "policy.yaml")
+	if err := cmp.Or(os.WriteFile(mcp, doc, 0o600), os.WriteFile(policy, []byte("version: 1\npii: {mode: off}\ntools:\n  allow: ['*']\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return testenv.Open(t, testenv.Isolated(dir), config.Flags{MCP: []string{mcp}, Policy: []string{policy}})
+}
+
+// fault returns why a program did not work at the first try, or an empty string.
+func fault(t *testing.T, host *config.Host, p program) string {
+	t.Helper()
+	res, err := host.Engine.Run(t.Context(), engine.Request{Language: p.language, Code: p.code, Trigger: "mcp"})
+	if err != nil {
+		hint := ""
+		if res != nil && res.Error != nil {
+			hint = res.Error.Hint
+		}
+		return fmt.Sprintf("%v (hint: %s)", err, hint)
+	}
+	if p.prints != "" {
+		if !strings.Contains(res.Stdout, strings.ReplaceAll(p.prints, `\n`, "\n")) {
+			return fmt.Sprintf("printed %q", res.Stdout)
+		}
+		return ""
+	}
+	var got, want any
+	if err := json.Unmarshal([]byte(p.want), &want); err != nil {
+		t.Fatalf("%s: Want: %v", p.name, err)
+	}
+	value := cmp.Or(string(bytes.TrimSpace(res.Value)), "null")
+	if err := json.Unmarshal([]byte(value), &got); err != nil || !reflect.DeepEqual(got, want) {
+		return fmt.Sprintf("value %s, stdout %q", value, res.Stdout)
+	}
+	return ""
+}
+
+const baseline = "testdata/failing.txt"
+
+// TestProgramsWorkAtTheFirstTry runs the corpus. The list of programs that fail only
+// shrinks.
+func TestProgramsWorkAtTheFirstTry(t *testing.T) {
+	host := open(t)
+	failing, err := os.ReadFile(baseline)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	known := strings.Fields(string(failing))
+	now, total, works := []string{}, map[string]int{}, map[string]int{}
+	for _, p := range corpus(t) {
+		total[p.language]++
+		why := fault(t, host, p)
+		if why == "" {
+			works[p.language]++
+			if slices.Contains(known, p.name) && !*update {
+				t.Errorf("%s works; run go test ./tests/firsttries -update", p.name)
+			}
+			continue
+		}
+		now = append(now, p.name)
+		if !slices.Contains(known, p.name) && !*update {
+			t.Errorf("%s: %s", p.name, why)
+		} else {
+			t.Logf("%s: %s", p.name, why)
+		}
+	}
+	for _, language := range slices.Sorted(maps.Keys(total)) {
+		t.Logf("%s: %d of %d", language, works[language], total[language])
+	}
+	if *update {
+		if err := os.WriteFile(baseline, []byte(strings.Join(now, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,6 @@
+# Task: how many closed issues?
+# Want: 2
+import github
+
+closed = github.list_issues(owner="acme", repo="shop", state="closed")
+len(closed)

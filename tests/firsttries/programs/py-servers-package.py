@@ -1,0 +1,6 @@
+# Task: how many closed issues?
+# Want: 2
+from servers.github import list_issues
+
+closed = list_issues(owner="acme", repo="shop", state="closed")
+len(closed)
