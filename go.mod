@@ -21,7 +21,7 @@ require (
 	github.com/tiktoken-go/tokenizer v0.10.0 // tests and make compare: exact token counts
 	github.com/urfave/cli/v2 v2.27.7 // the command line
 	go.uber.org/goleak v1.3.0 // tests: goroutine leaks
-	golang.org/x/net v0.62.0 // internationalized host names, HTTP header checks, a limit of connections
+	golang.org/x/net v0.62.0 // internationalized host names, HTTP header checks
 	golang.org/x/oauth2 v0.35.0 // logins to HTTP MCP servers
 	golang.org/x/sys v0.49.0 // memory mappings and process groups
 	golang.org/x/term v0.47.0 // terminal detection and password input

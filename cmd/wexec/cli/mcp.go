@@ -29,6 +29,7 @@ func (a *app) mcpCommand() *cli.Command {
 		&cli.StringFlag{Name: "oauth-resource", Usage: "`URL`: the URL of this server in access tokens (default the address it listens at)"},
 		&cli.StringSliceFlag{Name: "oauth-scope", Usage: "`SCOPE`: a scope that access tokens must have; repeatable"},
 		&cli.IntFlag{Name: "max-clients", Usage: "`N`: serve at most N HTTP clients at once", Value: 64},
+		&cli.IntFlag{Name: "max-pending", Usage: "`N`: keep at most N connections of one address that have not sent a valid token; -1 behind a proxy, which has one address", Value: 32},
 		&cli.StringFlag{Name: "project", Category: configurationFlags, Usage: "`DIR`: run as if started in this folder, with its wexec.yaml and policy.yaml", TakesFile: true},
 	}
 	return &cli.Command{
@@ -104,7 +105,7 @@ func (a *app) serveHTTP(ctx *cli.Context, server *mcpd.Server) error {
 			a.term.Hint("set the host name that clients use: --allow-host NAME")
 		}
 	}
-	o := mcpd.HTTPOptions{Token: token, Hosts: hosts, Origins: ctx.StringSlice("allow-origin"), Sessions: ctx.Int("max-clients")}
+	o := mcpd.HTTPOptions{Token: token, Hosts: hosts, Origins: ctx.StringSlice("allow-origin"), Sessions: ctx.Int("max-clients"), Pending: ctx.Int("max-pending")}
 	if issuer != "" {
 		o.OAuth = &mcpd.OAuth{Issuer: issuer, Resource: ctx.String("oauth-resource"), Scopes: ctx.StringSlice("oauth-scope")}
 		if o.OAuth.Resource == "" {

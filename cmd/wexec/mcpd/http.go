@@ -12,11 +12,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"golang.org/x/net/netutil"
 )
 
 // HTTPOptions configure who may connect over HTTP.
@@ -34,8 +34,16 @@ type HTTPOptions struct {
 	Origins []string
 	// Sessions is how many clients may be connected at once. Zero is 64.
 	Sessions int
+	// Pending is how many connections of one address may be open that have not
+	// sent a valid token. A further one closes the oldest of them. Zero is 32.
+	// Negative is no bound for an address, only the one for all of them: behind a
+	// proxy, every connection has the address of the proxy.
+	Pending int
 	// Idle is how long an idle client stays connected. Zero is 10 minutes.
 	Idle time.Duration
+	// HeaderTimeout is how long the header of a request may take, and all of a
+	// request that is not authorized. Zero is 5 s.
+	HeaderTimeout time.Duration
 	// ReadTimeout is how long the body of a request may take. Zero is 30 s.
 	ReadTimeout time.Duration
 }
@@ -45,9 +53,16 @@ const Path = "/mcp"
 
 const (
 	defaultSessions = 64
-	maxBody         = 8 << 20 // bytes of one request
-	// maxOtherConns bounds the connections that are not those of clients.
-	maxOtherConns = 256
+	defaultPending  = 32
+	maxHeader       = 16 << 10  // bytes of the header of a request
+	maxBody         = 8 << 20   // bytes of one request
+	maxBodies       = 128 << 20 // bytes of all requests that are read or answered
+	// maxPending bounds the connections without a valid token.
+	maxPending = 128
+	// maxOtherConns bounds those with one that are not those of sessions.
+	maxOtherConns = 128
+
+	defaultHeaderTimeout = 5 * time.Second
 )
 
 // Handler returns a handler for MCP over streamable HTTP, for clients with and
@@ -59,6 +74,7 @@ func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
 	}
 	o.Sessions = cmp.Or(max(o.Sessions, 0), defaultSessions)
 	o.Idle = cmp.Or(max(o.Idle, 0), 10*time.Minute)
+	o.HeaderTimeout = cmp.Or(max(o.HeaderTimeout, 0), defaultHeaderTimeout)
 	o.ReadTimeout = cmp.Or(max(o.ReadTimeout, 0), 30*time.Second)
 	server := func(*http.Request) *mcp.Server { return s.mcp }
 	// checkHost does what the library's protection does, and knows o.Hosts.
@@ -78,8 +94,11 @@ func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
 		http.Error(w, "the MCP server is at "+Path, http.StatusNotFound)
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Also for rejected requests, whose bodies the library reads afterwards.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(o.ReadTimeout))
+		if c := doorOf(r); c == nil || !c.isAdmitted() {
+			w.Header().Set("Connection", "close") // unless the request is authorized
+		}
+		// The library reads the bodies of rejected requests too.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(o.HeaderTimeout))
 		mux.ServeHTTP(w, r)
 	}), nil
 }
@@ -97,11 +116,12 @@ func (s *Server) HTTP(ctx context.Context, l net.Listener, o HTTPOptions) error 
 	if err != nil {
 		return err
 	}
-	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug)}
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: cmp.Or(max(o.HeaderTimeout, 0), defaultHeaderTimeout), IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: maxHeader, ConnContext: doorContext, ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug)}
 	// A flood of connections leaves the process its file descriptors. A client has
 	// a stream and calls at the same time.
-	l = netutil.LimitListener(l, maxOtherConns+8*cmp.Or(max(o.Sessions, 0), defaultSessions))
+	l = &door{Listener: l, perAddress: cmp.Or(o.Pending, defaultPending), pending: maxPending,
+		admitted: maxOtherConns + 8*cmp.Or(max(o.Sessions, 0), defaultSessions)}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(l) }()
 	select {
@@ -131,6 +151,7 @@ type httpHandler struct {
 	auth      *authenticator
 	stateful  *mcp.StreamableHTTPHandler
 	stateless *mcp.StreamableHTTPHandler
+	bodies    atomic.Int64 // bytes of bodies in memory
 }
 
 // ServeHTTP implements http.Handler.
@@ -161,7 +182,15 @@ func (h *httpHandler) serveMetadata(w http.ResponseWriter, r *http.Request) {
 
 // serve handles an authorized request.
 func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request) {
-	if !readBody(w, r) {
+	if c := doorOf(r); c != nil && !c.admit() {
+		unavailable(w, "too many connections are open")
+		return
+	}
+	w.Header().Del("Connection")
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.o.ReadTimeout))
+	release, ok := h.readBody(w, r)
+	defer release()
+	if !ok {
 		return
 	}
 	defer h.s.beginRequest(r)()
@@ -171,8 +200,7 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request) {
 		h.stateless.ServeHTTP(w, r)
 		return
 	case session == "" && r.Method == http.MethodPost && h.full():
-		w.Header().Set("Retry-After", "30")
-		http.Error(w, "too many clients are connected", http.StatusServiceUnavailable)
+		unavailable(w, "too many clients are connected")
 		return
 	case session != "" && r.Method == http.MethodDelete:
 		// The session closes when its calls have ended, so they are cancelled
@@ -182,22 +210,38 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request) {
 	h.stateful.ServeHTTP(w, r)
 }
 
+func unavailable(w http.ResponseWriter, why string) {
+	w.Header().Set("Retry-After", "30")
+	http.Error(w, why, http.StatusServiceUnavailable)
+}
+
 // readBody reads the body of a request before its deadline, and lifts the
-// deadline for the answer.
-func readBody(w http.ResponseWriter, r *http.Request) bool {
+// deadline for the answer. Release gives back the memory of the body.
+func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request) (release func(), ok bool) {
+	size := r.ContentLength
+	if size < 0 || size > maxBody {
+		size = maxBody // unknown, or rejected when it is read
+	}
+	release = func() { h.bodies.Add(-size) }
+	if h.bodies.Add(size) > maxBodies {
+		unavailable(w, "too many requests are being read")
+		return release, false
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
 		http.Error(w, "the request is too large", http.StatusRequestEntityTooLarge)
-		return false
+		return release, false
 	case err != nil:
 		http.Error(w, "the request body did not arrive", http.StatusRequestTimeout)
-		return false
+		return release, false
 	}
+	h.bodies.Add(int64(len(body)) - size)
+	size = int64(len(body))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	return true
+	return release, true
 }
 
 // full reports whether no more clients can connect.

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"golang.org/x/net/netutil"
 )
 
 // TestNobodyHoldsAConnectionByHalfARequest begins requests and never ends them:
@@ -62,43 +60,4 @@ func TestAnAnswerMayTakeLongerThanARequest(t *testing.T) {
 			t.Error(err)
 		}
 	}
-}
-
-// TestConnectionsAreBounded has more connections than there are places: those
-// that are accepted are served, and one that is closed makes room.
-func TestConnectionsAreBounded(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := netutil.LimitListener(l, 2)
-	defer b.Close()
-	for range 3 {
-		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-	}
-	in := make(chan net.Conn, 3)
-	go func() {
-		for range 3 {
-			c, err := b.Accept()
-			if err != nil {
-				return
-			}
-			in <- c
-		}
-	}()
-	first, second := <-in, <-in
-	select {
-	case <-in:
-		t.Fatal("a third connection was accepted")
-	case <-time.After(50 * time.Millisecond):
-	}
-	for range 2 { // closed twice, it gives its place back once
-		_ = first.Close()
-	}
-	third := <-in
-	_, _ = second.Close(), third.Close()
 }
