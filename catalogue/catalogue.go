@@ -7,20 +7,22 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 )
 
 // Catalogue is an immutable set of tools with their names in code. It does not
 // depend on the order of the tools. It is safe for concurrent use.
 type Catalogue struct {
-	tools   []Tool               // sorted by server and name
-	servers []Server             // sorted by name
-	byID    map[string]int       // by "server.tool", original names
-	byCall  map[string]int       // by "server.tool", identifiers
-	byFold  map[string][]int     // by "server.tool", folded
-	server  map[string]string    // original names of servers by spelling
-	idents  map[[2]string]string // identifiers of tools by server and tool
-	index   func() *index        // built by the first search
+	tools   []Tool                 // sorted by server and name
+	servers []Server               // sorted by name
+	byID    map[string]int         // by "server.tool", original names
+	byCall  map[string]int         // by "server.tool", identifiers
+	byFold  map[string][]int       // by "server.tool", folded
+	folds   []string               // names of tools, folded
+	server  map[string]string      // original names of servers by spelling
+	idents  map[[2]string]string   // identifiers of tools by server and tool
+	parts   []*part                // of the index, by server
+	indexed *atomic.Pointer[index] // set by the first search
 
 	learned func(Tool) json.RawMessage // schemas of undeclared answers; may be nil
 }
@@ -40,7 +42,7 @@ const maxSpelling = 1 << 10
 func New(tools []Tool) *Catalogue {
 	c := &Catalogue{
 		byID: map[string]int{}, byCall: map[string]int{}, byFold: map[string][]int{},
-		server: map[string]string{}, idents: map[[2]string]string{},
+		server: map[string]string{}, idents: map[[2]string]string{}, indexed: &atomic.Pointer[index]{},
 	}
 	c.tools = slices.Clone(tools)
 	slices.SortStableFunc(c.tools, func(a, b Tool) int {
@@ -60,6 +62,7 @@ func New(tools []Tool) *Catalogue {
 	calls := ServerNames(servers)
 	for _, s := range servers {
 		c.servers = append(c.servers, Server{Name: s, Call: calls[s], Tools: len(names[s])})
+		c.parts = append(c.parts, newPart(s, c.ServerTools(s)))
 		for tool, ident := range assign(names[s]) {
 			c.idents[[2]string{s, tool}] = ident
 		}
@@ -70,11 +73,37 @@ func New(tools []Tool) *Catalogue {
 		call := calls[t.Server] + "." + ident
 		c.byID[t.ID()] = i
 		c.byCall[call] = i
-		key := fold(t.Server) + "." + fold(t.Name)
+		c.folds = append(c.folds, fold(t.Name))
+		key := fold(t.Server) + "." + c.folds[i]
 		c.byFold[key] = append(c.byFold[key], i)
 	}
-	c.index = sync.OnceValue(func() *index { return newIndex(c.tools) })
 	return c
+}
+
+// Join returns the catalogue of the tools of several, each of other servers. It
+// uses their indexes.
+func Join(catalogues ...*Catalogue) *Catalogue {
+	var tools []Tool
+	for _, one := range catalogues {
+		tools = append(tools, one.tools...)
+	}
+	c := New(tools)
+	for _, one := range catalogues {
+		c.share(one)
+	}
+	return c
+}
+
+// share makes c use the index of another catalogue for the servers of which both
+// have the same tools: those of which both have equally many, since the tools of one
+// are among those of the other.
+func (c *Catalogue) share(other *Catalogue) {
+	for i, s := range c.servers {
+		at, ok := other.serverAt(s.Name)
+		if ok && other.servers[at].Tools == s.Tools {
+			c.parts[i] = other.parts[at]
+		}
+	}
 }
 
 // ServerNames returns the identifier of each server in code. It needs only the
@@ -123,12 +152,17 @@ func (c *Catalogue) Server(spelling string) (string, bool) {
 
 // ServerTools returns the tools of a server by its name.
 func (c *Catalogue) ServerTools(server string) []Tool {
-	lo, _ := slices.BinarySearchFunc(c.tools, server, func(t Tool, s string) int { return strings.Compare(t.Server, s) })
-	hi := lo
-	for hi < len(c.tools) && c.tools[hi].Server == server {
-		hi++
+	from, to := c.rangeOf(server)
+	return c.tools[from:to]
+}
+
+// rangeOf returns the numbers of the tools of a server.
+func (c *Catalogue) rangeOf(server string) (from, to int) {
+	from, _ = slices.BinarySearchFunc(c.tools, server, func(t Tool, s string) int { return strings.Compare(t.Server, s) })
+	for to = from; to < len(c.tools) && c.tools[to].Server == server; {
+		to++
 	}
-	return c.tools[lo:hi]
+	return from, to
 }
 
 // Name returns the identifier of a tool in its server.
@@ -191,12 +225,15 @@ func (c *Catalogue) Lookup(name string) (Tool, bool) {
 
 // serverCall returns the identifier of a server.
 func (c *Catalogue) serverCall(server string) string {
-	for _, s := range c.servers {
-		if s.Name == server {
-			return s.Call
-		}
+	if at, ok := c.serverAt(server); ok {
+		return c.servers[at].Call
 	}
 	return Identifier(server)
+}
+
+// serverAt returns the position of a server in the list of servers.
+func (c *Catalogue) serverAt(server string) (int, bool) {
+	return slices.BinarySearchFunc(c.servers, server, func(s Server, name string) int { return strings.Compare(s.Name, name) })
 }
 
 // spellings returns a name without its prefixes.
@@ -237,6 +274,7 @@ func (c *Catalogue) Keep(f func(Tool) bool) *Catalogue {
 	clear(view.server)
 	view.spellServers()
 	view.learned = c.learned
+	view.share(c)
 	return view
 }
 

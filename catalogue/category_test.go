@@ -62,7 +62,7 @@ func TestTheReadmeListsTheCategoriesOfServers(t *testing.T) {
 	for i := range 30 {
 		names = append(names, "list_"+strings.Repeat("x", i+4))
 	}
-	text, err := fs.ReadFile(New(append(toolsOf("big", names...), toolsOf("crm", "find_customers", "get_customer")...)).Tree(), "README.md")
+	text, err := fs.ReadFile(New(append(toolsOf("big", names...), toolsOf("crm", "find_customers", "get_customer")...)).Tree(nil), "README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,21 +21,27 @@ func (c *Catalogue) Nearest(name string, n int) []string {
 		d    int
 	}
 	var found []near
-	for _, t := range c.tools {
-		call := c.serverCall(t.Server) + "." + c.Name(t)
-		var d int
-		switch {
-		case !dotted:
-			d = min(Distance(fold(name), fold(t.Name)), Distance(fold(name), fold(t.Server)))
-		default:
-			d = Distance(fold(tool), fold(t.Name))
-			if words := sharedWords(tool, t.Name); words > 0 {
-				d = min(d, 3-min(words, 2))
+	whole, ofServer, ofTool := newSpelling(fold(name)), newSpelling(fold(server)), newSpelling(fold(tool))
+	words := Words(tool)
+	for _, s := range c.servers {
+		from, to := c.rangeOf(s.Name)
+		folded := fold(s.Name)
+		asServer, away := whole.distance(folded), ofServer.distance(folded)
+		for i, t := range c.tools[from:to] {
+			var d int
+			if !dotted {
+				d = min(whole.distance(c.folds[from+i]), asServer)
+			} else {
+				d = ofTool.distance(c.folds[from+i])
+				if words := sharedWords(words, t.Name); words > 0 {
+					d = min(d, 3-min(words, 2))
+				}
+				d += away
 			}
-			d += Distance(fold(server), fold(t.Server))
-		}
-		if d <= min(max(2, len(name)/4), max(2, len(call)/3)) {
-			found = append(found, near{call, d})
+			call := s.Call + "." + c.Name(t)
+			if d <= min(max(2, len(name)/4), max(2, len(call)/3)) {
+				found = append(found, near{call, d})
+			}
 		}
 	}
 	slices.SortStableFunc(found, func(a, b near) int { return cmp.Or(a.d-b.d, strings.Compare(a.call, b.call)) })
@@ -57,20 +63,27 @@ func NearestOf(word string, list []string) string {
 		return ""
 	}
 	best, at := max(1, len(word)/3)+1, ""
+	meant := newSpelling(fold(word))
 	for _, w := range list {
-		if d := Distance(fold(word), fold(w)); d < best && d <= max(1, (len(w)+2)/3) {
+		if d := meant.distance(fold(w)); d < best && d <= max(1, (len(w)+2)/3) {
 			best, at = d, w
 		}
 	}
 	return at
 }
 
-// sharedWords counts the words that two names have in common.
-func sharedWords(a, b string) int {
-	of := Words(b)
+// sharedWords counts the longer words that occur in a name.
+func sharedWords(words []string, name string) int {
 	n := 0
-	for _, w := range Words(a) {
-		if len(w) > 2 && slices.Contains(of, w) {
+	var of []string
+	for _, w := range words {
+		if len(w) <= 2 {
+			continue
+		}
+		if of == nil {
+			of = Words(name)
+		}
+		if slices.Contains(of, w) {
 			n++
 		}
 	}

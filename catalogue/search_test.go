@@ -2,6 +2,8 @@ package catalogue
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -44,7 +46,7 @@ func TestSearchUnderstandsHowPeopleAsk(t *testing.T) {
 		"save text into a file":            "fs.write_file",
 		"lst comits":                       "github.list_commits",
 	} {
-		found := c.Search(Query{Text: question, Limit: 3})
+		found := searched(t, c, Query{Text: question, Limit: 3})
 		ok := false
 		var got []string
 		for _, e := range found.Tools {
@@ -58,7 +60,7 @@ func TestSearchUnderstandsHowPeopleAsk(t *testing.T) {
 }
 
 func TestSearchLeavesOutWhatThePolicyDenies(t *testing.T) {
-	found := shop().Search(Query{Text: "branch", Keep: func(t Tool) string {
+	found := searched(t, shop(), Query{Text: "branch", Keep: func(t Tool) string {
 		if strings.HasPrefix(t.Name, "delete") {
 			return ""
 		}
@@ -75,19 +77,25 @@ func TestSearchLeavesOutWhatThePolicyDenies(t *testing.T) {
 }
 
 func TestEmptyQueryListsEverything(t *testing.T) {
-	if found := shop().Search(Query{Limit: 3}); found.Total != 10 || len(found.Tools) != 3 {
+	if found := searched(t, shop(), Query{Limit: 3}); found.Total != 10 || len(found.Tools) != 3 {
 		t.Errorf("%d of %d", len(found.Tools), found.Total)
 	}
 }
 
+// many returns tools of 20 servers as real ones describe theirs.
 func many(n int) []Tool {
 	verbs := []string{"list", "create", "delete", "update", "search", "send", "export", "merge"}
 	nouns := []string{"commit", "invoice", "ticket", "customer", "message", "deployment", "calendar_event", "report"}
+	adverbs := []string{"across every workspace that the account can see", "and return the new state with its history", "for the given owner, team or project",
+		"between two dates, newest first", "with optional labels, assignees and attachments"}
 	var out []Tool
 	for i := range n {
-		out = append(out, Tool{Server: fmt.Sprintf("server%d", i%20), Name: fmt.Sprintf("%s_%s_%d", verbs[i%8], nouns[i/8%8], i),
-			Description: "Works on things of the kind its name says, with paging, filters and a limit on what comes back.",
-			InputSchema: []byte(`{"type":"object","properties":{"limit":{"type":"integer"},"cursor":{"type":"string"},"query":{"type":"string"}}}`)})
+		verb, noun := verbs[i%8], nouns[i/8%8]
+		out = append(out, Tool{Server: fmt.Sprintf("server%d", i%20), Name: fmt.Sprintf("%s_%s_%d", verb, noun, i), Title: verb + " " + noun,
+			Description: fmt.Sprintf("%s a %s of area%d %s. Works on things of the kind its name says, with paging, filters and a limit on what comes back.",
+				verb, noun, i%251, adverbs[i%5]),
+			InputSchema: []byte(fmt.Sprintf(`{"type":"object","properties":{"limit":{"type":"integer"},"cursor":{"type":"string"},"query":{"type":"string"},
+				"%s_id":{"type":"string"},"state":{"enum":["open","closed","all"]},"field%d":{"type":"object","properties":{"name":{},"value":{}}}}}`, noun, i%97))})
 	}
 	return out
 }
@@ -97,7 +105,7 @@ func TestTwoThousandToolsAreIndexedAndSearchedInTime(t *testing.T) {
 	for range 20 { // what else the machine does is not in all of them
 		c := New(tools)
 		start := time.Now()
-		c.Search(Query{Text: "warm"})
+		searched(t, c, Query{Text: "warm"})
 		if best = min(best, time.Since(start)); best < 600*time.Millisecond {
 			return
 		}
@@ -105,23 +113,60 @@ func TestTwoThousandToolsAreIndexedAndSearchedInTime(t *testing.T) {
 	t.Errorf("indexing takes %v", best)
 }
 
-func BenchmarkIndex2000(b *testing.B) {
-	tools := many(2000)
-	for b.Loop() {
-		New(tools).index()
+// searched returns what a search finds.
+func searched(t testing.TB, c *Catalogue, q Query) Found {
+	t.Helper()
+	found, err := c.Search(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return found
 }
 
-func BenchmarkSearch2000(b *testing.B) {
-	c := New(many(2000))
-	c.index()
+// BenchmarkIndex builds the index of 5,000 tools, and reports its memory.
+func BenchmarkIndex(b *testing.B) {
+	tools := many(5000)
 	for b.Loop() {
-		c.Search(Query{Text: "create an invoice for a customer"})
+		searched(b, New(tools), Query{Text: "warm"})
+	}
+	c := New(tools)
+	held := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := held()
+	searched(b, c, Query{Text: "warm"})
+	b.ReportMetric(float64(int64(held()-before))/float64(len(tools)), "B/tool")
+	runtime.KeepAlive(c)
+}
+
+// BenchmarkSearch searches 5,000 tools in several ways, and reports the median.
+func BenchmarkSearch(b *testing.B) {
+	c := New(many(5000))
+	for name, query := range map[string]string{
+		"one word": "invoice", "a question": "create an invoice for a customer", "misspelled": "creat an invioce for a custmer",
+		"many words": "list create delete update search send export merge commit invoice ticket customer message deployment event report",
+	} {
+		b.Run(name, func(b *testing.B) {
+			searched(b, c, Query{Text: query})
+			b.ReportAllocs()
+			var took []time.Duration
+			for b.Loop() {
+				start := time.Now()
+				searched(b, c, Query{Text: query})
+				took = append(took, time.Since(start))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "µs-p50")
+		})
 	}
 }
 
 func TestTreeIsAFileSystem(t *testing.T) {
-	if err := fstest.TestFS(shop().Tree(), "README.md", "github/index.ts", "github/list_commits.ts", "slack/__init__.pyi", "crm/find_customers.pyi"); err != nil {
+	if err := fstest.TestFS(shop().Tree(nil), "README.md", "github/index.ts", "github/list_commits.ts", "slack/__init__.pyi", "crm/find_customers.pyi"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -159,7 +204,7 @@ func TestDeepTypesAreFoldedInASearchAndWholeInADescription(t *testing.T) {
 		{Server: "shop", Name: "order_flat", Description: "Order something flat.", InputSchema: []byte(`{"type":"object","properties":{"id":{"type":"string"}}}`)},
 	})
 	for lang, helper := range map[string]string{"javascript": "describeTool", "python": "describe_tool"} {
-		for _, e := range c.Search(Query{Text: "order something", Detail: "full", Lang: lang}).Tools {
+		for _, e := range searched(t, c, Query{Text: "order something", Detail: "full", Lang: lang}).Tools {
 			whole, ok := c.Describe(e.Name, "full", lang)
 			if !ok {
 				t.Fatal(e.Name)

@@ -58,7 +58,12 @@ func (c *Catalogue) pythonStubs() map[string]string {
 		module := PythonName(s.Call)
 		fmt.Fprintf(&blocking, "from . import %s as %s\n", module, module)
 		fmt.Fprintf(&async, "from . import %s as %s\n", module, module)
-		stub := c.serverPython(s, c.ServerTools(s.Name))
+		var b strings.Builder
+		b.WriteString(pythonServerHead(s))
+		for _, t := range c.ServerTools(s.Name) {
+			b.WriteString(c.Python(t) + "\n")
+		}
+		stub := b.String()
 		files["tools/"+module+".pyi"] = stub
 		files["tools/aio/"+module+".pyi"] = strings.ReplaceAll(stub, "\ndef ", "\nasync def ")
 	}

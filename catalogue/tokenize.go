@@ -112,27 +112,50 @@ func stem(w string) string {
 	return strings.TrimSuffix(w, "e")
 }
 
+// spelling is a word that others are compared with. Only its first 64 bytes count.
+type spelling struct {
+	at  [256]uint64 // the positions of each byte, as bits
+	len int
+}
+
+func newSpelling(word string) *spelling {
+	word = word[:min(len(word), 64)]
+	s := &spelling{len: len(word)}
+	for i := range len(word) {
+		s.at[word[i]] |= 1 << i
+	}
+	return s
+}
+
+// distance returns the number of edits between the word and another. It computes
+// a row of the table of distances at once: bit i of up and down tells whether the
+// value at i is one more or one less than the one before it.
+func (s *spelling) distance(other string) int {
+	other = other[:min(len(other), 64)]
+	if s.len == 0 {
+		return len(other)
+	}
+	d, last := s.len, uint64(1)<<(s.len-1)
+	up, down := ^uint64(0), uint64(0)
+	diagonal, before := uint64(0), uint64(0) // of the row before: equal diagonals, matches
+	for i := range len(other) {
+		match := s.at[other[i]]
+		swapped := (^diagonal & match) << 1 & before
+		diagonal = ((match&up + up) ^ up) | match | down | swapped
+		more, less := down|^(diagonal|up), diagonal&up
+		if more&last != 0 {
+			d++
+		}
+		if less&last != 0 {
+			d--
+		}
+		more, less = more<<1|1, less<<1
+		up, down = less|^(diagonal|more), more&diagonal
+		before = match
+	}
+	return d
+}
+
 // Distance returns the number of edits between two words. Swapping neighbors is
 // one edit. Only the first 64 bytes of each count.
-func Distance(a, b string) int {
-	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
-	var before, last, row [65]int
-	for j := range len(b) + 1 {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
-}
+func Distance(a, b string) int { return newSpelling(a).distance(b) }

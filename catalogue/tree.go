@@ -18,19 +18,26 @@ const pythonHead = "from typing import Any, Literal, Never, NotRequired, TypeAli
 
 // Tree returns the catalogue as read-only files: README.md and HELPERS.md at the
 // root, and for each server a directory with index.ts, __init__.pyi, and a .ts
-// and .pyi file for each tool. Contents are generated on first use.
-func (c *Catalogue) Tree() fs.FS {
-	t := tree{files: map[string]func() string{}, dirs: map[string][]string{".": nil}}
+// and .pyi file for each tool. Contents are generated on first use. spend is
+// charged for each tool before it is written, and for the file, in bytes; a file
+// for which it returns an error cannot be opened. A nil spend is free.
+func (c *Catalogue) Tree(spend func(bytes int64) error) fs.FS {
+	t := tree{spend: spend, files: map[string]content{}, dirs: map[string][]string{".": nil}}
+	if spend == nil {
+		t.spend = func(int64) error { return nil }
+	}
 	t.add("README.md", c.readme)
-	t.add("HELPERS.md", func() string { return helpersText })
+	t.add("HELPERS.md", func(func(int64) error) (string, error) { return helpersText, nil })
+	exported := func(tool Tool) string { return c.typescript(tool, "export declare function ", 0) }
 	for _, s := range c.servers {
 		tools := c.ServerTools(s.Name)
-		t.add(s.Call+"/index.ts", func() string { return c.serverTypeScript(s, tools) })
-		t.add(s.Call+"/__init__.pyi", func() string { return c.serverPython(s, tools) })
-		for _, tool := range tools {
+		t.add(s.Call+"/index.ts", declarations(tools, exported,
+			fmt.Sprintf("// %s: %d tools. Call them as tools.%s.<name>(args).\n\n", oneLine(s.Name), len(tools), s.Call), "\n"))
+		t.add(s.Call+"/__init__.pyi", declarations(tools, c.Python, pythonServerHead(s), "\n"))
+		for i, tool := range tools {
 			name := c.Name(tool)
-			t.add(s.Call+"/"+name+".ts", func() string { return c.typescript(tool, "export declare function ", 0) })
-			t.add(s.Call+"/"+name+".pyi", func() string { return pythonHead + c.Python(tool) })
+			t.add(s.Call+"/"+name+".ts", declarations(tools[i:i+1], exported, "", ""))
+			t.add(s.Call+"/"+name+".pyi", declarations(tools[i:i+1], c.Python, pythonHead, ""))
 		}
 	}
 	for _, names := range t.dirs {
@@ -39,36 +46,49 @@ func (c *Catalogue) Tree() fs.FS {
 	return &t
 }
 
-func (c *Catalogue) serverTypeScript(s Server, tools []Tool) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "// %s: %d tools. Call them as tools.%s.<name>(args).\n\n", oneLine(s.Name), len(tools), s.Call)
-	for _, t := range tools {
-		b.WriteString(c.typescript(t, "export declare function ", 0) + "\n")
+// content writes a file. It charges for its work.
+type content = func(spend func(bytes int64) error) (string, error)
+
+// declarations returns the content of a file with the declarations of tools.
+func declarations(tools []Tool, write func(Tool) string, head, end string) content {
+	return func(spend func(int64) error) (string, error) {
+		var b strings.Builder
+		b.WriteString(head)
+		for _, t := range tools {
+			if err := spend(t.declarationCost()); err != nil {
+				return "", err
+			}
+			text := write(t)
+			if err := spend(int64(len(text))); err != nil {
+				return "", err
+			}
+			b.WriteString(text + end)
+		}
+		return b.String(), nil
 	}
-	return b.String()
 }
 
-func (c *Catalogue) serverPython(s Server, tools []Tool) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s: %d tools. from tools import %s\n", oneLine(s.Name), len(tools), PythonName(s.Call))
-	b.WriteString(pythonHead)
-	for _, t := range tools {
-		b.WriteString(c.Python(t) + "\n")
-	}
-	return b.String()
+func pythonServerHead(s Server) string {
+	return fmt.Sprintf("# %s: %d tools. from tools import %s\n", oneLine(s.Name), s.Tools, PythonName(s.Call)) + pythonHead
 }
 
-func (c *Catalogue) readme() string {
+func (c *Catalogue) readme(spend func(int64) error) (string, error) {
 	var b strings.Builder
 	b.WriteString(readmeText)
 	for _, s := range c.servers {
+		if err := spend(categoryCost * int64(s.Tools)); err != nil {
+			return "", err
+		}
 		fmt.Fprintf(&b, "- %s/ (%d tools): %s\n", s.Call, s.Tools, overview(c.Categories(s.Name), maxOverview))
 	}
 	if len(c.servers) == 0 {
 		b.WriteString("No servers are connected.\n")
 	}
-	return b.String()
+	return b.String(), nil
 }
+
+// categoryCost is the charge for finding the category of a tool, in bytes.
+const categoryCost = 256
 
 // maxOverview is the number of categories that the README lists for a server.
 const maxOverview = 6
@@ -84,44 +104,45 @@ var (
 
 // tree is a read-only file system of generated texts.
 type tree struct {
-	files map[string]func() string
+	spend func(bytes int64) error
+	files map[string]content
 	dirs  map[string][]string // names in a directory, sorted
 
 	mu   sync.Mutex
 	made map[string][]byte
 }
 
-func (t *tree) add(name string, content func() string) {
+func (t *tree) add(name string, text content) {
 	if _, ok := t.files[name]; ok {
 		return
 	}
-	t.files[name] = content
+	t.files[name] = text
 	for {
 		dir := path.Dir(name)
-		base := path.Base(name)
-		if slices.Contains(t.dirs[dir], base) {
-			return
-		}
-		t.dirs[dir] = append(t.dirs[dir], base)
-		if dir == "." {
+		_, known := t.dirs[dir]
+		t.dirs[dir] = append(t.dirs[dir], path.Base(name))
+		if known {
 			return
 		}
 		name = dir
 	}
 }
 
-func (t *tree) text(name string) []byte {
+func (t *tree) text(name string) ([]byte, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if b, ok := t.made[name]; ok {
-		return b
+		return b, nil
 	}
-	b := []byte(t.files[name]())
+	s, err := t.files[name](t.spend)
+	if err != nil {
+		return nil, err
+	}
 	if t.made == nil {
 		t.made = map[string][]byte{}
 	}
-	t.made[name] = b
-	return b
+	t.made[name] = []byte(s)
+	return t.made[name], nil
 }
 
 // Open implements [fs.FS].
@@ -130,7 +151,10 @@ func (t *tree) Open(name string) (fs.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 	if _, ok := t.files[name]; ok {
-		b := t.text(name)
+		b, err := t.text(name)
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		}
 		return &treeFile{info: treeInfo{name: path.Base(name), size: int64(len(b))}, r: bytes.NewReader(b)}, nil
 	}
 	if names, ok := t.dirs[name]; ok {
@@ -207,7 +231,11 @@ func (e treeEntry) Type() fs.FileMode { return treeInfo{dir: e.dir}.Mode().Type(
 func (e treeEntry) Info() (fs.FileInfo, error) {
 	info := treeInfo{name: e.Name(), dir: e.dir}
 	if !e.dir {
-		info.size = int64(len(e.t.text(e.path)))
+		b, err := e.t.text(e.path)
+		if err != nil {
+			return nil, &fs.PathError{Op: "stat", Path: e.path, Err: err}
+		}
+		info.size = int64(len(b))
 	}
 	return info, nil
 }

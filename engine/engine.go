@@ -198,6 +198,23 @@ func (e *Engine) enter() error {
 	return nil
 }
 
+// Core waits for a core as a run of an actor does, for work outside of runs, such as
+// a search for tools. The caller gives it back with leave.
+func (e *Engine) Core(ctx context.Context, actor string) (leave func(), err error) {
+	if err := e.enter(); err != nil {
+		return nil, err
+	}
+	slot, err := e.cores.Enter(ctx, actor, func(int) {})
+	if err != nil {
+		e.live.Done()
+		return nil, err
+	}
+	return func() {
+		slot.Leave()
+		e.live.Done()
+	}, nil
+}
+
 // Sessions returns the names of an actor's sessions in a table, sorted. A nil
 // table is the engine's own.
 func (e *Engine) Sessions(table *hostfns.Table, actor string) []string {

@@ -19,7 +19,9 @@ import (
 func (c *call) send(ctx context.Context) (err error) {
 	r := c.run
 	if c.kind == lookupCall {
-		c.answer, err = c.lookup(c, ctx)
+		if c.answer, err = c.lookup(c, ctx); err != nil && ctx.Err() != nil && failureIn(err) == nil {
+			return c.cancelled()
+		}
 		return err
 	}
 	if !r.enter(ctx) {

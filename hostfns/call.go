@@ -20,6 +20,8 @@ type call struct {
 	ticket *queue.Ticket // its place in the queue; nil for a call of a Go host
 	// compile is CallsOptions.Compile.
 	compile func(ctx context.Context, file, code string) (string, error)
+	// core is CallsOptions.Core.
+	core Core
 
 	lookup  lookupFunc // of a lookup
 	name    string     // server.tool in original names, once resolved; before as the program wrote it

@@ -35,7 +35,7 @@ func (t *Table) Catalogue(ctx context.Context) (*catalogue.Catalogue, []error) {
 	if t.catalogue != nil && len(errs) == 0 {
 		return t.catalogue, nil
 	}
-	c := t.gather(lists, true)
+	c := t.gather(lists)
 	if len(errs) == 0 {
 		t.catalogue = c
 		t.reviewing.Go(func() { t.review(c) })
@@ -57,31 +57,49 @@ func (t *Table) Known() (*catalogue.Catalogue, bool) {
 			lists = append(lists, l)
 		}
 	}
-	return t.gather(lists, false), len(lists) == len(t.names)
+	return t.gather(lists), len(lists) == len(t.names)
 }
 
-// gather makes the catalogue of listings, which may be nil. Warnings of schemas
-// take time, since they are compiled for it.
-func (t *Table) gather(lists []*listing, warnings bool) *catalogue.Catalogue {
-	var tools []catalogue.Tool
-	for _, l := range lists {
-		if l == nil {
-			continue
-		}
-		for _, one := range l.tools {
-			tool := one.Tool
-			if warnings && tool.Warning == "" {
-				one.compile()
-				tool.Warning = strings.Join(one.warnings, "; ")
-			}
-			tools = append(tools, tool)
-		}
+// gather returns the catalogue of listings, which may be nil. It makes a new one
+// only if the listings differ from those of the last call. The lock is held.
+func (t *Table) gather(lists []*listing) *catalogue.Catalogue {
+	lists = slices.DeleteFunc(lists, func(l *listing) bool { return l == nil })
+	if t.gathered != nil && slices.Equal(lists, t.gatheredFrom) {
+		return t.gathered
 	}
-	c := catalogue.New(tools)
+	parts := make([]*catalogue.Catalogue, len(lists))
+	for i, l := range lists {
+		parts[i] = l.cat
+	}
+	c := catalogue.Join(parts...)
 	if t.options.Learned != nil {
 		c = c.WithLearned(t.options.Learned.Of)
 	}
+	t.gathered, t.gatheredFrom = c, lists
 	return c
+}
+
+// Warning returns why part of the definition of a tool is not used, or "". It
+// compiles the schemas of the tool.
+func (t *Table) Warning(tool catalogue.Tool) string {
+	t.mu.Lock()
+	l := t.listings[tool.Server]
+	t.mu.Unlock()
+	if tool.Warning != "" || l == nil || !l.ready() {
+		return tool.Warning
+	}
+	one := l.find(tool.Name)
+	if one == nil {
+		return ""
+	}
+	one.compile()
+	return strings.Join(one.warnings, "; ")
+}
+
+// Offered returns the tools of a catalogue of the table without those that the
+// policy always denies and those that do not match their pins.
+func (t *Table) Offered(whole *catalogue.Catalogue) *catalogue.Catalogue {
+	return t.derive(whole).offered()
 }
 
 // review checks the policy against a catalogue, once for each, and logs what it
@@ -220,25 +238,44 @@ func (t *Table) resolve(ctx context.Context, name string) (*resolvedTool, error)
 	return tool, nil
 }
 
+// lookup finds a tool by its ID, else by another spelling. In both, the longest
+// name of a server that fits goes first, and a server has all names that begin with
+// its own.
 func (t *Table) lookup(ctx context.Context, name string) (*resolvedTool, error) {
 	var failed error
-	for _, split := range splits(name) {
+	find := func(server string, find func(*listing) *resolvedTool) *resolvedTool {
+		l, err := t.list(ctx, server)
+		if err != nil {
+			failed = err
+			return nil
+		}
+		return find(l)
+	}
+	splits := splits(name)
+	for _, split := range splits {
+		if t.servers[split.server] == nil {
+			continue
+		}
+		if tool := find(split.server, func(l *listing) *resolvedTool { return l.find(split.tool) }); tool != nil {
+			return tool, nil
+		}
+	}
+	for _, split := range splits {
 		server, ok := t.spellings.Server(split.server)
 		if !ok {
 			continue
 		}
-		l, err := t.list(ctx, server)
-		if err != nil {
-			failed = err
-			continue
-		}
-		if tool := l.find(split.tool); tool != nil {
+		if tool := find(server, func(l *listing) *resolvedTool {
+			meant, ok := l.cat.Lookup(catalogue.Identifier(server) + "." + split.tool)
+			if !ok {
+				return l.find(split.tool)
+			}
+			return l.find(meant.Name)
+		}); tool != nil {
 			return tool, nil
 		}
-		if meant, ok := l.cat.Lookup(catalogue.Identifier(server) + "." + split.tool); ok {
-			if tool := l.find(meant.Name); tool != nil {
-				return tool, nil
-			}
+		if server == split.server {
+			break
 		}
 	}
 	if failed != nil {
@@ -249,15 +286,16 @@ func (t *Table) lookup(ctx context.Context, name string) (*resolvedTool, error) 
 
 type split struct{ server, tool string }
 
-// splits returns the ways to split a name into server and tool: names of servers
-// may have dots.
+// splits returns the ways to split a name into server and tool, the longest server
+// first: names of servers may have dots.
 func splits(name string) []split {
 	const most = 16
-	name = strings.TrimPrefix(name, "tools.")
 	var out []split
-	for i := range len(name) {
-		if name[i] == '.' && i > 0 && i+1 < len(name) {
-			out = append(out, split{name[:i], name[i+1:]})
+	for _, name := range slices.Compact([]string{name, strings.TrimPrefix(name, "tools.")}) {
+		for i := range len(name) {
+			if name[i] == '.' && i > 0 && i+1 < len(name) {
+				out = append(out, split{name[:i], name[i+1:]})
+			}
 		}
 	}
 	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
@@ -267,7 +305,10 @@ func splits(name string) []split {
 			}
 		}
 	}
-	return out[:min(most, len(out))]
+	slices.SortStableFunc(out, func(a, b split) int { return cmp.Compare(len(a.server), len(b.server)) })
+	out = out[:min(most, len(out))]
+	slices.Reverse(out)
+	return out
 }
 
 // unknown returns the error for a name that no tool has, with a suggestion from
@@ -292,23 +333,43 @@ func (t *Table) unknown(name string) *Failure {
 }
 
 // Search finds tools in a view of the catalogue of the table by words and, with
-// [Options.Ranker], by meaning.
-func (t *Table) Search(ctx context.Context, view *catalogue.Catalogue, q catalogue.Query) catalogue.Found {
-	if t.options.Ranker == nil || len(catalogue.Words(catalogue.Asked(q.Text))) == 0 {
-		return view.Search(q)
+// [Options.Ranker], by meaning. It waits for a core after the ranker has answered.
+// The error is that of core, or of [catalogue.Catalogue.Search].
+func (t *Table) Search(ctx context.Context, view *catalogue.Catalogue, q catalogue.Query, core Core) (catalogue.Found, error) {
+	var near map[string]float64
+	if t.options.Ranker != nil && len(catalogue.Words(catalogue.Asked(q.Text))) > 0 {
+		near, _ = t.options.Ranker.Near(ctx, view.Tools(), catalogue.Asked(q.Text)) // an error leaves the words
 	}
-	near, err := t.options.Ranker.Near(ctx, view.Tools(), catalogue.Asked(q.Text))
-	if err != nil || len(near) == 0 {
-		return view.Search(q)
+	leave, err := core.enter(ctx)
+	if err != nil {
+		return catalogue.Found{}, err
 	}
-	probe := q
-	probe.Limit, probe.Detail = 1, "name"
-	best := defaultScore
-	if found := view.Search(probe); len(found.Tools) > 0 {
-		best = found.Tools[0].Score
+	defer leave()
+	if len(near) > 0 {
+		probe := q
+		probe.Limit, probe.Detail = 1, "name"
+		found, err := view.Search(ctx, probe)
+		if err != nil {
+			return found, err
+		}
+		best := defaultScore
+		if len(found.Tools) > 0 {
+			best = found.Tools[0].Score
+		}
+		q.Boost = boosts(near, best)
 	}
-	q.Boost = boosts(near, best)
-	return view.Search(q)
+	return view.Search(ctx, q)
+}
+
+// Core waits for a core for work of the host, and returns what gives it back. A nil
+// Core does not wait.
+type Core func(ctx context.Context) (leave func(), err error)
+
+func (c Core) enter(ctx context.Context) (leave func(), err error) {
+	if c == nil {
+		return func() {}, nil
+	}
+	return c(ctx)
 }
 
 // The weight of meaning against words.

@@ -42,6 +42,8 @@ type CallsOptions struct {
 	// Compile compiles a TypeScript file that a program imports to JavaScript. It
 	// is called concurrently. Nil: the guest has no such call.
 	Compile func(ctx context.Context, file, code string) (string, error)
+	// Core is for work that the host does while the guest waits without a core.
+	Core Core
 }
 
 // Bounds of a call, in bytes.
@@ -57,12 +59,13 @@ type Calls struct {
 	run     *Run
 	queue   *queue.Queue
 	compile func(ctx context.Context, file, code string) (string, error)
+	core    Core
 	name    string // of the call before: many programs call one tool in a loop
 }
 
 // NewCalls returns the calls of a guest.
 func NewCalls(run *Run, o CallsOptions) *Calls {
-	return &Calls{run: run, compile: o.Compile, queue: queue.New(queue.Options{
+	return &Calls{run: run, compile: o.Compile, core: o.Core, queue: queue.New(queue.Options{
 		Context: run.ctx, Err: run.Err, Fail: run.fail, Announced: run.announced, Workers: run.workers,
 		Ordered: o.Ordered, Order: o.Order, Sleep: o.Sleep, Park: o.Park, Resume: o.Resume, People: o.People,
 	})}
@@ -93,7 +96,7 @@ func (c *Calls) Start(mem Memory, name, nameLen, args, argsLen uint32) (int64, e
 	if err != nil {
 		return 0, err
 	}
-	call.compile = c.compile
+	call.compile, call.core = c.compile, c.core
 	switch err := c.queue.Start(int64(call.number), call); {
 	case errors.Is(err, queue.ErrFull):
 		return 0, fault.New(fault.LimitToolCalls, "more than %d calls are in flight or have unread answers", queue.Max).
@@ -195,7 +198,7 @@ func (r *Run) toolFiles() fs.FS {
 	if made != nil && (of == changes || r.facts.Deterministic) {
 		return made
 	}
-	made = r.catalogue(r.ctx).Tree()
+	made = r.offered(r.whole(r.ctx)).Tree(r.charge)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tree, r.treeOf = made, changes

@@ -70,7 +70,7 @@ func TestAToolThatIsNotWhatWasPinnedIsRefusedOnRecord(t *testing.T) {
 	}
 	_, err = run.Call(t.Context(), "wexec:describe", []byte(`{"name":"shop.read"}`))
 	wantCode(t, err, fault.DeniedPinned)
-	if _, err := fs.Stat(run.catalogue(t.Context()).Tree(), "shop/read.ts"); err == nil {
+	if _, err := fs.Stat(run.offered(run.whole(t.Context())).Tree(nil), "shop/read.ts"); err == nil {
 		t.Error("the tree has it")
 	}
 	refused := table.Digest()

@@ -59,9 +59,8 @@ func decoding[In any](f func(*call, context.Context, In) (any, error)) lookupFun
 // stragglerTime is how long a search waits for servers that are starting.
 const stragglerTime = 10 * time.Second
 
-// catalogue returns the tools that the policy does not deny. It leaves out servers
-// that cannot be reached.
-func (r *Run) catalogue(ctx context.Context) *catalogue.Catalogue {
+// whole returns the tools of all servers but those that cannot be reached.
+func (r *Run) whole(ctx context.Context) *catalogue.Catalogue {
 	waiting, cancel := context.WithTimeoutCause(ctx, cmp.Or(r.table.options.Straggler, stragglerTime),
 		fault.New(fault.UpstreamUnavailable, "a server takes too long to list its tools"))
 	defer cancel()
@@ -70,12 +69,40 @@ func (r *Run) catalogue(ctx context.Context) *catalogue.Catalogue {
 		r.warn(clean(err.Error(), 500))
 		r.cacheable(0) // the result may differ once the server is there
 	}
-	view := r.table.derive(whole).offered()
+	return whole
+}
+
+// offered returns the tools of a catalogue that the policy does not deny.
+func (r *Run) offered(whole *catalogue.Catalogue) *catalogue.Catalogue {
+	view := r.table.Offered(whole)
 	if r.facts.Deterministic {
 		view = view.WithLearned(nil) // learned types change between runs
 	}
 	return view
 }
+
+// enter waits for a core for work of the host, as the guest would, and for the end of
+// other such work of the run: many calls of a run take no more cores than one. It is a
+// [Core].
+func (c *call) enter(ctx context.Context) (func(), error) {
+	select {
+	case c.run.computing <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	leave, err := c.core.enter(ctx)
+	if err != nil {
+		<-c.run.computing
+		return nil, err
+	}
+	return func() {
+		leave()
+		<-c.run.computing
+	}, nil
+}
+
+// toolCost is the charge for a look at a tool, in bytes.
+const toolCost = 64
 
 // names lists the identifiers of the servers, or of the tools of one.
 func (c *call) names(ctx context.Context, in struct{ Server string }) (any, error) {
@@ -90,6 +117,14 @@ func (c *call) names(ctx context.Context, in struct{ Server string }) (any, erro
 	l, err := t.list(ctx, server)
 	if err != nil {
 		return nil, failureOf(err, server)
+	}
+	leave, err := c.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if err := c.run.charge(toolCost * int64(len(l.tools))); err != nil {
+		return nil, err
 	}
 	out, pins := []string{}, t.pins()
 	for _, tool := range l.tools {
@@ -107,38 +142,51 @@ func (c *call) search(ctx context.Context, in struct {
 	Limit         int
 }) (any, error) {
 	r := c.run
-	view := r.catalogue(ctx)
-	if err := r.Err(); err != nil { // it may have ended during the wait
+	whole := r.whole(ctx)
+	leave, err := c.enter(ctx)
+	if err != nil {
 		return nil, err
 	}
+	view := r.offered(whole)
 	q := catalogue.Query{
-		Text: in.Query, Detail: in.Detail, Limit: min(max(in.Limit, 0), 200), Lang: r.facts.Language,
+		Text: in.Query, Detail: in.Detail, Limit: min(max(in.Limit, 0), 200), Lang: r.facts.Language, Spend: r.charge,
 		Keep: func(t catalogue.Tool) string { return r.table.policy.BestEffect(t.ID()).String() },
 	}
-	if r.facts.Deterministic {
-		return view.Search(q), nil // a Ranker may change its mind
+	if r.facts.Deterministic { // a Ranker may change its mind
+		defer leave()
+		return view.Search(ctx, q)
 	}
-	return r.table.Search(ctx, view, q), nil
+	leave()
+	return r.table.Search(ctx, view, q, c.enter)
 }
 
 // describe describes one tool.
 func (c *call) describe(ctx context.Context, in struct{ Name string }) (any, error) {
 	t := c.run.table
-	view := c.run.catalogue(ctx)
-	e, ok := view.Describe(in.Name, "full", c.run.facts.Language)
-	if !ok {
-		known, _ := t.Known()
-		if tool, ok := known.Lookup(in.Name); ok {
-			if pin, changed := t.Changed(tool); changed {
-				return nil, pin.failure(tool.ID())
-			}
-		}
-		return nil, t.unknown(in.Name)
+	whole := c.run.whole(ctx)
+	leave, err := c.enter(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
+	view := c.run.offered(whole)
 	if tool, ok := view.Lookup(in.Name); ok {
+		if err := c.run.charge(int64(len(tool.InputSchema) + len(tool.OutputSchema))); err != nil {
+			return nil, err
+		}
+		e, _ := view.Describe(tool.ID(), "full", c.run.facts.Language)
 		e.Decision = t.policy.BestEffect(tool.ID()).String()
+		return e, nil
 	}
-	return e, nil
+	if tool, ok := whole.Lookup(in.Name); ok {
+		if pin, changed := t.Changed(tool); changed {
+			return nil, pin.failure(tool.ID())
+		}
+	}
+	if err := c.run.charge(toolCost * int64(len(whole.Tools()))); err != nil {
+		return nil, err
+	}
+	return nil, t.unknown(in.Name)
 }
 
 // reportProgress forwards the progress of the program.

@@ -100,6 +100,7 @@ type Run struct {
 	cancel      context.CancelCauseFunc
 	uncancelled context.Context // ctx without its end, for records
 	slots       chan struct{}   // one for each call that is at its provider
+	computing   chan struct{}   // one for the call that the host works for
 	workers     *queue.Workers
 	streams     streams.Set
 	bytes       atomic.Int64
@@ -136,7 +137,7 @@ func (t *Table) Open(ctx context.Context, info RunInfo) (*Run, error) {
 	limits := t.policy.Limits().Tighten(info.Limits).OrDefaults()
 	r := &Run{
 		table: t, info: info, limits: limits, session: info.Session, keep: t.policy.Audit(),
-		slots: make(chan struct{}, limits.Parallel),
+		slots: make(chan struct{}, limits.Parallel), computing: make(chan struct{}, 1),
 		facts: policy.RunFacts{
 			ID: info.ID, Language: info.Start.Language, Intent: info.Start.Intent,
 			Trigger: info.Start.Trigger, Deterministic: info.Start.Deterministic,
@@ -268,6 +269,14 @@ func (r *Run) spend(n int64) error {
 		WithHint("ask tools for less, or raise the limit host_bytes")
 	r.fail(err)
 	return err
+}
+
+// charge is spend before work of the host, which ends with the run.
+func (r *Run) charge(n int64) error {
+	if err := r.Err(); err != nil {
+		return err
+	}
+	return r.spend(n)
 }
 
 // record writes an event of the run, even if its caller has given up. If it

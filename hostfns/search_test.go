@@ -54,8 +54,8 @@ func named(f catalogue.Found) string {
 func TestALongQueryIsCutBeforeItIsRanked(t *testing.T) {
 	s := &sense{near: func([]catalogue.Tool) (map[string]float64, error) { return nil, nil }}
 	table, c := searching(t, s)
-	if f := table.Search(t.Context(), c, catalogue.Query{Text: strings.Repeat("drive ", 1<<20)}); len(f.Tools) == 0 {
-		t.Error("nothing was found by words")
+	if f, err := table.Search(t.Context(), c, catalogue.Query{Text: strings.Repeat("drive ", 1<<20)}, nil); len(f.Tools) == 0 {
+		t.Errorf("nothing was found by words: %v", err)
 	}
 	if s.asked != 1 || s.longest == 0 || s.longest > 8<<10 {
 		t.Errorf("asked %d times with up to %d bytes", s.asked, s.longest)
@@ -73,7 +73,11 @@ func TestASearchCombinesMeaningAndWords(t *testing.T) {
 	}}
 	table, c := searching(t, s)
 	ask := func(text string, limit int) string {
-		return named(table.Search(t.Context(), c, catalogue.Query{Text: text, Limit: limit}))
+		found, err := table.Search(t.Context(), c, catalogue.Query{Text: text, Limit: limit}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return named(found)
 	}
 	if got := ask("xylophone", 3); got != "garage.lease_vehicle" {
 		t.Errorf("by meaning: %q", got)

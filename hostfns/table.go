@@ -39,16 +39,18 @@ type Table struct {
 	detector  func() (*privacy.Detector, error) // made by the first run that needs it
 	reviewing sync.WaitGroup
 
-	mu        sync.Mutex
-	listings  map[string]*listing
-	stale     map[string]bool          // servers whose tools have changed
-	changes   atomic.Uint64            // the number of such changes
-	resolved  map[string]*resolvedTool // by spelling, until a listing changes
-	catalogue *catalogue.Catalogue     // of all servers, once all are listed
-	spellings *catalogue.Catalogue     // one nameless tool for each server
-	derived   *derived
-	reviewed  string // the digest of the catalogue that the policy was checked against
-	closed    bool
+	mu           sync.Mutex
+	listings     map[string]*listing
+	stale        map[string]bool          // servers whose tools have changed
+	changes      atomic.Uint64            // the number of such changes
+	resolved     map[string]*resolvedTool // by spelling, until a listing changes
+	catalogue    *catalogue.Catalogue     // of all servers, once all are listed
+	spellings    *catalogue.Catalogue     // one nameless tool for each server
+	gathered     *catalogue.Catalogue     // the last catalogue of listings
+	derived      *derived
+	gatheredFrom []*listing
+	reviewed     string // the digest of the catalogue that the policy was checked against
+	closed       bool
 }
 
 // derived is what follows from a catalogue and pins, computed once.
@@ -258,7 +260,7 @@ func (t *Table) fill(ctx context.Context, l *listing, server string) {
 		if err != nil {
 			l.err = err
 		}
-		if refused := l.add(server, p, tools); len(refused) > 0 {
+		if refused := l.add(server, p, tools, t.names); len(refused) > 0 {
 			t.log().Warn("tools are left out", "server", server, "count", len(refused), "first", refused[0])
 		}
 	}

@@ -1,6 +1,7 @@
 package hostfns
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -37,8 +38,9 @@ func (l *listing) ready() bool {
 const maxTools = 20_000
 
 // add adds the tools of a provider, cleaned. It returns why tools are refused. A
-// tool of another server, or with a name that is taken, is left out.
-func (l *listing) add(server string, p Provider, tools []catalogue.Tool) (refused []error) {
+// tool of another server, or with a name that is taken, is left out. servers are all
+// names of servers: the ID of a tool may begin with no other.
+func (l *listing) add(server string, p Provider, tools []catalogue.Tool, servers []string) (refused []error) {
 	names := map[string]bool{}
 	for _, t := range l.tools {
 		names[t.Name] = true
@@ -51,6 +53,9 @@ func (l *listing) add(server string, p Provider, tools []catalogue.Tool) (refuse
 			continue
 		}
 		tool, err := toolmeta.Clean(tool)
+		if err == nil {
+			err = ambiguous(server, tool.Name, servers)
+		}
 		if err != nil {
 			refused = append(refused, err)
 			continue
@@ -60,6 +65,20 @@ func (l *listing) add(server string, p Provider, tools []catalogue.Tool) (refuse
 		l.tools = append(l.tools, newResolvedTool(tool, p, l))
 	}
 	return refused
+}
+
+// ambiguous returns an error if the ID of a tool reads as that of a tool of another
+// server: server corp has a tool jira.search, and there is a server corp.jira. This
+// does not depend on what the other server lists, which may change.
+func ambiguous(server, tool string, servers []string) error {
+	id := server + "." + tool
+	short, spelled := strings.CutPrefix(id, "tools.") // another spelling of short
+	for _, other := range servers {
+		if len(other) > len(server) && strings.HasPrefix(id, other+".") || spelled && strings.HasPrefix(short, other+".") {
+			return fmt.Errorf("tool %q of server %s reads as a tool of server %s: rename one of the two servers in the configuration", tool, server, other)
+		}
+	}
+	return nil
 }
 
 // find returns a tool by its original name, or nil.

@@ -42,7 +42,7 @@ func TestTextsOfEveryProviderAreCleaned(t *testing.T) {
 		switch tool.Name {
 		case "add", "odd":
 		case "no-json", "huge":
-			if tool.Warning == "" {
+			if table.Warning(tool) == "" {
 				t.Errorf("%s has no warning", tool.Name)
 			}
 		case "deep":
@@ -79,6 +79,6 @@ func BenchmarkListing(b *testing.B) {
 	p := &fakeProvider{tools: tools, call: echo, list: func(context.Context) ([]catalogue.Tool, error) { return tools, nil }}
 	for b.Loop() {
 		l := &listing{}
-		l.add("s", p, tools)
+		l.add("s", p, tools, []string{"s"})
 	}
 }

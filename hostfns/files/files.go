@@ -82,7 +82,7 @@ func toolTree(make func() fs.FS) fs.FS {
 			return tree
 		}
 	}
-	return catalogue.New(nil).Tree()
+	return catalogue.New(nil).Tree(nil)
 }
 
 // tree is the root file system: it dispatches each path to its part.

@@ -107,7 +107,7 @@ func newWorld(t testing.TB) *world {
 	w.fs, w.closer, err = New().Mount(hostfns.Mount{
 		Gate: w.guard, Root: w.app, Dir: w.top, Read: []string{w.data, w.out}, Write: []string{w.out}, Memory: 1 << 20,
 		Catalogue: func() fs.FS {
-			return catalogue.New([]catalogue.Tool{{Server: "github", Name: "list_commits"}}).Tree()
+			return catalogue.New([]catalogue.Tool{{Server: "github", Name: "list_commits"}}).Tree(nil)
 		},
 	})
 	if err != nil {

@@ -99,10 +99,10 @@ func invisible(r rune) bool {
 	switch r {
 	case ' ':
 		return false
-	case utf8.RuneError, 0x115f, 0x1160, 0x3164, 0xffa0, 0x2800: // the last five are blank letters
+	case utf8.RuneError, 0x2800: // the blank pattern of Braille
 		return true
 	}
-	return Unsafe(r) || unicode.In(r, unicode.Co, unicode.Cs, unicode.Variation_Selector, unicode.Zs)
+	return Unsafe(r) || unicode.In(r, unicode.Co, unicode.Cs, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Zs)
 }
 
 // Name returns a foreign name fit for one line of a message: at most n bytes,

@@ -109,6 +109,15 @@ func questions(t testing.TB, file string, c *catalogue.Catalogue, everything boo
 	return out
 }
 
+func search(t testing.TB, c *catalogue.Catalogue, q catalogue.Query) catalogue.Found {
+	t.Helper()
+	found, err := c.Search(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
 // asked counts the questions whose tool is first and among the first three, and
 // fails if fewer than least percent are among the first three.
 func asked(t *testing.T, what string, c *catalogue.Catalogue, all []question, least int) {
@@ -117,7 +126,7 @@ func asked(t *testing.T, what string, c *catalogue.Catalogue, all []question, le
 	var missed []string
 	for _, q := range all {
 		var got []string
-		for _, e := range c.Search(catalogue.Query{Text: q.text, Limit: 3}).Tools {
+		for _, e := range search(t, c, catalogue.Query{Text: q.text, Limit: 3}).Tools {
 			got = append(got, e.Name)
 		}
 		switch {
@@ -180,7 +189,7 @@ func TestNonsenseFindsLittle(t *testing.T) {
 		// Mars has no forecast here, and weather is what was asked for.
 		"the weather on mars is purple": 6,
 	} {
-		if found := c.Search(catalogue.Query{Text: text}); found.Total > most {
+		if found := search(t, c, catalogue.Query{Text: text}); found.Total > most {
 			var got []string
 			for _, e := range found.Tools {
 				got = append(got, e.Name)
@@ -194,7 +203,7 @@ func TestAnswersAreFew(t *testing.T) {
 	c, everything := whole(t)
 	all, sum := questions(t, "queries.txt", c, everything), 0
 	for _, q := range all {
-		sum += c.Search(catalogue.Query{Text: q.text}).Total
+		sum += search(t, c, catalogue.Query{Text: q.text}).Total
 	}
 	if mean := sum / len(all); mean > 40 {
 		t.Errorf("a question finds %d of %d tools", mean, len(c.Tools()))

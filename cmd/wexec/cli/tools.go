@@ -67,7 +67,10 @@ func (a *app) toolsList(ctx *cli.Context) error {
 		return a.printCategories(ctx, t, server, name)
 	}
 	q := catalogue.Query{Limit: len(t.cat.Tools()) + 1, Lang: lang, Server: name, Keep: t.decision}
-	found := t.cat.Search(q)
+	found, err := t.cat.Search(ctx.Context, q)
+	if err != nil {
+		return err
+	}
 	if len(found.Tools) == 0 && !ctx.Bool("json") {
 		a.noteEmpty(t, name)
 		return nil
@@ -109,7 +112,10 @@ func (a *app) toolsSearch(ctx *cli.Context) error {
 		return err
 	}
 	defer t.host.Close()
-	found := t.host.Table.Search(ctx.Context, t.cat, catalogue.Query{Text: query, Limit: ctx.Int("limit"), Detail: ctx.String("detail"), Lang: lang, Keep: t.decision})
+	found, err := t.host.Table.Search(ctx.Context, t.cat, catalogue.Query{Text: query, Limit: ctx.Int("limit"), Detail: ctx.String("detail"), Lang: lang, Keep: t.decision}, nil)
+	if err != nil {
+		return err
+	}
 	switch {
 	case len(found.Tools) > 0 || ctx.Bool("json"):
 		return a.printFound(ctx, found)
@@ -176,6 +182,7 @@ func (a *app) toolsShow(ctx *cli.Context) error {
 	if entry.Decision = t.decision(tool); entry.Decision == "" {
 		entry.Decision = "deny"
 	}
+	warning := t.host.Table.Warning(tool)
 	var changed *pinRow
 	if pin, ok := t.host.Table.Changed(tool); ok {
 		changed = &pinRow{Tool: tool.ID(), State: "changed", SHA256: pin.SHA256, Origin: pin.Origin, Diff: definitionDiff(pin.Definition, tool.Definition())}
@@ -185,13 +192,13 @@ func (a *app) toolsShow(ctx *cli.Context) error {
 			catalogue.Match
 			Warning string  `json:"warning,omitempty"`
 			Pin     *pinRow `json:"pin,omitempty"` // if the tool differs from its pin
-		}{entry, tool.Warning, changed})
+		}{entry, warning, changed})
 	}
 	a.printf("%s\n", strings.TrimRight(entry.Declaration, "\n"))
 	a.term.Print("%s %s", a.term.Paint(terminal.Dim, "call"), entry.Call)
 	a.term.Print("%s %s", a.term.Paint(terminal.Dim, "policy"), entry.Decision)
-	if tool.Warning != "" {
-		a.term.Warn("%s", tool.Warning)
+	if warning != "" {
+		a.term.Warn("%s", warning)
 	}
 	if changed != nil {
 		a.printPinDiff(*changed)

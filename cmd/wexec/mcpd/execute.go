@@ -14,6 +14,7 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
 )
 
 func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -111,7 +112,7 @@ func (s *Server) await(ctx context.Context, r *mcp.CallToolRequest, run *run) (*
 			case <-time.After(time.Second): // the client does not read
 			}
 			s.runs.remove(run)
-			return s.answer(ctx, run)
+			return s.answer(ctx, r, run)
 		case <-ctx.Done():
 			return nil, s.abandon(run, "the client cancelled the call")
 		case <-disconnected:
@@ -151,7 +152,7 @@ func waitingText(id string, waiting []engine.Waiting) string {
 }
 
 // answer is the tool result of a run that has ended.
-func (s *Server) answer(ctx context.Context, run *run) (*mcp.CallToolResult, error) {
+func (s *Server) answer(ctx context.Context, r *mcp.CallToolRequest, run *run) (*mcp.CallToolResult, error) {
 	if run.err == nil {
 		return s.success(run)
 	}
@@ -163,7 +164,7 @@ func (s *Server) answer(ctx context.Context, run *run) (*mcp.CallToolResult, err
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: withHint(run.err)}
 	}
 	message := failure(run.res, run.err)
-	if tools := s.suggestTools(ctx, code, run.res, run.params); tools != "" {
+	if tools := s.suggestTools(ctx, s.core(r.Session, r.Extra), code, run.res, run.params); tools != "" {
 		message += "\n\n" + tools
 	}
 	return textResult(run.res, message, true)
@@ -171,7 +172,7 @@ func (s *Server) answer(ctx context.Context, run *run) (*mcp.CallToolResult, err
 
 // suggestTools returns declarations for the next attempt: that of a tool that was
 // misused, or those nearest to the intent if no call succeeded.
-func (s *Server) suggestTools(ctx context.Context, code fault.Code, res *engine.Result, p executeParams) string {
+func (s *Server) suggestTools(ctx context.Context, core hostfns.Core, code fault.Code, res *engine.Result, p executeParams) string {
 	misused := code == fault.ToolUnknown || code == fault.ToolInvalidArgs
 	succeeded := res != nil && slices.ContainsFunc(res.Calls, func(c engine.Call) bool { return c.OK })
 	if !misused && (code.Class() != fault.ClassGuest || p.Intent == "" || succeeded) {
@@ -193,7 +194,11 @@ func (s *Server) suggestTools(ctx context.Context, code fault.Code, res *engine.
 		}
 	}
 	if query := strings.TrimSpace(p.Intent + " " + tool); len(entries) == 0 && query != "" {
-		entries = s.o.Table.Search(ctx, cat, catalogue.Query{Text: query, Limit: 3, Detail: "full", Lang: lang, Keep: s.decision}).Tools
+		found, err := s.o.Table.Search(ctx, cat, catalogue.Query{Text: query, Limit: 3, Detail: "full", Lang: lang, Keep: s.decision}, core)
+		if err != nil {
+			return ""
+		}
+		entries = found.Tools
 	}
 	if len(entries) == 0 {
 		return ""

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -31,9 +32,21 @@ func (s *Server) decision(t catalogue.Tool) string {
 	return ""
 }
 
-// listed returns a catalogue of the tools that are not denied.
-func (s *Server) listed(cat *catalogue.Catalogue) *catalogue.Catalogue {
-	return cat.Keep(func(t catalogue.Tool) bool { return s.decision(t) != "" })
+// core waits for a core for work for a client, as a run of the client would.
+func (s *Server) core(session *mcp.ServerSession, extra *mcp.RequestExtra) hostfns.Core {
+	return func(ctx context.Context) (leave func(), err error) {
+		return s.o.Engine.Core(ctx, actorOf(session, extra).ID)
+	}
+}
+
+// listed returns the catalogue of the tools that are not denied, and the errors of
+// servers that are left out. The caller has a core until it calls leave.
+func (s *Server) listed(ctx context.Context, core hostfns.Core) (cat *catalogue.Catalogue, failed []error, leave func(), err error) {
+	whole, failed := s.o.Table.Catalogue(ctx)
+	if leave, err = core(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	return s.o.Table.Offered(whole), failed, leave, nil
 }
 
 func (s *Server) searchTools(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -48,8 +61,16 @@ func (s *Server) searchTools(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	if p.Detail != "" && !slices.Contains([]string{"name", "summary", "full"}, p.Detail) {
 		return nil, invalid(fmt.Sprintf("unknown detail %q: use name, summary or full", clip(p.Detail, 64)))
 	}
-	cat, failed := s.o.Table.Catalogue(ctx)
-	found := s.o.Table.Search(ctx, cat, catalogue.Query{Text: p.Query, Limit: min(p.Limit, 100), Detail: p.Detail, Keep: s.decision})
+	core := s.core(r.Session, r.Extra)
+	cat, failed, leave, err := s.listed(ctx, core)
+	if err != nil {
+		return nil, err
+	}
+	leave()
+	found, err := s.o.Table.Search(ctx, cat, catalogue.Query{Text: p.Query, Limit: min(p.Limit, 100), Detail: p.Detail, Keep: s.decision}, core)
+	if err != nil {
+		return nil, err
+	}
 	return foundTools(found, failed)
 }
 
@@ -72,11 +93,17 @@ func (s *Server) describeTools(ctx context.Context, r *mcp.CallToolRequest) (*mc
 	default:
 		return nil, invalid(fmt.Sprintf("unknown language %q: use typescript or python", clip(p.Language, 64)))
 	}
-	cat, failed := s.o.Table.Catalogue(ctx)
-	listed := s.listed(cat)
+	listed, failed, leave, err := s.listed(ctx, s.core(r.Session, r.Extra))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	found := catalogue.Found{Tools: []catalogue.Match{}}
 	var unknown []string
 	for _, name := range p.Names {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if e, ok := listed.Describe(name, "full", lang); ok {
 			if t, ok := listed.Lookup(name); ok {
 				e.Decision = s.decision(t)
@@ -149,8 +176,12 @@ func (s *Server) readDeclarations(ctx context.Context, r *mcp.ReadResourceReques
 	if !ok || !fs.ValidPath(name) {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
-	cat, _ := s.o.Table.Catalogue(ctx)
-	tree := s.listed(cat).Tree()
+	listed, _, leave, err := s.listed(ctx, s.core(r.Session, r.Extra))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	tree := listed.Tree(func(int64) error { return context.Cause(ctx) })
 	data, err := fs.ReadFile(tree, name)
 	if err != nil {
 		entries, err := fs.ReadDir(tree, name)

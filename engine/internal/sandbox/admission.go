@@ -137,6 +137,15 @@ func (s *Slot) resume(err error) error {
 	return err
 }
 
+// Borrow waits for a core for work of the host while the run is parked, and returns
+// the function that gives it back.
+func (s *Slot) Borrow(ctx context.Context) (leave func(), err error) {
+	if s == nil {
+		return func() {}, nil
+	}
+	return s.from.Borrow(ctx)
+}
+
 // Borrow waits for a core for work in another goroutine, and returns the function
 // that gives it back.
 func (a *Admission) Borrow(ctx context.Context) (leave func(), err error) {

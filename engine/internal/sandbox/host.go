@@ -101,7 +101,7 @@ func NewHost(ctx context.Context, o Options) (*Host, error) {
 		h.files = o.World.Files(provided, o.Cancel)
 		h.calls = hostfns.NewCalls(o.Tools, hostfns.CallsOptions{
 			Ordered: o.Ordered, Order: o.World.AnswerOrder(), Sleep: o.World.Sleep,
-			Park: o.Slot.Park, Resume: h.unpark, People: h.askingPeople, Compile: o.Compile,
+			Park: o.Slot.Park, Resume: h.unpark, People: h.askingPeople, Compile: o.Compile, Core: o.Slot.Borrow,
 		})
 	}
 	h.deadline = NewDeadline(o.Limits.Time, o.Cancel)

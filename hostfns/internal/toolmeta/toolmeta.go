@@ -9,8 +9,11 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/internal/text"
@@ -39,7 +42,7 @@ func Clean(t catalogue.Tool) (catalogue.Tool, error) {
 	case len(t.Name) > MaxName:
 		return catalogue.Tool{}, fmt.Errorf("tool name has %d bytes, more than %d", len(t.Name), MaxName)
 	case !CleanName(t.Name):
-		return catalogue.Tool{}, fmt.Errorf("tool name has control characters or markup: %q", Text(t.Name, MaxName))
+		return catalogue.Tool{}, fmt.Errorf("tool name %s has markup, characters that a person cannot see, or is not in Unicode normal form NFKC", strconv.QuoteToASCII(t.Name))
 	}
 	t.Title, t.Description = Text(t.Title, maxTitle), Text(t.Description, maxDescription)
 	t.Version, t.Warning = Text(t.Version, maxTitle), Text(t.Warning, maxDescription)
@@ -53,9 +56,13 @@ func Clean(t catalogue.Tool) (catalogue.Tool, error) {
 	return t, nil
 }
 
-// CleanName reports whether a name of a tool or server can be used.
+// CleanName reports whether a name of a tool or server can be used. No two such
+// names look the same because of characters that a person cannot see, or because
+// they write a character in several forms. Letters of different scripts may look the
+// same.
 func CleanName(name string) bool {
-	return len(name) <= MaxName && Text(name, MaxName) == name && !strings.ContainsAny(name, "\n\t")
+	return len(name) <= MaxName && Text(name, MaxName) == name && text.Visible(name) == name &&
+		strings.Join(strings.Fields(name), " ") == name && norm.NFKC.IsNormalString(name)
 }
 
 // Text returns foreign text of at most n bytes, without control and format
