@@ -59,6 +59,10 @@ type Call struct {
 	Server, Tool string
 	// Args is a JSON object that matches the tool's schema.
 	Args json.RawMessage
+	// Secrets are those that the policy put into Args. The table removes them from
+	// answers, errors and progress; what else leaves the provider, such as logs,
+	// must not have them.
+	Secrets []Secret
 	// Progress reports how far the tool is; a total of 0 is unknown. Never nil.
 	Progress func(done, total float64, text string)
 	// Gate decides and records effects that become known during the call.

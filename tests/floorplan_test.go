@@ -56,16 +56,17 @@ internal/yamldoc: fault catalogue internal/text internal/units
 internal/snapshot: internal/atomicfile internal/ownfile
 wasm-modules: fault internal/atomicfile internal/meter internal/snapshot
 guests: fault wasm-modules internal/text
-hostfns: fault policy policy/lint audit privacy catalogue hostfns/schema hostfns/internal/guard hostfns/internal/queue hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/jsonscan internal/text
+hostfns: fault policy policy/lint audit privacy catalogue hostfns/schema hostfns/internal/guard hostfns/internal/queue hostfns/internal/scrub hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/jsonscan internal/text
 hostfns/internal/guard:
 hostfns/internal/queue:
+hostfns/internal/scrub:
 hostfns/internal/streams: hostfns/internal/guard
 hostfns/internal/strictjson: internal/jsonscan
 hostfns/internal/toolmeta: catalogue internal/text
 hostfns/schema: internal/jsonschema internal/text
 wasm-modules/bake: internal/atomicfile internal/meter internal/snapshot wasm-modules
 wasm-modules/esbuild:
-hostfns/upstream: fault hostfns hostfns/internal/toolmeta catalogue internal/atomicfile internal/jsonscan internal/text
+hostfns/upstream: fault hostfns hostfns/internal/scrub hostfns/internal/toolmeta catalogue internal/atomicfile internal/jsonscan internal/text
 hostfns/fetch: fault hostfns catalogue internal/text
 hostfns/files: fault hostfns catalogue
 hostfns/approvals: fault hostfns internal/text

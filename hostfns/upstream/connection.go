@@ -15,7 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wexec/wexec/fault"
-	"github.com/wexec/wexec/hostfns/internal/toolmeta"
+	"github.com/wexec/wexec/hostfns"
 )
 
 // Delays before a failed server is started again. Each is twice the one before.
@@ -111,7 +111,7 @@ func (c *connection) supervise(l *live) {
 	}
 	c.live = nil
 	if !c.closed {
-		c.options.log().Warn("server ended", "server", c.server.Name, "error", err, "stderr", toolmeta.Text(lastLines(l.stderr(), 20), 4000))
+		c.options.log().Warn("server ended", "server", c.server.Name, "error", l.said(fmt.Sprint(err), maxError), "stderr", l.said(lastLines(l.stderr(), 20), 4000))
 	}
 }
 
@@ -129,7 +129,7 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { l.progress(r.Params) },
 		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
 			c.options.log().Log(context.Background(), levelOf(r.Params.Level), "server log", "server", c.server.Name, "level", string(r.Params.Level),
-				"data", toolmeta.Text(l.secrets.text(fmt.Sprint(r.Params.Data)), 2000))
+				"data", l.said(fmt.Sprint(r.Params.Data), 2000))
 		},
 	})
 	transport, err := c.transport(ctx, l)
@@ -155,7 +155,7 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 		return nil, fault.New(fault.UpstreamUnavailable, "server %s rejected its configured credentials", c.server.Name).
 			WithHint("check the headers of the server in %s", orHere(c.server.Origin))
 	}
-	why := fault.New(fault.UpstreamUnavailable, "start server %s: %s", c.server.Name, l.secrets.text(err.Error()))
+	why := fault.New(fault.UpstreamUnavailable, "start server %s: %s", c.server.Name, l.said(err.Error(), maxError))
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		why = fault.New(fault.UpstreamUnavailable, "server %s did not answer within %v", c.server.Name, limit)
@@ -163,7 +163,7 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 		why = fault.New(fault.UpstreamUnavailable, "start server %s: process ended: %v", c.server.Name, l.process.err)
 	}
 	if said := strings.TrimSpace(l.stderr()); said != "" {
-		return nil, why.WithHint("last output: %s", toolmeta.Text(lastLines(said, 5), 1000))
+		return nil, why.WithHint("last output: %s", l.said(lastLines(said, 5), 1000))
 	}
 	return nil, why.WithHint("check the configuration of the server in %s", orHere(c.server.Origin))
 }
@@ -196,12 +196,16 @@ func levelOf(said mcp.LoggingLevel) slog.Level {
 }
 
 func (c *connection) transport(ctx context.Context, l *live) (mcp.Transport, error) {
-	l.secrets.add(c.server.Secrets...)
+	for _, value := range c.server.Secrets {
+		l.secrets.Add("", value)
+	}
 	server, secrets, err := c.withSecrets(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l.secrets.add(secrets...)
+	for _, s := range secrets {
+		l.secrets.Add(s.Name, s.Value)
+	}
 	if server.URL != "" {
 		way := &headers{set: server.Headers, host: hostOf(server.URL), refused: &l.rejected, secrets: &l.secrets,
 			next: &capture{answers: &l.answers, next: http.DefaultTransport}}
@@ -211,7 +215,7 @@ func (c *connection) transport(ctx context.Context, l *live) (mcp.Transport, err
 		}
 		return httpTransport(server, way, login), nil
 	}
-	p, err := start(server, c.options.Environ, c.options.platform())
+	p, err := start(server, c.options.Environ, c.options.platform(), &l.secrets)
 	if err != nil {
 		return nil, err
 	}
@@ -219,9 +223,8 @@ func (c *connection) transport(ctx context.Context, l *live) (mcp.Transport, err
 	return &lineTransport{p: p, answers: &l.answers}, nil
 }
 
-// withSecrets returns the server with the secrets that the policy adds, and their
-// values.
-func (c *connection) withSecrets(ctx context.Context) (Server, []string, error) {
+// withSecrets returns the server with the secrets that the policy adds, and these.
+func (c *connection) withSecrets(ctx context.Context) (Server, []hostfns.Secret, error) {
 	s := c.server
 	if c.options.Secrets == nil {
 		return s, nil, nil
@@ -230,7 +233,6 @@ func (c *connection) withSecrets(ctx context.Context) (Server, []string, error) 
 	if err != nil || len(list) == 0 {
 		return s, nil, err
 	}
-	var values []string
 	s.Env, s.Headers = maps.Clone(s.Env), maps.Clone(s.Headers)
 	if s.Env == nil {
 		s.Env = map[string]string{}
@@ -239,7 +241,6 @@ func (c *connection) withSecrets(ctx context.Context) (Server, []string, error) 
 		s.Headers = map[string]string{}
 	}
 	for _, secret := range list {
-		values = append(values, secret.Value)
 		if name, ok := strings.CutPrefix(secret.As, "env:"); ok {
 			s.Env[name] = secret.Value
 		} else if header, ok := strings.CutPrefix(secret.As, "header:"); ok {
@@ -250,7 +251,7 @@ func (c *connection) withSecrets(ctx context.Context) (Server, []string, error) 
 			s.Headers[strings.TrimSpace(name)] = strings.ReplaceAll(strings.TrimSpace(text), "{}", secret.Value)
 		}
 	}
-	return s, values, nil
+	return s, list, nil
 }
 
 // close stops the server and waits for it.

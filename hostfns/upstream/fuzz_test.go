@@ -15,6 +15,7 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/internal/scrub"
 )
 
 // FuzzAnswers reads what a server answers: it is an answer whose data is what
@@ -62,7 +63,7 @@ func FuzzLines(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := bufio.NewReaderSize(bytes.NewReader(data), 16)
-		c := &lineConn{p: &process{stderr: &tail{}}, answers: &answers{}}
+		c := &lineConn{p: &process{stderr: newTail(&scrub.Scrubber{})}, answers: &answers{}}
 		var got []string
 		for {
 			line, err := readLine(r)
@@ -100,7 +101,7 @@ func FuzzListedTools(f *testing.F) {
 		if json.Unmarshal([]byte(schema), &s) != nil {
 			return
 		}
-		tool, err := cleanTool("shop", "1", &mcp.Tool{Name: name, Description: words, InputSchema: s})
+		tool, err := (&live{}).cleanTool("shop", "1", &mcp.Tool{Name: name, Description: words, InputSchema: s})
 		if err != nil {
 			return
 		}

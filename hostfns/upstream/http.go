@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/internal/scrub"
 )
 
 // httpTransport connects to a server over streamable HTTP or SSE. login handles
@@ -131,7 +132,7 @@ type headers struct {
 	next http.RoundTripper
 	// refused is set when the server rejects the credentials.
 	refused *atomic.Bool
-	secrets *scrubber // collects the tokens that are sent
+	secrets *scrub.Scrubber // collects the tokens that are sent
 }
 
 func hostOf(address string) string {
@@ -152,7 +153,7 @@ func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if h.secrets != nil {
 		if _, token, ok := strings.Cut(req.Header.Get("Authorization"), " "); ok {
-			h.secrets.add(token)
+			h.secrets.Add("", token)
 		}
 	}
 	resp, err := h.next.RoundTrip(req)

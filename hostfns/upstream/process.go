@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/internal/scrub"
 )
 
 // How long a server may take to end after its input is closed, and after it
@@ -44,14 +45,15 @@ var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LA
 	"USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH", "WINDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"}
 
 // start runs a server's command. environ is the host's
-// environment, of which the server gets the inherited variables.
-func start(s Server, environ []string, e ending) (*process, error) {
+// environment, of which the server gets the inherited variables. Its stderr is kept
+// without secrets.
+func start(s Server, environ []string, e ending, secrets *scrub.Scrubber) (*process, error) {
 	path, err := lookPath(s.Command, s.Env["PATH"], environ)
 	if err != nil {
 		return nil, fault.New(fault.UpstreamUnavailable, "start server %s: command %q not found", s.Name, s.Command).
 			WithHint("install it, or correct the command in %s", orHere(s.Origin))
 	}
-	p := &process{ending: e, stderr: &tail{}, done: make(chan struct{})}
+	p := &process{ending: e, stderr: newTail(secrets), done: make(chan struct{})}
 	p.cmd = exec.Command(path, s.Args...)
 	p.cmd.Dir = s.Dir
 	p.cmd.Env = childEnv(s.Env, environ)
@@ -155,10 +157,18 @@ func orHere(origin string) string {
 	return origin
 }
 
-// tail is a writer that keeps the last tailSize bytes.
+// tail is a writer that keeps the last tailSize bytes, without secrets.
 type tail struct {
-	mu  sync.Mutex
-	buf []byte
+	secrets *scrub.Scrubber
+	mu      sync.Mutex
+	clean   *scrub.Writer // to buf
+	buf     lastBytes
+}
+
+func newTail(secrets *scrub.Scrubber) *tail {
+	t := &tail{secrets: secrets}
+	t.clean = secrets.Writer(&t.buf)
+	return t
 }
 
 // tailSize is how much of a server's stderr is kept.
@@ -168,17 +178,24 @@ const tailSize = 64 << 10
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.buf = append(t.buf, b[max(0, len(b)-tailSize):]...)
-	if over := len(t.buf) - tailSize; over > 0 {
-		t.buf = append(t.buf[:0], t.buf[over:]...)
-	}
-	return len(b), nil
+	return t.clean.Write(b)
 }
 
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return string(t.buf)
+	return string(t.buf) + string(t.clean.Held())
+}
+
+// lastBytes keeps the last tailSize bytes.
+type lastBytes []byte
+
+func (l *lastBytes) Write(b []byte) (int, error) {
+	*l = append(*l, b[max(0, len(b)-tailSize):]...)
+	if over := len(*l) - tailSize; over > 0 {
+		*l = append((*l)[:0], (*l)[over:]...)
+	}
+	return len(b), nil
 }
 
 // nameOf returns the name of NAME=value.

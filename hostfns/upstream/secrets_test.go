@@ -15,6 +15,7 @@ import (
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/internal/scrub"
 )
 
 func TestSecretsGoIntoTheServersOwnStart(t *testing.T) {
@@ -34,7 +35,11 @@ func TestSecretsGoIntoTheServersOwnStart(t *testing.T) {
 	if !maps.Equal(got.Env, map[string]string{"A": "1", "TOKEN": "v1"}) || !maps.Equal(got.Headers, map[string]string{"Authorization": "Bearer v2", "X-Key": "v3"}) {
 		t.Fatalf("%v %v", got.Env, got.Headers)
 	}
-	if !slices.Equal(values, []string{"v1", "v2", "v3", "v4"}) {
+	var texts []string
+	for _, v := range values {
+		texts = append(texts, v.Value)
+	}
+	if !slices.Equal(texts, []string{"v1", "v2", "v3", "v4"}) {
 		t.Fatalf("values %q", values)
 	}
 	if c.server.Env["TOKEN"] != "configured" || c.server.Headers != nil {
@@ -92,9 +97,11 @@ func TestAServerCannotGiveItsSecretsAway(t *testing.T) {
 }
 
 func TestASecretThatIsANumberLeavesJSONWhole(t *testing.T) {
-	var s scrubber
-	s.add("123456789", "abc", "123456789012")
-	if got := string(s.bytes([]byte(`{"pin":123456789,"text":"123456789012 abc"}`))); got != `{"pin":0,"text":"0 abc"}` {
+	var s scrub.Scrubber
+	for _, v := range []string{"123456789", "abc", "123456789012"} {
+		s.Add("", v)
+	}
+	if got := string(s.Bytes([]byte(`{"pin":123456789,"text":"123456789012 abc"}`))); got != `{"pin":0,"text":"0 abc"}` {
 		t.Error(got)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/hostfns/internal/toolmeta"
 )
 
@@ -25,7 +26,7 @@ type live struct {
 	process  *process // nil for HTTP
 	answers  answers
 	rejected atomic.Bool      // an HTTP server rejected the credentials
-	secrets  scrubber         // the secrets that the server got
+	secrets  scrub.Scrubber   // the secrets that the server got
 	logLevel mcp.LoggingLevel // level of the requested log; empty: none
 	calls    atomic.Int64
 	watch    sync.Map // call number to progress function
@@ -45,7 +46,7 @@ func (l *live) list(ctx context.Context, server string) ([]catalogue.Tool, error
 	}
 	version := ""
 	if r := l.session.InitializeResult(); r != nil && r.ServerInfo != nil {
-		version = toolmeta.Text(r.ServerInfo.Version, 60)
+		version = l.said(r.ServerInfo.Version, 60)
 	}
 	var tools []catalogue.Tool
 	var refused []string
@@ -56,30 +57,33 @@ func (l *live) list(ctx context.Context, server string) ([]catalogue.Tool, error
 			if errors.As(err, &asked) {
 				return nil, asked // a login is required
 			}
-			return nil, fault.New(fault.UpstreamUnavailable, "list tools of server %s: %w", server, err)
+			return nil, fault.New(fault.UpstreamUnavailable, "list tools of server %s: %s", server, l.said(err.Error(), maxError))
 		}
 		if len(tools) >= maxTools || size > maxSchemas || len(refused) > maxTools {
 			refused = append(refused, fmt.Sprintf("more than %d tools", len(tools)))
 			break
 		}
-		clean, err := cleanTool(server, version, t)
+		clean, err := l.cleanTool(server, version, t)
 		if err != nil {
-			refused = append(refused, err.Error())
+			refused = append(refused, l.secrets.Text(err.Error()))
 			continue
 		}
 		size += len(clean.InputSchema) + len(clean.OutputSchema)
-		l.scrub(&clean)
 		tools = append(tools, clean)
 	}
 	l.tools, l.refused, l.fresh = tools, refused, true
 	return tools, nil
 }
 
-// scrub removes secrets from the description of a tool.
-func (l *live) scrub(t *catalogue.Tool) {
-	t.Title, t.Description = l.secrets.text(t.Title), l.secrets.text(t.Description)
-	t.InputSchema, t.OutputSchema = l.secrets.bytes(t.InputSchema), l.secrets.bytes(t.OutputSchema)
+// said returns a text of the server of at most n bytes, without secrets. They are
+// removed before the text is shortened, which could cut one, and again after it
+// was cleaned, which could complete one.
+func (l *live) said(text string, n int) string {
+	return l.secrets.Text(toolmeta.Text(l.secrets.Text(text), n))
 }
+
+// maxError bounds the text of an error of a server.
+const maxError = 8 << 10
 
 // lastOutputWait bounds the wait for what an ended process wrote to stderr, which
 // may arrive after its stdout was closed.
@@ -92,6 +96,9 @@ func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, err
 	if call.Progress != nil {
 		l.watch.Store(n, call.Progress)
 		defer l.watch.Delete(n)
+	}
+	for _, s := range call.Secrets {
+		l.secrets.Add(s.Name, s.Value)
 	}
 	params := &mcp.CallToolParams{Name: call.Tool, Arguments: call.Args}
 	params.Meta = mcp.Meta{}
@@ -112,7 +119,7 @@ func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, err
 		}
 		var refused *jsonrpc.Error
 		if errors.As(err, &refused) {
-			return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s", l.secrets.text(refused.Message))
+			return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s", l.secrets.Text(refused.Message))
 		}
 		if l.process != nil {
 			l.process.ends(lastOutputWait)
@@ -125,7 +132,7 @@ func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, err
 			return hostfns.Answer{}, fault.New(fault.ToolFailed, "read answer: %w", err)
 		}
 	}
-	return unwrap(call.Server, call.Tool, l.secrets.bytes(raw))
+	return unwrap(call.Server, call.Tool, l.secrets.Bytes(raw))
 }
 
 // progress forwards a notification to its call.
@@ -145,7 +152,7 @@ func (l *live) progress(p *mcp.ProgressNotificationParams) {
 		return
 	}
 	if f, ok := l.watch.Load(n); ok {
-		f.(func(float64, float64, string))(p.Progress, p.Total, toolmeta.Text(l.secrets.text(p.Message), 500))
+		f.(func(float64, float64, string))(p.Progress, p.Total, l.said(p.Message, 500))
 	}
 }
 
@@ -153,7 +160,7 @@ func (l *live) stderr() string {
 	if l.process == nil {
 		return ""
 	}
-	return l.secrets.text(l.process.stderr.String())
+	return l.process.stderr.String()
 }
 
 func lastOutput(stderr string) string {
@@ -176,9 +183,9 @@ const (
 	maxSchemas = 32 << 20
 )
 
-// cleanTool converts the description of a tool, cleaned and bounded. A tool
-// without a valid name is an error.
-func cleanTool(server, version string, t *mcp.Tool) (catalogue.Tool, error) {
+// cleanTool converts the description of a tool, cleaned and bounded, without
+// secrets. A tool without a valid name is an error.
+func (l *live) cleanTool(server, version string, t *mcp.Tool) (catalogue.Tool, error) {
 	if t == nil {
 		return catalogue.Tool{}, fmt.Errorf("tool without a name")
 	}
@@ -199,7 +206,17 @@ func cleanTool(server, version string, t *mcp.Tool) (catalogue.Tool, error) {
 		out.Annotations.OpenWorld = a.OpenWorldHint
 	}
 	out.InputSchema, out.OutputSchema = schemaOf(t.InputSchema), schemaOf(t.OutputSchema)
-	return toolmeta.Clean(out)
+	l.scrub(&out)
+	out, err := toolmeta.Clean(out)
+	l.scrub(&out)
+	return out, err
+}
+
+// scrub removes secrets from the description of a tool. A tool whose name has one
+// cannot be called.
+func (l *live) scrub(t *catalogue.Tool) {
+	t.Name, t.Title, t.Description = l.secrets.Text(t.Name), l.secrets.Text(t.Title), l.secrets.Text(t.Description)
+	t.InputSchema, t.OutputSchema = l.secrets.Bytes(t.InputSchema), l.secrets.Bytes(t.OutputSchema)
 }
 
 // schemaOf returns a schema as JSON.

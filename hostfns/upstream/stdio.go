@@ -113,6 +113,7 @@ func (c *lineConn) message(line []byte) jsonrpc.Message {
 }
 
 func (c *lineConn) noise(line []byte) {
+	line = c.p.stderr.secrets.Bytes(line)
 	_, _ = c.p.stderr.Write(append(line[:min(len(line), 512):min(len(line), 512)], '\n'))
 }
 
