@@ -65,6 +65,7 @@ func (s *Settings) Open(ctx context.Context, o Options) (_ *Host, err error) {
 		Secrets: func(ctx context.Context, server string) ([]hostfns.Secret, error) {
 			return h.Table.ServerSecrets(ctx, server)
 		},
+		Redact:    func(text string) string { return h.Table.Redact(text) },
 		Authorize: o.Env.Grants().Authorize,
 	})
 	if err != nil {

@@ -38,7 +38,7 @@ func (c *call) send(ctx context.Context) (err error) {
 	c.sent = true
 	c.gate = gate{run: r, call: c.number, tool: c.name}
 	d := &delivery{run: r, ctx: sending, provider: c.tool.provider, call: Call{
-		Server: c.tool.Server, Tool: c.tool.Name, Args: c.outgoing.raw, Progress: r.progress(c.name), Gate: &c.gate,
+		Server: c.tool.Server, Tool: c.tool.Name, Args: c.outgoing.raw, Secrets: c.secrets, Progress: r.progress(c.name), Gate: &c.gate,
 	}}
 	if r.workers.Do(sending, handoff, d) {
 		c.answer, err = d.answer, d.err
@@ -58,7 +58,11 @@ func (c *call) send(ctx context.Context) (err error) {
 		return err
 	}
 	c.toolText = true
-	return failureOf(err, c.name)
+	f := failureOf(err, c.name, &r.table.given)
+	if err := r.spend(int64(len(f.Message) + len(f.Hint))); err != nil {
+		return err
+	}
+	return f
 }
 
 // delivery is a call at its provider. If the provider hangs, the delivery is
@@ -80,7 +84,7 @@ func (d *delivery) Run() {
 		if !returned {
 			p := recover()
 			d.answer, d.err = Answer{}, fault.New(fault.ToolFailed, "the provider of the tool panicked")
-			d.run.table.log().Error("panic in a provider", "server", d.call.Server, "tool", d.call.Tool, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			d.run.table.log().Error("panic in a provider", "server", d.call.Server, "tool", d.call.Tool, "panic", d.run.shown(fmt.Sprint(p), maxMessage), "stack", string(debug.Stack()))
 		}
 		if d.ctx.Err() != nil && d.answer.Body != nil {
 			closeBody(d.answer)
@@ -121,6 +125,7 @@ func (c *call) accept(ctx context.Context) error {
 		c.answer = null()
 		return nil
 	}
+	r.table.scrub(a)
 	if err := c.check(a); err != nil {
 		closeBody(*a)
 		return err
@@ -134,7 +139,7 @@ func (c *call) accept(ctx context.Context) error {
 	streamed := a.Body != nil
 	if streamed {
 		if err := r.keepStream(a); err != nil {
-			return failureOf(err, c.name)
+			return failureOf(err, c.name, &r.table.given)
 		}
 	}
 	r.cacheable(c.decision.Cache)
@@ -187,12 +192,9 @@ func validUTF8(data []byte) []byte {
 	return bytes.ToValidUTF8(data, []byte("�"))
 }
 
-// redact removes secrets and personal data.
+// redact removes personal data.
 func (c *call) redact(a *Answer) error {
 	r, received := c.run, a.Data
-	if a.Kind != Bytes {
-		a.Data = removeSecrets(a.Data, c.secrets)
-	}
 	counts, mode, err := r.redactor.answer(a, c.name)
 	if len(counts.Kinds) > 0 {
 		if recorded := r.recordPrivacy(c.number, c.name, "answer", mode, counts); recorded != nil {
@@ -225,7 +227,7 @@ func (c *call) checkOutput(a *Answer, received []byte) {
 		f, _ = c.tool.output.CheckMasked("answer", v, redacted)
 	}
 	if f != nil {
-		c.run.warn(c.name + " answered with something else than its output schema declares: " + clean(f.Error(), 500))
+		c.run.warn(c.name + " answered with something else than its output schema declares: " + c.run.shown(f.Error(), 500))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -49,10 +50,10 @@ func (c *call) ask(ctx context.Context) error {
 	timeout := cmp.Or(c.decision.Timeout, approvals.Timeout, defaultTimeout)
 	question := Question{
 		ID: "q_" + rand.Text()[:12], Run: r.info.ID, Tool: c.name, Rule: c.decision.Rule,
-		Actor: clean(r.actor.ID, 200), Intent: clean(r.facts.Intent, 500), Args: c.revealed.raw,
+		Actor: clean(r.actor.ID, 200), Intent: r.shown(r.facts.Intent, 500), Args: c.revealed.raw,
 		Message: r.redactor.revealText(message, r.growing(ctx, int64(len(message))+maxRevealed)),
 		Since:   now, Expires: now.Add(timeout), Via: approvals.Via, Remember: approvals.Remember,
-		coveredMessage: text.Visible(r.redactor.display(message)), coveredArgs: c.args.raw,
+		coveredMessage: text.Visible(r.redactor.display(message)), coveredArgs: json.RawMessage(r.redactor.display(string(c.args.raw))),
 	}
 	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

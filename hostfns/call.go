@@ -9,6 +9,7 @@ import (
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/queue"
+	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -74,7 +75,7 @@ func (c *call) begin() {
 		return
 	}
 	if !isPlainName(c.name) {
-		c.name = c.run.redactor.remove(clean(c.name, 300)) // no tool has this name; it may be personal data
+		c.name = clean(c.run.redactor.remove(text.Prefix(c.name, maxMessage)), 300) // no tool has this name; it may be personal data
 	}
 	c.info = c.run.begin(c.name, c.number)
 }
@@ -117,7 +118,7 @@ func (c *call) resolve(ctx context.Context) error {
 	case err != nil && ctx.Err() != nil:
 		return c.cancelled()
 	case err != nil:
-		return failureOf(err, c.name)
+		return failureOf(err, c.name, &t.given)
 	}
 	c.tool, c.name = tool, tool.id
 	c.ticket.WaitPrevious(ctx)
@@ -164,8 +165,9 @@ func (c *call) decide(ctx context.Context) error {
 	if c.revealErr != nil && c.revealErr != errReveal {
 		return c.unrevealed()
 	}
-	for _, w := range c.decision.Warnings {
-		r.warn(clean(w, 500))
+	for i, w := range c.decision.Warnings {
+		c.decision.Warnings[i] = r.shown(w, 500)
+		r.warn(c.decision.Warnings[i])
 	}
 	return nil
 }

@@ -3,8 +3,8 @@ package hostfns
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"slices"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -43,10 +44,10 @@ func (g *gate) Network(ctx context.Context, req NetworkRequest) error {
 	if d.Effect == policy.Allow && req.Address != "" {
 		return nil // the request was recorded before its name was resolved
 	}
-	record := &audit.Decision{Call: g.call, Kind: "network", Tool: g.tool, Target: target, Effect: d.Effect.String(), Rule: d.Rule,
+	record := &audit.Decision{Call: g.call, Kind: "network", Tool: g.tool, Target: r.shown(target, 1000), Effect: d.Effect.String(), Rule: d.Rule,
 		Writes: req.Method != "GET" && req.Method != "HEAD" && req.Method != "OPTIONS"}
 	if d.Effect != policy.Allow {
-		record.Code, record.Message = string(fault.DeniedNetwork), d.Message
+		record.Code, record.Message = string(fault.DeniedNetwork), r.shown(d.Message, maxMessage)
 	}
 	if err := r.record(audit.Event{Decision: record}); err != nil {
 		return err
@@ -102,10 +103,10 @@ func (g *gate) File(ctx context.Context, req FileRequest) error {
 		verb, done = "write ", "written"
 	}
 	if !req.Look {
-		record := &audit.Decision{Call: g.call, Kind: "file", Tool: g.tool, Target: verb + clean(req.Path, 4096), Effect: d.Effect.String(),
+		record := &audit.Decision{Call: g.call, Kind: "file", Tool: g.tool, Target: verb + r.shown(req.Path, 4096), Effect: d.Effect.String(),
 			Rule: d.Rule, Writes: req.Write}
 		if d.Effect != policy.Allow {
-			record.Code, record.Message = string(fault.DeniedFile), d.Message
+			record.Code, record.Message = string(fault.DeniedFile), r.shown(d.Message, maxMessage)
 		}
 		if err := r.record(audit.Event{Decision: record}); err != nil {
 			return err
@@ -179,6 +180,10 @@ func (t *Table) secrets(ctx context.Context, chosen func(policy.Secret) bool) ([
 			return nil, &Failure{Code: fault.ToolFailed, Message: "secret " + s.Name + " cannot be read", Rule: s.Rule,
 				Hint: "check its from in the policy"}
 		}
+		if !t.given.Add(s.Name, value) {
+			return nil, &Failure{Code: fault.ToolFailed, Rule: s.Rule, Hint: "use a secret of another length",
+				Message: fmt.Sprintf("secret %s must have %d to %d bytes, so that it can be removed from answers", s.Name, scrub.Shortest, scrub.Longest)}
+		}
 		out = append(out, Secret{Name: s.Name, As: s.As, Value: value})
 	}
 	return out, nil
@@ -194,17 +199,21 @@ func matchHost(pattern, host string) bool {
 	return pattern != "" && pattern == host
 }
 
-// removeSecrets replaces the values of secrets, in plain and as JSON writes them.
-func removeSecrets(data []byte, secrets []Secret) []byte {
-	for _, s := range secrets {
-		if len(s.Value) < 4 {
-			continue // cannot be told from ordinary text
-		}
-		mark := []byte("[secret " + s.Name + "]")
-		data = bytes.ReplaceAll(data, []byte(s.Value), mark)
-		if quoted, err := json.Marshal(s.Value); err == nil && len(quoted) > 2 {
-			data = bytes.ReplaceAll(data, quoted[1:len(quoted)-1], mark)
-		}
+// scrub removes the secrets that the table gave away from an answer.
+func (t *Table) scrub(a *Answer) {
+	if t.given.Empty() {
+		return
 	}
-	return data
+	if data := t.given.Bytes(a.Data); !bytes.Equal(data, a.Data) {
+		a.Data, a.Checked = data, false
+	}
+	if a.Body != nil {
+		a.Body = scrubbed{t.given.Reader(a.Body), a.Body}
+	}
+}
+
+// scrubbed is a body without secrets.
+type scrubbed struct {
+	io.Reader
+	io.Closer
 }

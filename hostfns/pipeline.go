@@ -11,6 +11,7 @@ import (
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/queue"
+	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -106,19 +107,24 @@ func (c *call) take(ctx context.Context, steps []step) error {
 // explain prepares the error of a call for the program. In an ordered run it waits
 // for its place, since redacting the text of a tool may issue tokens.
 func (c *call) explain(ctx context.Context, err error) error {
-	if err == nil || c.kind == lookupCall {
-		return err
+	if err == nil {
+		return nil
 	}
-	c.ticket.Decided()
-	if !c.ticket.WaitDue(ctx) && c.sent {
-		return c.cancelled()
+	redact := c.run.redactor.display
+	if c.kind != lookupCall {
+		c.ticket.Decided()
+		if !c.ticket.WaitDue(ctx) && c.sent {
+			return c.cancelled()
+		}
+		redact = func(s string) string { s, _ = c.run.redactor.egress(s); return s }
 	}
 	if f := failureIn(err); f != nil {
 		for _, s := range []*string{&f.Message, &f.Hint} {
+			*s = c.run.table.given.Text(*s)
 			if c.toolText {
-				*s = c.run.redactor.message(string(removeSecrets([]byte(*s), c.secrets)), c.name)
+				*s = c.run.redactor.message(*s, c.name)
 			}
-			*s, _ = c.run.redactor.egress(*s)
+			*s = text.Clip(redact(*s), maxMessage) // last: a part of a value is not recognized
 		}
 	}
 	return err

@@ -66,7 +66,7 @@ func (r *Run) whole(ctx context.Context) *catalogue.Catalogue {
 	defer cancel()
 	whole, errs := r.table.Catalogue(waiting)
 	for _, err := range errs {
-		r.warn(clean(err.Error(), 500))
+		r.warn(r.shown(err.Error(), 500))
 		r.cacheable(0) // the result may differ once the server is there
 	}
 	return whole
@@ -116,7 +116,7 @@ func (c *call) names(ctx context.Context, in struct{ Server string }) (any, erro
 	}
 	l, err := t.list(ctx, server)
 	if err != nil {
-		return nil, failureOf(err, server)
+		return nil, failureOf(err, server, &t.given)
 	}
 	leave, err := c.enter(ctx)
 	if err != nil {
@@ -275,7 +275,7 @@ func (c *call) readStream(ctx context.Context, in struct {
 		c.run.table.log().Error("panic in the body of a response", "panic", panicked, "stack", string(panicked.Stack))
 		return nil, &Failure{Code: fault.ToolFailed, Message: "read the response: the provider panicked"}
 	}
-	return nil, failureOf(err, c.name)
+	return nil, failureOf(err, c.name, &c.run.table.given)
 }
 
 // closeStream answers "wexec:close".

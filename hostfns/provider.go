@@ -24,6 +24,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental/sys"
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/internal/text"
 )
 
@@ -270,8 +271,9 @@ func failureIn(err error) *Failure {
 	return f
 }
 
-// failureOf converts the error of a provider.
-func failureOf(err error, tool string) *Failure {
+// failureOf converts the error of a provider. The text has no secrets, but may have
+// personal data; it is shortened when that is removed.
+func failureOf(err error, tool string, secrets *scrub.Scrubber) *Failure {
 	if f := failureIn(err); f != nil {
 		c := *f
 		if c.Tool == "" {
@@ -285,7 +287,7 @@ func failureOf(err error, tool string) *Failure {
 	} else if errors.Is(err, context.DeadlineExceeded) {
 		code = fault.ToolTimeout
 	}
-	return &Failure{Code: code, Message: clean(err.Error(), maxMessage), Tool: tool, Hint: clean(fault.HintOf(err), maxMessage)}
+	return &Failure{Code: code, Message: text.Clean(secrets.Text(err.Error())), Tool: tool, Hint: text.Clean(secrets.Text(fault.HintOf(err)))}
 }
 
 // endsRun reports whether the program may not catch the error of a provider: a

@@ -16,6 +16,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/queue"
 	"github.com/wexec/wexec/hostfns/internal/streams"
+	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/privacy"
 )
@@ -180,6 +181,7 @@ func (t *Table) filer() Filer {
 // startRecord returns the start with what the policy keeps of it.
 func (r *Run) startRecord() *audit.Start {
 	s := r.info.Start
+	s.Intent = r.redactor.display(s.Intent)
 	s.PolicySHA256 = r.table.policy.Digest()
 	s.CatalogueSHA256 = cmp.Or(s.CatalogueSHA256, r.table.Digest())
 	if s.Servers == nil {
@@ -363,6 +365,13 @@ func (r *Run) cacheable(d time.Duration) {
 	}
 }
 
+// shown returns text fit for a log, a record or progress, of at most n bytes:
+// without secrets and personal data. The text is shortened last, since a part of a
+// value is not recognized.
+func (r *Run) shown(s string, n int) string {
+	return text.Clip(r.redactor.display(text.Clean(r.table.given.Text(s))), n)
+}
+
 func (r *Run) warn(text string) {
 	const most = 50
 	r.mu.Lock()
@@ -375,8 +384,8 @@ func (r *Run) warn(text string) {
 // progress returns what reports the progress of a tool, or of the program.
 func (r *Run) progress(tool string) func(done, total float64, text string) {
 	return func(done, total float64, text string) {
-		if r.info.Progress != nil && r.ctx.Err() == nil {
-			r.info.Progress(Progress{Tool: tool, Done: done, Total: total, Text: r.redactor.display(clean(text, 500))})
+		if r.info.Progress != nil && r.ctx.Err() == nil && r.spend(int64(len(text))) == nil {
+			r.info.Progress(Progress{Tool: tool, Done: done, Total: total, Text: r.shown(text, 500)})
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/guard"
+	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/hostfns/internal/toolmeta"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/privacy"
@@ -34,6 +35,7 @@ type Table struct {
 	native      map[string]*resolvedTool // calls of the prelude that providers answer
 	stops       []func()
 	rates       rates
+	given       scrub.Scrubber   // the secrets that calls, requests and servers got
 	recording   *audit.Recording // answers the calls of a replay; else nil
 
 	detector  func() (*privacy.Detector, error) // made by the first run that needs it
@@ -292,4 +294,22 @@ func (t *Table) ask(ctx context.Context, p Provider, server string) ([]catalogue
 		return nil, fault.New(fault.UpstreamUnavailable, "list the tools of %s: %w", server, err)
 	}
 	return tools, err
+}
+
+// Redact returns text without secrets and personal data, for a log of what happens
+// outside of runs.
+func (t *Table) Redact(s string) string {
+	s = t.given.Text(s)
+	if t.policy == nil || t.policy.PII().Mode == privacy.Off {
+		return s
+	}
+	d, err := t.detector()
+	if err != nil {
+		return blocked
+	}
+	out, _, err := privacy.NewVault(d).EgressKnown(s, privacy.Redact)
+	if err != nil {
+		return blocked
+	}
+	return out
 }

@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"bufio"
-	"bytes"
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
@@ -11,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/wexec/wexec/fault"
-	"github.com/wexec/wexec/hostfns"
 )
 
 // stream is the body of a response.
@@ -110,67 +108,4 @@ func (l *bounded) Read(b []byte) (int, error) {
 	n, err := l.r.Read(b)
 	l.left -= int64(n)
 	return n, err
-}
-
-// shortest is the length below which a secret cannot be distinguished from ordinary text.
-const shortest = 4
-
-// hide removes secrets from a text.
-func hide(s string, secrets []hostfns.Secret) string {
-	for _, secret := range secrets {
-		if len(secret.Value) >= shortest {
-			s = strings.ReplaceAll(s, secret.Value, "[secret "+secret.Name+"]")
-		}
-	}
-	return s
-}
-
-// stripper removes secrets from a stream, also if they cross the
-// boundary of two reads.
-type stripper struct {
-	r       io.Reader
-	secrets []hostfns.Secret
-	longest int
-	held    []byte // may end with the start of a secret
-	ready   []byte // free of secrets
-	err     error
-}
-
-// newStripper returns r itself if there are no secrets.
-func newStripper(r io.Reader, secrets []hostfns.Secret) io.Reader {
-	s := &stripper{r: r}
-	for _, secret := range secrets {
-		if len(secret.Value) >= shortest {
-			s.secrets = append(s.secrets, secret)
-			s.longest = max(s.longest, len(secret.Value))
-		}
-	}
-	if len(s.secrets) == 0 {
-		return r
-	}
-	return s
-}
-
-func (s *stripper) Read(b []byte) (int, error) {
-	for len(s.ready) == 0 {
-		if s.err != nil {
-			return 0, s.err
-		}
-		chunk := make([]byte, max(len(b), 4<<10))
-		n, err := s.r.Read(chunk)
-		s.held = append(s.held, chunk[:n]...)
-		s.err = err
-		for _, secret := range s.secrets {
-			s.held = bytes.ReplaceAll(s.held, []byte(secret.Value), []byte("[secret "+secret.Name+"]"))
-		}
-		keep := min(s.longest-1, len(s.held))
-		if err != nil {
-			keep = 0
-		}
-		s.ready = append(s.ready, s.held[:len(s.held)-keep]...)
-		s.held = append([]byte(nil), s.held[len(s.held)-keep:]...)
-	}
-	n := copy(b, s.ready)
-	s.ready = s.ready[n:]
-	return n, nil
 }

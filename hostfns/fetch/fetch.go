@@ -1,7 +1,7 @@
 // Package fetch makes the HTTP requests of programs. The policy decides each request and
 // redirect by host name before it is resolved, and by address before it
-// is connected to. Secrets are added for their hosts and
-// removed from responses.
+// is connected to. Secrets are added for their hosts; the table removes them from
+// responses.
 package fetch
 
 import (
@@ -125,7 +125,7 @@ func (p *Provider) Call(ctx context.Context, call hostfns.Call) (hostfns.Answer,
 	life, end := context.WithCancelCause(call.Gate.Lifetime())
 	off := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
 	late := time.AfterFunc(p.opts.Timeout, func() { end(fault.ToolTimeout) })
-	res, secrets, hops, err := p.follow(life, call.Gate, t)
+	res, hops, err := p.follow(life, call.Gate, t)
 	off()
 	late.Stop()
 	if err != nil {
@@ -133,13 +133,13 @@ func (p *Provider) Call(ctx context.Context, call hostfns.Call) (hostfns.Answer,
 		end(nil)
 		return hostfns.Answer{}, p.explain(err, cause, t)
 	}
-	body, err := p.body(res, secrets, end)
+	body, err := p.body(res, end)
 	if err != nil {
 		_ = res.Body.Close()
 		end(nil)
 		return hostfns.Answer{}, err
 	}
-	h := head{Status: res.StatusCode, StatusText: statusText(res), URL: t.url.Redacted(), Redirected: hops > 0, Headers: responseHeaders(res, secrets)}
+	h := head{Status: res.StatusCode, StatusText: statusText(res), URL: t.url.Redacted(), Redirected: hops > 0, Headers: responseHeaders(res)}
 	data, err := json.Marshal(h)
 	if err != nil {
 		_ = body.Close()
@@ -176,39 +176,39 @@ func (p *Provider) explain(err, cause error, t *target) error {
 
 // follow makes the request and follows redirects. The policy decides
 // each of them.
-func (p *Provider) follow(ctx context.Context, gate hostfns.Gate, t *target) (*http.Response, []hostfns.Secret, int, error) {
+func (p *Provider) follow(ctx context.Context, gate hostfns.Gate, t *target) (*http.Response, int, error) {
 	from := ""
 	for hop := 0; ; hop++ {
 		if hop > maxRedirects {
-			return nil, nil, 0, fault.New(fault.ToolFailed, "more than %d redirects", maxRedirects)
+			return nil, 0, fault.New(fault.ToolFailed, "more than %d redirects", maxRedirects)
 		}
 		if err := gate.Network(ctx, hostfns.NetworkRequest{Host: t.host, Method: t.method, Port: t.port, From: from}); err != nil {
-			return nil, nil, 0, err
+			return nil, 0, err
 		}
 		secrets, err := t.secrets(ctx, gate)
 		if err != nil {
-			return nil, nil, 0, err
+			return nil, 0, err
 		}
 		req, err := t.request(ctx, secrets)
 		if err != nil {
-			return nil, nil, 0, err
+			return nil, 0, err
 		}
 		req = req.WithContext(context.WithValue(ctx, dialKey{}, &dialing{gate: gate, t: *t}))
 		res, err := p.transport(gate.Lifetime()).RoundTrip(req)
 		if err != nil {
-			return nil, nil, 0, err
+			return nil, 0, err
 		}
 		where := res.Header.Get("Location")
 		if !redirects(res.StatusCode) || where == "" || t.redirect == "manual" {
-			return res, secrets, hop, nil
+			return res, hop, nil
 		}
 		_ = res.Body.Close()
 		if t.redirect == "error" {
-			return nil, nil, 0, fault.New(fault.ToolFailed, "%s redirected, but the request sets redirect to error", t.host)
+			return nil, 0, fault.New(fault.ToolFailed, "%s redirected, but the request sets redirect to error", t.host)
 		}
 		from = t.host
 		if err := t.redirectTo(where, res.StatusCode); err != nil {
-			return nil, nil, 0, err
+			return nil, 0, err
 		}
 	}
 }
@@ -315,8 +315,8 @@ func statusText(res *http.Response) string {
 	return text.Prefix(status, 200)
 }
 
-// responseHeaders returns headers sorted by name, without secrets.
-func responseHeaders(res *http.Response, secrets []hostfns.Secret) [][2]string {
+// responseHeaders returns headers sorted by name.
+func responseHeaders(res *http.Response) [][2]string {
 	out := [][2]string{}
 	for _, name := range sortedNames(res.Header) {
 		lower := strings.ToLower(name)
@@ -324,20 +324,20 @@ func responseHeaders(res *http.Response, secrets []hostfns.Secret) [][2]string {
 			continue
 		}
 		for _, v := range res.Header[name] {
-			out = append(out, [2]string{lower, text.Valid(hide(v, secrets))})
+			out = append(out, [2]string{lower, text.Valid(v)})
 		}
 	}
 	return out
 }
 
-// body returns the response's body, decompressed, bounded, without secrets.
-func (p *Provider) body(res *http.Response, secrets []hostfns.Secret, end context.CancelCauseFunc) (io.ReadCloser, error) {
+// body returns the response's body, decompressed and bounded.
+func (p *Provider) body(res *http.Response, end context.CancelCauseFunc) (io.ReadCloser, error) {
 	r, err := decompress(res)
 	if err != nil {
 		return nil, err
 	}
 	return &stream{
-		r:     newStripper(&bounded{r: r, left: p.opts.Body, limit: p.opts.Body}, secrets),
+		r:     &bounded{r: r, left: p.opts.Body, limit: p.opts.Body},
 		close: func() { _ = res.Body.Close(); end(nil) },
 	}, nil
 }

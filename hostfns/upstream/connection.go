@@ -16,6 +16,7 @@ import (
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/internal/toolmeta"
 )
 
 // Delays before a failed server is started again. Each is twice the one before.
@@ -111,8 +112,18 @@ func (c *connection) supervise(l *live) {
 	}
 	c.live = nil
 	if !c.closed {
-		c.options.log().Warn("server ended", "server", c.server.Name, "error", l.said(fmt.Sprint(err), maxError), "stderr", l.said(lastLines(l.stderr(), 20), 4000))
+		c.options.log().Warn("server ended", "server", c.server.Name, "error", c.loggable(l, fmt.Sprint(err)), "stderr", c.loggable(l, lastLines(l.stderr(), 20)))
 	}
+}
+
+// loggable returns a text of the server for the log of the host: without secrets
+// and personal data.
+func (c *connection) loggable(l *live, text string) string {
+	text = l.said(text, 8*maxText)
+	if c.options.Redact != nil {
+		text = c.options.Redact(text)
+	}
+	return toolmeta.Text(text, maxText/2)
 }
 
 // dial connects to the server and initializes the session.
@@ -129,7 +140,7 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { l.progress(r.Params) },
 		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
 			c.options.log().Log(context.Background(), levelOf(r.Params.Level), "server log", "server", c.server.Name, "level", string(r.Params.Level),
-				"data", l.said(fmt.Sprint(r.Params.Data), 2000))
+				"data", c.loggable(l, fmt.Sprint(r.Params.Data)))
 		},
 	})
 	transport, err := c.transport(ctx, l)
@@ -155,7 +166,7 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 		return nil, fault.New(fault.UpstreamUnavailable, "server %s rejected its configured credentials", c.server.Name).
 			WithHint("check the headers of the server in %s", orHere(c.server.Origin))
 	}
-	why := fault.New(fault.UpstreamUnavailable, "start server %s: %s", c.server.Name, l.said(err.Error(), maxError))
+	why := fault.New(fault.UpstreamUnavailable, "start server %s: %s", c.server.Name, l.said(err.Error(), maxText))
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		why = fault.New(fault.UpstreamUnavailable, "server %s did not answer within %v", c.server.Name, limit)
@@ -163,7 +174,7 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 		why = fault.New(fault.UpstreamUnavailable, "start server %s: process ended: %v", c.server.Name, l.process.err)
 	}
 	if said := strings.TrimSpace(l.stderr()); said != "" {
-		return nil, why.WithHint("last output: %s", l.said(lastLines(said, 5), 1000))
+		return nil, why.WithHint("last output: %s", l.said(lastLines(said, 5), maxText))
 	}
 	return nil, why.WithHint("check the configuration of the server in %s", orHere(c.server.Origin))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/internal/scrub"
 )
 
 // TestServersOverHTTPOldAndNewAreReached calls one tool over streamable HTTP
@@ -145,7 +146,7 @@ func TestWhatAServerLogsIsPassedOnCleaned(t *testing.T) {
 }
 
 func TestOnlyTheEndOfStderrIsKept(t *testing.T) {
-	var kept tail
+	kept := newTail(&scrub.Scrubber{})
 	for range 100 {
 		_, _ = kept.Write(bytes.Repeat([]byte("x"), 10_000))
 	}

@@ -53,6 +53,9 @@ type Options struct {
 	// ("env:NAME") or into headers of requests to it ("header:NAME: TEXT {}").
 	// It is called at each start of a server, and may be nil.
 	Secrets func(ctx context.Context, server string) ([]hostfns.Secret, error)
+	// Redact removes personal data from what a server writes to the log; it may be
+	// nil.
+	Redact func(string) string
 	// Authorize returns the login handler of an HTTP server; it may be nil.
 	Authorize func(Server) auth.OAuthHandler
 

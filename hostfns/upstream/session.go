@@ -57,7 +57,7 @@ func (l *live) list(ctx context.Context, server string) ([]catalogue.Tool, error
 			if errors.As(err, &asked) {
 				return nil, asked // a login is required
 			}
-			return nil, fault.New(fault.UpstreamUnavailable, "list tools of server %s: %s", server, l.said(err.Error(), maxError))
+			return nil, fault.New(fault.UpstreamUnavailable, "list tools of server %s: %s", server, l.said(err.Error(), maxText))
 		}
 		if len(tools) >= maxTools || size > maxSchemas || len(refused) > maxTools {
 			refused = append(refused, fmt.Sprintf("more than %d tools", len(tools)))
@@ -82,8 +82,9 @@ func (l *live) said(text string, n int) string {
 	return l.secrets.Text(toolmeta.Text(l.secrets.Text(text), n))
 }
 
-// maxError bounds the text of an error of a server.
-const maxError = 8 << 10
+// maxText bounds the text of an error or of progress of a server. The table
+// shortens it further when it has removed personal data.
+const maxText = 8 << 10
 
 // lastOutputWait bounds the wait for what an ended process wrote to stderr, which
 // may arrive after its stdout was closed.
@@ -152,7 +153,7 @@ func (l *live) progress(p *mcp.ProgressNotificationParams) {
 		return
 	}
 	if f, ok := l.watch.Load(n); ok {
-		f.(func(float64, float64, string))(p.Progress, p.Total, l.said(p.Message, 500))
+		f.(func(float64, float64, string))(p.Progress, p.Total, l.said(p.Message, maxText))
 	}
 }
 
@@ -168,7 +169,7 @@ func lastOutput(stderr string) string {
 	if said == "" {
 		return "the next call starts the server again"
 	}
-	return "last output: " + toolmeta.Text(lastLines(said, 5), 1000)
+	return "last output: " + toolmeta.Text(lastLines(said, 5), maxText)
 }
 
 func lastLines(s string, n int) string {

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 )
 
+type secret struct{ mark, value string }
+
 // set is a set of secrets as patterns. It does not change.
 type set struct {
 	secrets  []secret
@@ -86,17 +88,18 @@ type state uint64
 type form uint8
 
 const (
-	atStart  form = iota
-	percent       // after %
-	percent2      // after %2, which may begin %25
-	percentX      // after % and the first digit
-	slashes       // after count backslashes
-	unicode       // after \u and count digits
-	unicode2      // the same, in the second half of a pair
-	slash2        // after count backslashes before the second half
-	hexByte       // after \x and count digits
-	entity        // in an HTML entity, after its byte count%16; count/16 is which
-	done          // behind the end
+	atStart   form = iota
+	percent        // after %
+	percent2       // after %2, which may begin %25
+	percentX       // after % and the first digit
+	slashes        // after count backslashes
+	unicode        // after \u and count digits
+	unicode2       // the same, in the second half of a pair
+	slash2         // after count backslashes before the second half
+	hexByte        // after \x and count digits
+	ampersand      // in \u0026 that begins an HTML entity, after count digits
+	entity         // in an HTML entity, after its byte count%16; count/16 is which
+	done           // behind the end, after count bytes of padding
 )
 
 // maxRun bounds the backslashes of one escape (JSON in JSON, four levels deep),
@@ -115,8 +118,10 @@ func (s state) count() int   { return int(s & 0xff) }
 // step appends the states that follow a byte.
 func (s *set) step(to []state, from state, c byte) []state {
 	switch p := &s.patterns[from.pattern()]; {
-	case from.form() == done:
+	case from.form() == done && (len(p.base64) == 0 || c != '=' || from.count() == 2):
 		return to
+	case from.form() == done: // padding
+		return append(to, newState(from.pattern(), from.at(), done, from.count()+1))
 	case p.text != "":
 		return p.stepText(to, from, c)
 	case p.hex != "":
@@ -143,6 +148,11 @@ func (p *pattern) stepText(to []state, from state, c byte) []state {
 	v := p.text[at]
 	in := func(f form, count int) { to = append(to, newState(from.pattern(), at, f, count)) }
 	advance := func(n int) { to = append(to, p.next(from, n)) }
+	entities := func() {
+		for i := range entitiesOf(v) {
+			in(entity, i<<4|1)
+		}
+	}
 	switch from.form() {
 	case atStart:
 		if c == v || c == '+' && v == ' ' {
@@ -154,9 +164,7 @@ func (p *pattern) stepText(to []state, from state, c byte) []state {
 		case '\\':
 			in(slashes, 1)
 		case '&':
-			for i := range entitiesOf(v) {
-				in(entity, i<<4|1)
-			}
+			entities()
 		}
 	case percent:
 		if hexDigit(c) == v>>4 {
@@ -182,6 +190,9 @@ func (p *pattern) stepText(to []state, from state, c byte) []state {
 			}
 		case c == 'u':
 			in(unicode, 0)
+			if entitiesOf(v) != nil {
+				in(ampersand, 0)
+			}
 		case c == 'x':
 			in(hexByte, 0)
 		}
@@ -231,6 +242,14 @@ func (p *pattern) stepText(to []state, from state, c byte) []state {
 			in(unicode2, n+1)
 		default:
 			advance(size)
+		}
+	case ampersand:
+		switch {
+		case c != "0026"[n]:
+		case n < 3:
+			in(ampersand, n+1)
+		default:
+			entities()
 		}
 	case entity:
 		switch e := entitiesOf(v)[n>>4]; {

@@ -34,8 +34,6 @@ type Scrubber struct {
 	set     atomic.Pointer[set] // of secrets
 }
 
-type secret struct{ mark, value string }
-
 // Add adds a secret and reports whether its length allows to remove it. The name
 // is shown in its place and may be empty.
 func (s *Scrubber) Add(name, value string) bool {
