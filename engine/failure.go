@@ -43,15 +43,23 @@ func readGuestError(data []byte) *guestError {
 			g.Code = fault.GuestException
 		}
 	}
-	g.Message = text.Clip(g.Message, maxMessage)
-	g.Stack = text.Clip(g.Stack, maxStack)
-	for _, s := range []*string{&g.Name, &g.Tool, &g.Rule, &g.File} {
-		*s = text.Clip(*s, maxName)
-	}
-	g.Hint = text.Clip(g.Hint, 4*maxName)
+	g.eachText(func(s string, limit int) string { return text.Clip(s, searched*limit) })
 	g.Line, g.Column = max(g.Line, 0), max(g.Column, 0)
 	g.Exit &= 0xff
 	return g
+}
+
+// searched is how much of a text is searched for personal data, by its limit. It is
+// shortened to the limit after that, since a part of a value is not recognized.
+const searched = 4
+
+// eachText changes the texts of an error that a program can control. It passes the
+// limit of each.
+func (e *Error) eachText(change func(s string, limit int) string) {
+	e.Message, e.Hint = change(e.Message, maxMessage), change(e.Hint, 4*maxName)
+	e.Name, e.Tool = change(e.Name, maxName), change(e.Tool, maxName)
+	e.Rule, e.File = change(e.Rule, maxName), change(e.File, maxName)
+	e.Stack, e.Excerpt = change(e.Stack, maxStack), change(e.Excerpt, maxMessage)
 }
 
 // refused makes the error that of a compiler.

@@ -290,6 +290,9 @@ func (j *job) failure() *Error {
 		if errors.As(f, &exit) {
 			e.Exit = int(exit.ExitCode() & 0xff)
 		}
+		if j.tools != nil {
+			e.eachText(j.egress)
+		}
 		return e
 	}
 	g := j.guestErr
@@ -302,8 +305,11 @@ func (j *job) failure() *Error {
 	}
 	e := g.Error
 	e.Class, e.Excerpt = g.Code.Class(), excerpt(g.Text, g.Line, g.Column)
-	for _, s := range []*string{&e.Message, &e.Hint, &e.Name, &e.Stack, &e.Excerpt} {
-		*s = j.tools.Egress("error", *s)
-	}
+	e.eachText(j.egress)
 	return &e
+}
+
+// egress returns a text of an error without personal data, of at most limit bytes.
+func (j *job) egress(s string, limit int) string {
+	return text.Clip(j.tools.Egress("error", s), limit)
 }

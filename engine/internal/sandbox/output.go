@@ -75,15 +75,31 @@ func (s *stream) Write(p []byte) (int, error) {
 	s.pending = append(s.pending, p[:n]...)
 	if n < len(p) {
 		s.pending = s.pending[:len(s.pending)-incomplete(s.pending)]
-		s.show(len(s.pending))
+		s.show(s.whole(len(s.pending)))
 		panic(&stop{outputFault(s.all.limit)})
 	}
 	end := len(s.pending) - incomplete(s.pending)
 	if s.sinks.Filter != nil && end < maxLine {
 		end = bytes.LastIndexByte(s.pending, '\n') + 1
+	} else {
+		end = s.whole(end)
 	}
 	s.show(end)
 	return len(p), nil
+}
+
+// whole returns a place near end, but not behind it, that does not cut a word: the
+// filter does not recognize a part of a value.
+func (s *stream) whole(end int) int {
+	if s.sinks.Filter == nil {
+		return end
+	}
+	const longest = 1 << 10
+	from := max(0, end-longest)
+	if i := bytes.LastIndexAny(s.pending[from:end], " \t\n"); i >= 0 {
+		return from + i + 1
+	}
+	return end
 }
 
 // show forwards the first n pending bytes.
