@@ -368,7 +368,9 @@
     return Math.sign((x.length - i) - (y.length - j));
   };
   const accents = (text) => text.normalize('NFD').replace(/[^\p{M}]/gu, '');
-  const compare = (a, b, o) => {
+  const compare = (one, other, o) => {
+    if (one === other) return 0;
+    const a = one.normalize('NFC'), b = other.normalize('NFC');
     if (a === b) return 0;
     const first = compareKeys(collationKey(a), collationKey(b), o.numeric);
     if (first !== 0 || o.sensitivity === 'base') return first;
@@ -428,9 +430,9 @@
   const dateKeys = ['weekday', 'year', 'month', 'day', 'dateStyle'], timeKeys = ['hour', 'minute', 'second', 'fractionalSecondDigits', 'timeStyle', 'dayPeriod'];
   const formatDate = (date, locale, o, parts) => (Number.isNaN(date.getTime()) ? 'Invalid Date' : new DateTimeFormat(locale, { ...parts, ...o }).format(date));
   const methods = {
-    toLocaleDateString(locale, o) { return formatDate(this, locale, o, asks(o, dateKeys) ? {} : dateParts); },
-    toLocaleTimeString(locale, o) { return formatDate(this, locale, o, asks(o, timeKeys) ? {} : timeParts); },
-    toLocaleString(locale, o) { return formatDate(this, locale, o, asks(o, [...dateKeys, ...timeKeys]) ? {} : { ...dateParts, ...timeParts }); },
+    toLocaleDateString(locale = undefined, o = undefined) { return formatDate(this, locale, o, asks(o, dateKeys) ? {} : dateParts); },
+    toLocaleTimeString(locale = undefined, o = undefined) { return formatDate(this, locale, o, asks(o, timeKeys) ? {} : timeParts); },
+    toLocaleString(locale = undefined, o = undefined) { return formatDate(this, locale, o, asks(o, [...dateKeys, ...timeKeys]) ? {} : { ...dateParts, ...timeParts }); },
   };
   for (const name of ['toString', 'toTimeString']) {
     const original = Date.prototype[name];
@@ -440,7 +442,14 @@
     } }[name];
   }
   for (const name of Object.keys(methods)) $.define(Date.prototype, name, methods[name]);
-  $.define(Number.prototype, 'toLocaleString', function toLocaleString(locale, o) { return new NumberFormat(locale, o ?? {}).format(this.valueOf()); });
-  $.define(BigInt.prototype, 'toLocaleString', function toLocaleString(locale, o) { return new NumberFormat(locale, o ?? {}).format(this.valueOf()); });
-  $.define(String.prototype, 'localeCompare', function localeCompare(that, locale, o) { return compare(String(this), String(that), o ?? {}); });
+  for (const { prototype } of [Number, BigInt]) {
+    const { valueOf } = prototype;
+    $.define(prototype, 'toLocaleString', { toLocaleString(locale = undefined, o = {}) {
+      return new NumberFormat(locale, o).format(valueOf.call(this));
+    } }.toLocaleString);
+  }
+  const { prototype } = String;
+  $.define(prototype, 'localeCompare', { localeCompare(that, locale = undefined, o = {}) {
+    return compare(prototype.concat.call(this), `${that}`, o);
+  } }.localeCompare);
 };

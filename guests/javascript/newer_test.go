@@ -34,6 +34,41 @@ func TestTheLanguageOfLaterYears(t *testing.T) {
 	}
 }
 
+// TestWhatTheInterpreterLacksIsAsTheStandardSays: the edges of what the prelude
+// adds to the language.
+func TestWhatTheInterpreterLacksIsAsTheStandardSays(t *testing.T) {
+	const helpers = `const throws = (type, fn) => { try { fn() } catch (e) { return e instanceof type } return 'no error' }
+let closed = 0
+const source = () => ({ __proto__: Iterator.prototype, n: 0, next() { return { done: this.n >= 3, value: this.n++ } }, return() { closed++; return {} } });
+`
+	for code, want := range map[string]string{
+		"[RegExp.escape('\u3000'), RegExp.escape('\\n-\\ud800'), throws(TypeError, () => RegExp.escape(1))]":                                                                   `["\\u3000","\\n\\x2d\\ud800",true]`,
+		"[[...new Set([1, 2, 3]).intersection(new Set([3, 2]))], throws(TypeError, () => new Set().union([1])), throws(RangeError, () => new Set().union({ size: -1 }))]":      `[[3,2],true,true]`,
+		"throws(TypeError, () => new Set().isSubsetOf({ size: 0, has: 1, keys() {} }))":                                                                                        `true`,
+		"new Set([1, 2, 3]).isSupersetOf({ size: 1, has() {}, keys: () => source() }); return closed":                                                                          `1`,
+		"[throws(TypeError, () => source().flatMap(() => 'text').next()), closed]":                                                                                             `[true,1]`,
+		"[throws(TypeError, () => source().map()), closed, throws(RangeError, () => source().take(NaN)), closed]":                                                              `[true,1,true,2]`,
+		"const it = source().map((x) => x); it.return(); return [closed, it.next()]":                                                                                           `[1,{"done":true}]`,
+		"[source().take(1).toArray(), closed, source().drop(1).toArray(), source().some((x) => x === 0), closed]":                                                              `[[0],1,[1,2],true,2]`,
+		"const it = source().map((x) => x); return [Object.prototype.toString.call(it), it instanceof Iterator, throws(TypeError, () => it.next.call({}))]":                    `["[object Iterator Helper]",true,true]`,
+		"[Iterator.from({ next: () => ({ done: true }) }).toArray(), throws(TypeError, () => Iterator()), throws(TypeError, () => Iterator.from(1))]":                          `[[],true,true]`,
+		"class List { constructor() { this.made = true } }; const l = await Array.fromAsync.call(List, [1]); return [l.made, l.length, l[0]]":                                  `[true,1,1]`,
+		"[throws(SyntaxError, () => Uint8Array.fromBase64('QQ=')), throws(TypeError, () => Uint8Array.prototype.toHex.call([])), Uint8Array.fromBase64('QQ').length]":          `[true,true,1]`,
+		"[throws(SyntaxError, () => Uint8Array.fromBase64('QR==', { lastChunkHandling: 'strict' })), new Uint8Array(2).setFromBase64('QUJD')]":                                 `[true,{"read":0,"written":0}]`,
+		"const b = new Uint8Array([1, 2, 3]).buffer, c = b.transfer(2); return [b.detached, b.byteLength, new Uint8Array(c).length, throws(TypeError, () => b.transfer())]":    `[true,0,2,true]`,
+		"const a = new Int32Array(2); Atomics.add(a, 0, 5); return [Atomics.load(a, 0), Atomics.compareExchange(a, 0, 5, 7), a[0], Atomics.isLockFree(4)]":                     `[5,5,7,true]`,
+		"['\u212b'.localeCompare('A\u030a'), 'o\u0308'.localeCompare('\u00f6'), ''.localeCompare.length, (1).toLocaleString.length, new Date().toLocaleString.length]":         `[0,0,1,0,0]`,
+		"[throws(TypeError, () => ''.localeCompare.call(null, '')), throws(TypeError, () => (1).toLocaleString.call('1')), throws(TypeError, () => new ''.localeCompare(''))]": `[true,true,true]`,
+		"[Array.fromAsync, setTimeout, fetch, Iterator.prototype.map].every((f) => /^function \\w+\\(\\) \\{\\s*\\[native code\\]\\s*\\}$/.test(f.toString()))":                `true`,
+		"typeof import.meta.url": `"string"`,
+	} {
+		h := run(t, helpers+code)
+		if got := string(h.document); h.outcome != outcomeValue || !sameJSON(got, want) {
+			t.Errorf("%s\n got %s\nwant %s", code, got, want)
+		}
+	}
+}
+
 // TestFormsAreSentInParts reads the body that fetch sends for a FormData.
 func TestFormsAreSentInParts(t *testing.T) {
 	var sent struct {

@@ -18,6 +18,18 @@ static char *module_normalise(JSContext *ctx, const char *base, const char *name
     return copy;
 }
 
+/* Fills in import.meta; `values` is left out where undefined. */
+static int module_set_meta(JSContext *ctx, JSModuleDef *module, const char *name, JSValueConst values) {
+    JSValue meta = JS_GetImportMeta(ctx, module);
+    if (JS_IsException(meta))
+        return -1;
+    JS_DefinePropertyValueStr(ctx, meta, "url", JS_NewString(ctx, name), JS_PROP_C_W_E);
+    if (!JS_IsUndefined(values))
+        JS_DefinePropertyValueStr(ctx, meta, "values", JS_DupValue(ctx, values), JS_PROP_C_W_E);
+    JS_FreeValue(ctx, meta);
+    return 0;
+}
+
 /* The prelude answers [text, values]: the text of a module, and what it finds
    as import.meta.values where it is of the prelude's making. */
 static JSModuleDef *module_load(JSContext *ctx, const char *name, void *opaque) {
@@ -36,13 +48,8 @@ static JSModuleDef *module_load(JSContext *ctx, const char *name, void *opaque) 
     if (!JS_IsException(compiled)) {
         module = JS_VALUE_GET_PTR(compiled);
         JS_FreeValue(ctx, compiled); /* the context holds the module */
-        JSValue meta = JS_GetImportMeta(ctx, module);
-        if (!JS_IsException(meta)) {
-            JS_DefinePropertyValueStr(ctx, meta, "url", JS_NewString(ctx, name), JS_PROP_C_W_E);
-            if (!JS_IsUndefined(values))
-                JS_DefinePropertyValueStr(ctx, meta, "values", JS_DupValue(ctx, values), JS_PROP_C_W_E);
-            JS_FreeValue(ctx, meta);
-        }
+        if (module_set_meta(ctx, module, name, values))
+            module = NULL;
     }
     JS_FreeValue(ctx, source);
     JS_FreeValue(ctx, values);

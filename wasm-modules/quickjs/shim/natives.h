@@ -230,6 +230,24 @@ static JSValue native_know(JSContext *ctx, JSValueConst this_val, int argc, JSVa
     return JS_DupValue(ctx, argv[1]);
 }
 
+static JSArrayBuffer *array_buffer_of(JSContext *ctx, JSValueConst value) {
+    return JS_GetOpaque2(ctx, value, JS_CLASS_ARRAY_BUFFER);
+}
+
+/* $.detach(buffer) */
+static JSValue native_detach(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    if (!array_buffer_of(ctx, argv[0]))
+        return JS_EXCEPTION;
+    JS_DetachArrayBuffer(ctx, argv[0]);
+    return JS_UNDEFINED;
+}
+
+/* $.detached(buffer) */
+static JSValue native_detached(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    JSArrayBuffer *buffer = array_buffer_of(ctx, argv[0]);
+    return buffer ? JS_NewBool(ctx, buffer->detached) : JS_EXCEPTION;
+}
+
 /* $.stack(error): sets its stack to the current one, for Error.captureStackTrace */
 static JSValue native_stack(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
     if (JS_VALUE_GET_TAG(argv[0]) != JS_TAG_OBJECT)
@@ -270,6 +288,8 @@ static const JSCFunctionListEntry native_functions[] = {
     JS_CFUNC_DEF("promise", 1, native_promise),
     JS_CFUNC_DEF("kind", 1, native_kind),
     JS_CFUNC_DEF("proxy", 1, native_proxy),
+    JS_CFUNC_DEF("detach", 1, native_detach),
+    JS_CFUNC_DEF("detached", 1, native_detached),
     JS_CFUNC_DEF("stack", 1, native_stack),
     JS_CFUNC_DEF("hook", 2, native_hook),
 };

@@ -17,7 +17,7 @@ typedef struct {
     JSModuleDef *module; /* FORM_MODULE; the context owns it */
     JSValue function;    /* to be called for a promise of the value; only code
                             where the program is checked and not run */
-    BOOL needs_module;   /* the body has imports or exports */
+    BOOL needs_module;   /* the body has imports, exports or import.meta */
     BOOL has_default;    /* `export default` gives the value */
     int default_var;
 } Program;
@@ -389,6 +389,8 @@ static int program_compile_as(JSContext *ctx, Program *program, ProgramForm form
     push_scope(s);
     fd->body_scope = fd->scope_level;
     if (next_token(s) || js_parse_directives(s) || program_statements(s, program)) {
+        if (s->has_import_meta && form == FORM_BODY)
+            program->needs_module = TRUE;
         free_token(s, &s->token);
         js_free_function_def(ctx, fd);
         if (module)
@@ -413,6 +415,8 @@ static int program_compile_as(JSContext *ctx, Program *program, ProgramForm form
     }
     module->func_obj = code;
     program->module = module;
+    if (module_set_meta(ctx, module, file, JS_UNDEFINED))
+        return -1;
     if (js_resolve_module(ctx, module) < 0) {
         js_free_modules(ctx, JS_FREE_MODULE_NOT_RESOLVED);
         return -1;

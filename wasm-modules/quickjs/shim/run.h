@@ -99,7 +99,7 @@ static BOOL is_programs_exception(JSContext *ctx) {
 }
 
 /* Whether a program that ends in the value has named one. The value itself is
-   looked at, not what is in it. */
+   judged, and not its parts. */
 static BOOL is_value(JSContext *ctx, JSValueConst value) {
     if (JS_IsUndefined(value) || is_timer(value))
         return FALSE;
