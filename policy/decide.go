@@ -118,6 +118,7 @@ type verdict struct {
 	rule    string
 	message string
 	timeout time.Duration
+	args    []string // Decision.Arguments
 }
 
 // askSooner takes the timeout of another verdict that asks if it is shorter.
@@ -146,7 +147,7 @@ func (p *Policy) decide(e *evaluation, watch func(outcome)) (Decision, *layer) {
 	}
 	d.Effect, d.Rule, d.Message = final.effect, final.rule, final.message
 	if d.Effect == Ask {
-		d.Cache, d.Timeout = 0, final.timeout
+		d.Cache, d.Timeout, d.Arguments = 0, final.timeout, final.args
 	}
 	return d, final.by
 }
@@ -234,7 +235,7 @@ func (l *layer) decide(e *evaluation, found []int32, granted bool, d *Decision, 
 		}
 		if r.effect == Ask {
 			if ask.by == nil {
-				ask = verdict{by: l, effect: Ask, rule: r.where, message: r.messageFor(e.forMessages, err)}
+				ask = verdict{by: l, effect: Ask, rule: r.where, message: r.messageFor(e.forMessages, err), args: r.arguments}
 			}
 			ask.timeout = tighter(ask.timeout, r.timeout)
 			continue

@@ -211,7 +211,8 @@ type rule struct {
 	limited     bool // limits has something set
 	cache       time.Duration
 	timeout     time.Duration
-	annotations bool // an allow whose condition depends on what the server says about its tool
+	annotations bool     // an allow whose condition depends on what the server says about its tool
+	arguments   []string // that condition and message depend on
 }
 
 // Rule describes one rule for tools.

@@ -185,6 +185,11 @@ func (c *compiler) rule(effect Effect, b *document.Rule) rule {
 			c.Add(b.MessageExpression.Pos, "remove one of them", "a rule cannot have both message and messageExpression")
 		}
 	}
+	for _, x := range []*expr.Expr{out.messageExpr, out.when} {
+		if x != nil && effect == Ask {
+			out.arguments = append(out.arguments, x.Arguments()...)
+		}
+	}
 	if b.Limits != nil {
 		out.limits = RuleLimit{
 			Calls: int(b.Limits.Calls.V), Rate: Rate(b.Limits.Rate.V), Result: int64(b.Limits.Result.V), Timeout: time.Duration(b.Limits.Timeout.V),

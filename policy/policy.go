@@ -98,6 +98,9 @@ type Decision struct {
 	Cache    time.Duration // how long the answer may be reused; zero is not at all
 	Timeout  time.Duration // how long to wait for an approval; zero is what the approvals block says
 	Warnings []string      // problems that do not affect the decision
+	// Arguments are the names of the arguments that the condition and the message
+	// of a rule that asks depend on.
+	Arguments []string
 }
 
 // RuleLimits are the limits of all rules that allow a call. All of them apply.

@@ -57,6 +57,37 @@ func (x *Expr) Vars() []*Expr {
 	return out
 }
 
+// Arguments returns the names of the arguments that an expression depends on,
+// directly or through variables: a of args.a and of args["a"].
+func (x *Expr) Arguments() []string {
+	var out []string
+	visit(x.tree, func(e celast.Expr) {
+		if name, ok := selectedFrom(e, "args"); ok {
+			out = append(out, name)
+		}
+		if e.Kind() != celast.CallKind || len(e.AsCall().Args()) != 2 {
+			return
+		}
+		of, key := e.AsCall().Args()[0], e.AsCall().Args()[1]
+		switch e.AsCall().FunctionName() {
+		case operators.In:
+			of, key = key, of
+		case operators.Index, operators.OptIndex, operators.OptSelect:
+		default:
+			return
+		}
+		if name, ok := plainLiteral(key); ok && of.Kind() == celast.IdentKind && of.AsIdent() == "args" {
+			if name, ok := name.(string); ok {
+				out = append(out, name)
+			}
+		}
+	})
+	for _, v := range x.Vars() {
+		out = append(out, v.Arguments()...)
+	}
+	return out
+}
+
 // Constant returns the value of a condition that depends on nothing. known is
 // false for every other condition.
 func (x *Expr) Constant() (value, known bool) {
