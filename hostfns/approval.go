@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wexec/wexec/audit"
@@ -53,6 +54,7 @@ func (c *call) ask(ctx context.Context) error {
 		Actor: clean(r.actor.ID, 200), Intent: r.shown(r.facts.Intent, 500), Args: c.revealed.raw,
 		Message: r.redactor.revealText(message, r.growing(ctx, int64(len(message))+maxRevealed)),
 		Since:   now, Expires: now.Add(timeout), Via: approvals.Via, Remember: approvals.Remember,
+		Decisive: slices.Concat(c.decision.Arguments, c.tool.schema().Required()), Recorded: r.keep.Inputs == policy.DetailFull,
 		coveredMessage: text.Visible(r.redactor.display(message)), coveredArgs: json.RawMessage(r.redactor.display(string(c.args.raw))),
 	}
 	asking, cancel := context.WithTimeout(ctx, timeout)

@@ -173,6 +173,11 @@ type Question struct {
 	Via     []string        `json:"via,omitempty"` // ways to ask: terminal, mcp, socket
 	// Remember is how long an "always" applies: never, run or session.
 	Remember string `json:"remember,omitempty"`
+	// Decisive are the names of the arguments to show first: those that the rule
+	// depends on, then those that the tool requires.
+	Decisive []string `json:"decisive,omitempty"`
+	// Recorded reports whether the audit has the arguments in full.
+	Recorded bool `json:"recorded,omitempty"`
 
 	coveredMessage string
 	coveredArgs    json.RawMessage

@@ -97,12 +97,10 @@ func visible(s, keep string) string {
 
 func invisible(r rune) bool {
 	switch r {
-	case ' ':
-		return false
-	case utf8.RuneError, 0x2800: // the blank pattern of Braille
+	case utf8.RuneError, 0x2800, 0x1d159: // the last two are blank symbols
 		return true
 	}
-	return Unsafe(r) || unicode.In(r, unicode.Co, unicode.Cs, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Zs)
+	return !unicode.IsPrint(r) || unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
 // Name returns a foreign name fit for one line of a message: at most n bytes,

@@ -87,13 +87,10 @@ func (a *app) approvalsShow(ctx *cli.Context) error {
 		return a.printJSON(q)
 	}
 	a.printf("%s\n", terminal.Visible(q.Tool))
-	if q.Message != "" {
-		a.printf("  %s\n", terminal.Visible(q.Message))
-	}
-	for _, line := range terminal.Arguments(q.Args) {
+	for _, line := range approvals.Lines(q, approvals.OnTerminal) {
 		a.printf("  %s\n", line)
 	}
-	a.printf("  rule %s, run %s, expires %s\n", terminal.Visible(q.Rule), q.Run, q.Expires.Local().Format(time.TimeOnly))
+	a.printf("  run %s, expires %s\n", q.Run, q.Expires.Local().Format(time.TimeOnly))
 	return nil
 }
 

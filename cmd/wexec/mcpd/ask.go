@@ -11,6 +11,8 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/approvals"
+	"github.com/wexec/wexec/internal/text"
 )
 
 // roundTrips is the first protocol version in which a server may not send
@@ -113,15 +115,9 @@ func (a elicitor) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, e
 
 // formOf is a question as a form. It reports whether the form offers "always".
 func formOf(q hostfns.Question) (_ *mcp.ElicitParams, always bool) {
-	message := fmt.Sprintf("Allow the program to call %s?", q.Tool)
-	if q.Message != "" {
-		message += "\n" + q.Message
-	}
-	if q.Intent != "" {
-		message += "\nThe goal that the program gives: " + q.Intent
-	}
-	if len(q.Args) > 0 {
-		message += "\nArguments: " + clip(string(q.Args), 4000)
+	message := fmt.Sprintf("Allow the program to call %s?", text.Visible(q.Tool))
+	for _, line := range approvals.Lines(q, approvals.InForm) {
+		message += "\n" + line
 	}
 	choices := []string{"yes", "no"}
 	always = q.Remember == "run" || q.Remember == "session"

@@ -61,9 +61,34 @@ func TestAClientsPersonDecides(t *testing.T) {
 			if shop.deleted.Load() != c.deleted || len(p.shown) != c.asked {
 				t.Errorf("%s %v: %d deleted, %d asked", version, c.answers, shop.deleted.Load(), len(p.shown))
 			}
-			if first := p.shown[0]; !strings.Contains(first, "shop.delete_item") || !strings.Contains(first, `{"id":1}`) || !strings.Contains(first, "tidy up") {
+			if first := p.shown[0]; !strings.Contains(first, "shop.delete_item") || !strings.Contains(first, "\n  id: 1\n") || !strings.Contains(first, "tidy up") {
 				t.Errorf("%s: the person was shown %q", version, first)
 			}
+		}
+	}
+}
+
+// TestAFormCannotBeForgedOrPadded has a call whose arguments and goal try to push
+// the truth out of sight, to look like other lines, and to be invisible.
+func TestAFormCannotBeForgedOrPadded(t *testing.T) {
+	type note struct {
+		ID   int    `json:"id"`
+		Text string `json:"aaa"`
+	}
+	for _, version := range versions {
+		s := newServer(t, openPolicy, nil, hostfns.Func("shop.delete_note", func(context.Context, note) (string, error) { return "deleted", nil }))
+		p := &person{answers: []string{"no"}}
+		client := connect(t, s, version, p.options())
+		_ = execute(t, client, map[string]any{"intent": "tidy up\nArguments: {\"id\": 1}\u3164",
+			"code": `return await tools.shop.delete_note({aaa: "x".repeat(4000) + "\n  id: 1\u202e\u{e0041}\u2800", id: 7})`})
+		if len(p.shown) != 1 {
+			t.Fatalf("%s: %d forms", version, len(p.shown))
+		}
+		lines := strings.Split(p.shown[0], "\n")
+		if len(lines) != 8 || lines[3] != "  id: 7" || len(p.shown[0]) > 1200 ||
+			!strings.HasPrefix(lines[4], "  aaa [cut: 4014 characters, sha256 ") || !strings.HasSuffix(lines[4], `\n  id: 1\u{202e}\u{e0041}\u{2800}"`) ||
+			!strings.HasSuffix(lines[6], `tidy up\u{a}Arguments: {"id": 1}\u{3164}`) || !strings.HasPrefix(lines[7], "the rest is not recorded") {
+			t.Errorf("%s: the form is\n%s", version, p.shown[0])
 		}
 	}
 }
