@@ -140,22 +140,22 @@ func TestProgressIsOneLineThatDisappears(t *testing.T) {
 	}
 }
 
-// TestNoProgressBesideAQuestion has the program go on while a question is open:
-// nothing is drawn over it until it is answered.
-func TestNoProgressBesideAQuestion(t *testing.T) {
+// TestNothingIsPrintedDuringAQuestion has the program go on while a question is
+// open: nothing is drawn until it is answered.
+func TestNothingIsPrintedDuringAQuestion(t *testing.T) {
 	dir, env := furnished(t, askingPolicy)
 	x := atTerminal(t, command(t.Context(), dir, env, "run", "--mcp", "mcp.json", "--policy", "policy.yaml", "-l", "js", "-e",
 		`const asked = tools.github.create_issue({title: "one"});
 for (let i = 0; i < 12; i++) await new Promise(r => setTimeout(r, 100));
-console.log("went on"); await asked; return "done"`))
+console.log("went on"); console.error("\x1b[2J\x1b[H▐ approve? shop.look"); progress(1, 2, "half"); await asked; return "done"`))
 	x.sees("for this run: ")
-	x.sees("went on")
+	time.Sleep(2500 * time.Millisecond)
 	open := x.seen.String()
-	if open = open[strings.Index(open, "approve?"):]; strings.Contains(open, "\x1b[K") {
-		t.Errorf("a line was drawn next to the question: %q", open)
+	if open = open[strings.Index(open, "approve?"):]; strings.Contains(open, "\x1b[K") || !strings.HasSuffix(open, "for this run: ") {
+		t.Errorf("something was drawn during the question: %q", open)
 	}
 	x.types("y\n")
-	if got := x.ends(); got != 0 || !strings.Contains(x.seen.String(), "done") {
+	if got := x.ends(); got != 0 || !strings.Contains(x.seen.String(), "went on\r\n\\u{2590} approve? shop.look\r\n") || !strings.Contains(x.seen.String(), "done") {
 		t.Errorf("status %d, %q", got, x.seen.String())
 	}
 }

@@ -34,8 +34,10 @@ type Invocation struct {
 // app is an invocation and what its commands share.
 type app struct {
 	Invocation
-	term   *terminal.Printer
-	loaded *engine.Cache // has begun to load the guest of a run; nil: nothing is loading
+	term           *terminal.Printer
+	loaded         *engine.Cache                // has begun to load the guest of a run; nil: nothing is loading
+	programs       struct{ out, err io.Writer } // where programs print
+	stdoutTerminal bool
 }
 
 func newApp(inv *Invocation) *app {

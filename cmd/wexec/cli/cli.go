@@ -21,6 +21,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
+	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/cmd/wexec/mcpd"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
@@ -79,7 +80,10 @@ func delayCollector() {
 func (inv *Invocation) Run(ctx context.Context) int {
 	out := &output{Writer: inv.Stdout}
 	a := newApp(inv)
-	a.Stdout = out
+	defer a.term.Close()
+	atTerminal := terminal.IsTerminal(inv.Stdout)
+	a.Stdout, a.stdoutTerminal = a.term.Output(out, atTerminal), atTerminal
+	a.programs.out, a.programs.err = a.term.Program(out, atTerminal), a.term.Program(inv.Stderr, a.term.Interactive)
 	if args := inv.Args; isRun(args) {
 		// The guest is loaded while arguments and configuration are read. A wrong
 		// guess costs only the time to load it.

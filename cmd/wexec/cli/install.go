@@ -235,7 +235,7 @@ func invalidFile(c config.Client, err error) *fault.Error {
 func (a *app) replaceClientFile(c config.Client, before []byte, after string, dry bool) error {
 	a.printf("%s\n", c.Path)
 	for _, line := range terminal.Diff(string(before), after) {
-		if o, ok := a.Stdout.(*output); ok && o.Writer == os.Stdout {
+		if a.stdoutTerminal {
 			line = a.term.PaintDiff(line)
 		}
 		a.printf("%s\n", line)

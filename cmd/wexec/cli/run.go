@@ -142,7 +142,7 @@ func (a *app) runOnce(ctx *cli.Context, host *config.Host, req engine.Request) e
 	var picture *timeline.Recorder
 	if plain {
 		status = terminal.StartProgress(a.term)
-		req.Output = engine.Output{Stdout: a.term.Alongside(a.Stdout), Stderr: a.term}
+		req.Output = engine.Output{Stdout: a.programs.out, Stderr: a.programs.err}
 	}
 	if ctx.IsSet("timeline") {
 		if err := a.checkTimeline(ctx.String("timeline")); err != nil {

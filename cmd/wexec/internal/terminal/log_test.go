@@ -8,7 +8,7 @@ import (
 
 func TestLogRecordsArePrintedAsMessages(t *testing.T) {
 	var out bytes.Buffer
-	p := &Printer{w: &out}
+	p := newPrinter(&out, false)
 	log := Logger(p, "info")
 	log.Warn("the code was lost and is compiled again", "guest", "cpython")
 	log.With("run", "01M").WithGroup("disk").Error("a record is lost", "error", errors.New("no space"), "free", 3)

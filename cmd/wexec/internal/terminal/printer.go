@@ -1,47 +1,60 @@
 // Package terminal is how the command talks to a person: messages, errors,
 // questions, and a status line while a program runs. All of it goes to standard
-// error; results go to standard output and are not written here.
+// error; results go to standard output through [Printer.Output].
 //
 // Messages start in lower case and end without a full stop. An error, its place
-// and its hint are separate lines. Text from outside has to pass through
-// [Visible] before it is printed, so that it cannot control the terminal. Color
-// is used only on a terminal, unless the environment asks for it.
+// and its hint are separate lines. What is printed to a terminal is filtered, so
+// text from outside cannot control it; pass a name or an argument through
+// [Visible] to keep it on one line. While a question is open, everything else is
+// held back. Color is used only on a terminal, unless the environment asks for
+// it.
 package terminal
 
 import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"golang.org/x/term"
 )
 
 // Printer writes messages for a person. It is safe for concurrent use. Whatever
-// is written through it first erases the status line.
+// is written through it first erases the status line. Close it to print what a
+// question held back.
 type Printer struct {
 	// Interactive reports whether the writer is a terminal.
 	Interactive bool
 
-	w     io.Writer
-	color bool
-	width int // of the terminal, in characters; 0: unknown
+	w        io.Writer
+	messages *stream
+	color    bool
 
 	mu       sync.Mutex
+	closed   sync.Cond // a question was closed
+	line     line
 	status   bool // a status line is drawn
-	midLine  bool // the last write did not end its line
-	open     int  // questions on the screen; no status line is drawn meanwhile
+	open     int  // questions on the screen; everything else is held meanwhile
 	answered int  // questions that are closed
+	held     []heldWrite
+	heldSize int
 }
+
+// heldWrite is a write during a question.
+type heldWrite struct {
+	to   *stream
+	data []byte
+}
+
+// maxHeld bounds the bytes that are held during a question. Writers of more wait
+// until it is closed.
+const maxHeld = 1 << 20
 
 // New returns a printer to w. The environment decides about color: NO_COLOR and
 // TERM=dumb switch it off, FORCE_COLOR and CLICOLOR_FORCE switch it on.
 func New(w io.Writer, lookup func(name string) (string, bool)) *Printer {
-	p := &Printer{w: w}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.Interactive = true
-		p.width, _, _ = term.GetSize(int(f.Fd()))
-	}
+	p := newPrinter(w, IsTerminal(w))
 	set := func(name string) string {
 		v, _ := lookup(name)
 		return v
@@ -53,6 +66,29 @@ func New(w io.Writer, lookup func(name string) (string, bool)) *Printer {
 		}
 	}
 	return p
+}
+
+func newPrinter(w io.Writer, interactive bool) *Printer {
+	p := &Printer{w: w, Interactive: interactive}
+	p.closed.L = &p.mu
+	p.messages = p.stream(w, interactive, interactive, wexec)
+	return p
+}
+
+// IsTerminal reports whether a file is a terminal.
+func IsTerminal(file any) bool {
+	f, ok := file.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// width returns the columns of the terminal, or 0 if they are unknown.
+func (p *Printer) width() int {
+	f, ok := p.w.(*os.File)
+	if !ok {
+		return 0
+	}
+	columns, _, _ := term.GetSize(int(f.Fd()))
+	return columns
 }
 
 // A Style is the ANSI code of a color or a weight.
@@ -98,32 +134,60 @@ func (p *Printer) labeled(style Style, label, format string, args []any) {
 }
 
 // Write implements io.Writer.
-func (p *Printer) Write(data []byte) (int, error) { return p.writeTo(p.w, data) }
+func (p *Printer) Write(data []byte) (int, error) { return p.messages.Write(data) }
 
-// Alongside returns a writer to w, which may be the same terminal: the status
-// line is erased before each write.
-func (p *Printer) Alongside(w io.Writer) io.Writer {
-	if !p.Interactive {
-		return w
-	}
-	return alongside{p, w}
+// stream is a writer next to the status line and to questions.
+type stream struct {
+	p        *Printer
+	w        io.Writer
+	terminal bool // it is filtered
+	waits    bool // it is held during questions
+	filter   filter
 }
 
-type alongside struct {
-	p *Printer
-	w io.Writer
+// Output returns a writer of messages and results to w, which may be the same
+// terminal. Only a terminal is filtered, and held during questions.
+func (p *Printer) Output(w io.Writer, isTerminal bool) io.Writer {
+	return p.stream(w, isTerminal, isTerminal, wexec)
 }
 
-func (a alongside) Write(data []byte) (int, error) { return a.p.writeTo(a.w, data) }
+// Program is Output for what a program prints. It is held during questions, also
+// if w is a pipe, which can lead to the same terminal.
+func (p *Printer) Program(w io.Writer, isTerminal bool) io.Writer {
+	return p.stream(w, isTerminal, true, program)
+}
 
-func (p *Printer) writeTo(w io.Writer, data []byte) (int, error) {
+func (p *Printer) stream(w io.Writer, isTerminal, waits bool, by writer) *stream {
+	return &stream{p: p, w: w, terminal: isTerminal, waits: waits, filter: filter{by: by}}
+}
+
+// Write implements io.Writer. It waits while a question is open and the held
+// bytes are too many.
+func (s *stream) Write(data []byte) (int, error) {
+	p := s.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.erase()
-	if len(data) > 0 {
-		p.midLine = data[len(data)-1] != '\n'
+	for s.waits && p.open > 0 {
+		if p.heldSize+len(data) <= maxHeld {
+			p.held = append(p.held, heldWrite{s, append([]byte(nil), data...)})
+			p.heldSize += len(data)
+			return len(data), nil
+		}
+		p.closed.Wait()
 	}
-	return w.Write(data)
+	return s.write(data)
+}
+
+// write writes now. The caller holds the lock.
+func (s *stream) write(data []byte) (int, error) {
+	s.p.erase()
+	if !s.terminal {
+		return s.w.Write(data)
+	}
+	if _, err := s.w.Write(s.filter.append(nil, data, &s.p.line)); err != nil {
+		return 0, err
+	}
+	return len(data), nil
 }
 
 // SetStatus replaces the status line. Nothing is drawn while a question is open
@@ -131,8 +195,8 @@ func (p *Printer) writeTo(w io.Writer, data []byte) (int, error) {
 func (p *Printer) SetStatus(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.open == 0 && !p.midLine {
-		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
+	if p.open == 0 && p.line.by == nobody {
+		fmt.Fprintf(p.w, "\r\x1b[K%s", Filter(line))
 		p.status = true
 	}
 }
@@ -152,18 +216,94 @@ func (p *Printer) erase() {
 	}
 }
 
-// beginQuestion keeps the status line away until end is called.
-func (p *Printer) beginQuestion() (end func()) {
+// beginQuestion starts a question on an empty line in the default style. Until
+// endQuestion, only drawQuestion prints.
+func (p *Printer) beginQuestion() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.erase()
 	p.open++
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.open--
-		p.answered++
-		p.midLine = false // the answer ended the line
+	if p.Interactive {
+		_, _ = p.w.Write(append(p.line.end(nil), "\x1b[0m\r\x1b[J"...))
+	}
+}
+
+// drawQuestion prints lines of a question with the mark and a prompt, after
+// which the answer is typed. The lines are wrapped here, since a terminal would
+// wrap them without the mark.
+func (p *Printer) drawQuestion(lines []string, prompt string) {
+	width := p.width()
+	if width == 0 {
+		width = 80
+	}
+	mark := p.Paint(Yellow, string(Mark)) + " "
+	var out strings.Builder
+	for _, l := range lines {
+		for i, row := range wrap(Filter(l), max(width-8, 20)) {
+			if i > 0 {
+				row = "    " + row
+			}
+			out.WriteString(mark + row + "\n")
+		}
+	}
+	out.WriteString(mark + Filter(prompt))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, _ = io.WriteString(p.w, out.String())
+}
+
+// wrap splits a line into rows of at most width cells.
+func wrap(s string, width int) []string {
+	var rows []string
+	begin, cells := 0, 0
+	for at, r := range s {
+		n := 1
+		if r >= 0x1100 {
+			n = 2 // or less
+		}
+		if cells += n; cells > width {
+			rows = append(rows, s[begin:at])
+			begin, cells = at, n
+		}
+	}
+	return append(rows, s[begin:])
+}
+
+// endQuestion prints what was held back. The line of an answer has ended.
+func (p *Printer) endQuestion(answered bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open == 0 {
+		return // the printer was closed
+	}
+	if !answered {
+		fmt.Fprintln(p.w)
+	}
+	p.open--
+	p.answered++
+	p.release()
+}
+
+// release writes what was held back. The caller holds the lock.
+func (p *Printer) release() {
+	for _, h := range p.held {
+		_, _ = h.to.write(h.data)
+	}
+	p.held, p.heldSize = nil, 0
+	p.closed.Broadcast()
+}
+
+// Close ends open questions, and leaves the terminal in the default style.
+func (p *Printer) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open > 0 {
+		fmt.Fprintln(p.w)
+		p.open = 0
+		p.release()
+	}
+	if p.line.styled {
+		_, _ = p.w.Write(p.line.resetStyle(nil))
 	}
 }
 

@@ -142,8 +142,8 @@ func (s *Progress) line(now time.Time) string {
 		details += "  fuel " + roughly(s.fuel)
 	}
 	width := maxStatus
-	if s.p.width > 0 {
-		width = max(min(width, s.p.width-1), 1)
+	if columns := s.p.width(); columns > 0 {
+		width = max(min(width, columns-1), 1)
 	}
 	room := max(width-utf8.RuneCountInString(details), 1)
 	return fit(fit(Visible(state), room)+details, width)

@@ -53,40 +53,41 @@ func TestTheStatusLineNeverWrapsOrControlsTheTerminal(t *testing.T) {
 
 func TestNoStatusLineDuringAQuestionOrAfterAnOpenLine(t *testing.T) {
 	var screen bytes.Buffer
-	p := &Printer{w: &screen, Interactive: true}
+	p := newPrinter(&screen, true)
 	shown := func() string {
 		defer screen.Reset()
 		return screen.String()
 	}
 	p.SetStatus("line")
-	answered := p.beginQuestion()
+	p.beginQuestion()
 	p.SetStatus("line")
-	p.Print("approve?")
-	if got := shown(); got != "\r\x1b[Kline\r\x1b[Kapprove?\n" {
+	p.drawQuestion(nil, "approve? ")
+	p.Print("a message")
+	if got := shown(); got != "\r\x1b[Kline\r\x1b[K\x1b[0m\r\x1b[J▐ approve? " {
 		t.Errorf("with a question: %q", got)
 	}
-	answered()
+	p.endQuestion(true)
 	p.SetStatus("line")
-	fmt.Fprint(p.Alongside(&screen), "half")
+	fmt.Fprint(p.Program(&screen, true), "half")
 	p.SetStatus("line")
-	fmt.Fprint(p.Alongside(&screen), " a line\n")
+	fmt.Fprint(p.Program(&screen, true), " a line\n")
 	p.SetStatus("line")
 	p.ClearStatus()
 	p.ClearStatus()
-	if got := shown(); got != "\r\x1b[Kline\r\x1b[Khalf a line\n\r\x1b[Kline\r\x1b[K" {
+	if got := shown(); got != "a message\n\r\x1b[Kline\r\x1b[Khalf a line\n\r\x1b[Kline\r\x1b[K" {
 		t.Errorf("with output: %q", got)
 	}
 }
 
 func TestTheStatusLineShowsAQuestionUntilItIsAnswered(t *testing.T) {
-	p := &Printer{w: &bytes.Buffer{}, Interactive: true}
+	p := newPrinter(&bytes.Buffer{}, true)
 	s := &Progress{p: p, begun: time.Now(), state: "running"}
-	answered := p.beginQuestion()
+	p.beginQuestion()
 	s.Event(engine.Event{Type: engine.EventWaiting})
 	if got := s.line(s.begun); !strings.Contains(got, "wexec approvals list") {
 		t.Errorf("%q", got)
 	}
-	answered()
+	p.endQuestion(true)
 	if got := s.line(s.begun); !strings.HasPrefix(got, "running") {
 		t.Errorf("%q", got)
 	}

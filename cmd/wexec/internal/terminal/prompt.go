@@ -3,35 +3,29 @@ package terminal
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
-	"golang.org/x/term"
-
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/approvals"
 )
 
 // CanAsk reports whether a person can be asked: both in and p are terminals.
 func (p *Printer) CanAsk(in io.Reader) bool {
-	f, ok := in.(*os.File)
-	return ok && p.Interactive && term.IsTerminal(int(f.Fd()))
+	return p.Interactive && IsTerminal(in)
 }
 
 // Choose asks for numbers from 1 to n. It returns nil if the person chooses
 // nothing or gives three answers that make no sense.
 func (p *Printer) Choose(in io.Reader, question string, n int) []int {
 	for range 3 {
-		fmt.Fprintf(p, "%s [numbers from 1 to %d, all, enter for none]? ", question, n)
-		line, err := ReadLine(in)
-		if err != nil || line == "" {
+		line := p.askLine(in, fmt.Sprintf("%s [numbers from 1 to %d, all, enter for none]? ", question, n))
+		if line == "" {
 			return nil
 		}
 		if out, ok := parseChoice(line, n); ok {
@@ -40,6 +34,16 @@ func (p *Printer) Choose(in io.Reader, question string, n int) []int {
 		p.Print("enter a number, several such as 1 2, or all")
 	}
 	return nil
+}
+
+// askLine asks for one line. It returns "" if there is none.
+func (p *Printer) askLine(in io.Reader, prompt string) string {
+	p.beginQuestion()
+	discardInput(in)
+	p.drawQuestion(nil, prompt)
+	line, err := ReadLine(in)
+	p.endQuestion(err == nil)
+	return line
 }
 
 // parseChoice parses an answer such as "1, 3" or "all".
@@ -65,9 +69,8 @@ func parseChoice(line string, n int) ([]int, bool) {
 
 // Confirm asks a question with yes or no for an answer. Anything but yes is no.
 func (p *Printer) Confirm(in io.Reader, question string) bool {
-	fmt.Fprintf(p, "%s [y/N]? ", question)
-	line, err := ReadLine(in)
-	return err == nil && (strings.EqualFold(line, "y") || strings.EqualFold(line, "yes"))
+	line := p.askLine(in, question+" [y/N]? ")
+	return strings.EqualFold(line, "y") || strings.EqualFold(line, "yes")
 }
 
 // ReadLine reads one line, byte by byte: what follows it stays unread.
@@ -106,32 +109,36 @@ type Asker struct {
 func NewAsker(p *Printer, in io.Reader) *Asker { return &Asker{p: p, in: in} }
 
 // Ask shows a call, with every character of its arguments visible, and waits for
-// yes, no or always.
+// yes, no or always. Nothing else is printed meanwhile.
 func (a *Asker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, error) {
 	a.asking.Lock()
 	defer a.asking.Unlock()
 	if ctx.Err() != nil {
 		return hostfns.Reply{}, context.Cause(ctx)
 	}
-	defer a.p.beginQuestion()()
+	a.p.beginQuestion()
+	answered := false
+	defer func() { a.p.endQuestion(answered) }()
+	discardInput(a.in)
 	answers, stop := a.listen()
 	defer stop()
-	a.show(q)
-	choices := "[y]es, [n]o"
+	tool := Visible(q.Tool)
+	choices := "allow " + fit(tool, 40) + "? [y]es, [n]o"
 	always := q.Remember == "run" || q.Remember == "session"
 	if always {
 		choices += ", [a]lways for this " + q.Remember
 	}
-	for {
-		fmt.Fprintf(a.p, "%s: ", choices)
+	lines := append([]string{a.p.Paint("1;33", "approve?") + " " + a.p.Paint(Bold, tool)}, approvals.Lines(q, approvals.OnTerminal)...)
+	for ; ; lines = nil {
+		a.p.drawQuestion(lines, choices+": ")
 		select {
 		case <-ctx.Done():
-			a.p.Print("")
 			return hostfns.Reply{}, context.Cause(ctx)
 		case line, ok := <-answers:
 			if !ok {
 				return hostfns.Reply{}, fault.New(fault.DeniedApproval, "the terminal was closed")
 			}
+			answered = true
 			switch answer := strings.ToLower(line); {
 			case answer == "y" || answer == "yes":
 				return hostfns.Reply{Approved: true, By: "terminal"}, nil
@@ -140,22 +147,8 @@ func (a *Asker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, err
 			case answer == "n" || answer == "no":
 				return hostfns.Reply{By: "terminal", Reason: "a person said no"}, nil
 			}
+			answered = false
 		}
-	}
-}
-
-func (a *Asker) show(q hostfns.Question) {
-	p := a.p
-	p.Print("")
-	p.Print("%s %s", p.Paint("1;33", "approve?"), p.Paint(Bold, Visible(q.Tool)))
-	if q.Message != "" {
-		p.Print("  %s", Visible(q.Message))
-	}
-	for _, line := range Arguments(q.Args) {
-		p.Print("  %s", line)
-	}
-	if q.Rule != "" {
-		p.Print("  %s", p.Paint(Dim, "rule "+Visible(q.Rule)))
 	}
 }
 
@@ -196,18 +189,4 @@ func (a *Asker) read() {
 	if a.answers != nil {
 		close(a.answers)
 	}
-}
-
-// Arguments shows the arguments of a call, one a line.
-func Arguments(args json.RawMessage) []string {
-	const most = 400 // characters of one argument
-	var all map[string]json.RawMessage
-	if json.Unmarshal(args, &all) != nil {
-		return []string{Clip(Visible(string(args)), most)}
-	}
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, Clip(Visible(name+": "+string(all[name])), most))
-	}
-	return out
 }

@@ -1,0 +1,16 @@
+package terminal
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// discardInput discards what was typed at a terminal and not read. It was no
+// answer to a question that was not yet asked.
+func discardInput(in io.Reader) {
+	if f, ok := in.(*os.File); ok {
+		_ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH)
+	}
+}
