@@ -26,7 +26,7 @@ func serverOf(server string, tools ...string) *fakeProvider {
 	return p
 }
 
-func TestAToolOfOneServerIsNotATakenForOneOfAnother(t *testing.T) {
+func TestAToolOfOneServerIsNotTakenForOneOfAnother(t *testing.T) {
 	inner := serverOf("corp.jira", "search", "close")
 	inner.list = func(context.Context) ([]catalogue.Tool, error) {
 		return nil, fault.New(fault.UpstreamUnavailable, "down")

@@ -5,10 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
 )
 
 // sense is a Ranker of a test.
@@ -119,5 +124,105 @@ func TestDeterministicRunsSearchByWords(t *testing.T) {
 		if found := strings.Contains(string(a.Data), "lease_vehicle"); found == fixed {
 			t.Errorf("deterministic %v: %s", fixed, a.Data)
 		}
+	}
+}
+
+func TestSearchesOfARunTakeOneCore(t *testing.T) {
+	var on, most, entered atomic.Int64
+	table, _ := searching(t, nil)
+	core := func(context.Context) (func(), error) {
+		entered.Add(1)
+		most.Store(max(most.Load(), on.Add(1)))
+		time.Sleep(100 * time.Microsecond)
+		return func() { on.Add(-1) }, nil
+	}
+	run := openRun(t, table, RunInfo{})
+	var wg sync.WaitGroup
+	for i := range 30 {
+		wg.Go(func() {
+			c, err := run.newCall([]string{"wexec:search", "wexec:describe", "wexec:names"}[i%3], []byte(`{"query":"drive","name":"garage.drive","server":"garage"}`))
+			if err == nil {
+				c.core = core
+				_, err = run.backend.serve(run.ctx, c)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if most.Load() != 1 || entered.Load() < 30 || on.Load() != 0 {
+		t.Errorf("%d times on a core, at most %d at once, %d at the end", entered.Load(), most.Load(), on.Load())
+	}
+}
+
+func TestASearchWaitsForItsRankerWithoutACore(t *testing.T) {
+	onCore := false
+	s := &sense{}
+	s.near = func([]catalogue.Tool) (map[string]float64, error) {
+		if onCore {
+			t.Error("the ranker is asked on a core")
+		}
+		return nil, nil
+	}
+	table, _ := searching(t, s)
+	run := openRun(t, table, RunInfo{})
+	c, err := run.newCall("wexec:search", []byte(`{"query":"drive"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.core = func(context.Context) (func(), error) {
+		onCore = true
+		return func() { onCore = false }, nil
+	}
+	if _, err := run.backend.serve(run.ctx, c); err != nil || s.asked != 1 {
+		t.Errorf("asked %d times: %v", s.asked, err)
+	}
+}
+
+func TestASearchThatWaitsForACoreIsCancelled(t *testing.T) {
+	table, _ := searching(t, nil)
+	for _, end := range []error{errors.New("enough"), fault.New(fault.LimitTime, "too long")} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		run, err := table.Open(ctx, RunInfo{ID: "run"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := run.newCall("wexec:search", []byte(`{"query":"drive"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.core = func(ctx context.Context) (func(), error) {
+			cancel(end)
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}
+		if _, err := run.backend.serve(run.ctx, c); !errors.Is(err, end) {
+			t.Errorf("ended with %v, want %v", err, end)
+		}
+		if len(run.computing) > 0 {
+			t.Error("the next search of the run would wait for ever")
+		}
+	}
+}
+
+func TestASearchIsChargedToItsRun(t *testing.T) {
+	table, _ := searching(t, nil)
+	spent := func() int64 {
+		run := openRun(t, table, RunInfo{})
+		a, err := run.Call(t.Context(), "wexec:search", []byte(`{"query":"count parts on a shelf","limit":1,"detail":"name"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run.Summary().HostBytes - int64(len(a.Data))
+	}
+	if first, again := spent(), spent(); first < 60*3*8 || first != again {
+		t.Errorf("a search over 62 tools costs %d bytes, and then %d", first, again)
+	}
+	run := openRun(t, table, RunInfo{Limits: policy.Limits{HostBytes: 500}})
+	_, err := run.Call(t.Context(), "wexec:search", []byte(`{"query":"count parts on a shelf"}`))
+	wantCode(t, err, fault.LimitHostBytes)
+	if !errors.Is(run.Err(), fault.LimitHostBytes) {
+		t.Errorf("the run goes on: %v", run.Err())
 	}
 }
