@@ -336,16 +336,21 @@ func (t *Table) unknown(name string) *Failure {
 // [Options.Ranker], by meaning. It waits for a core after the ranker has answered.
 // The error is that of core, or of [catalogue.Catalogue.Search].
 func (t *Table) Search(ctx context.Context, view *catalogue.Catalogue, q catalogue.Query, core Core) (catalogue.Found, error) {
-	var near map[string]float64
+	var rate func() map[string]float64
 	if t.options.Ranker != nil && len(catalogue.Words(catalogue.Asked(q.Text))) > 0 {
-		near, _ = t.options.Ranker.Near(ctx, view.Tools(), catalogue.Asked(q.Text)) // an error leaves the words
+		rate, _ = t.options.Ranker.Near(ctx, view.Tools(), catalogue.Asked(q.Text)) // an error leaves the words
 	}
 	leave, err := core.enter(ctx)
 	if err != nil {
 		return catalogue.Found{}, err
 	}
 	defer leave()
-	if len(near) > 0 {
+	if rate != nil {
+		if q.Spend != nil {
+			if err := q.Spend(toolCost * int64(len(view.Tools()))); err != nil {
+				return catalogue.Found{}, err
+			}
+		}
 		probe := q
 		probe.Limit, probe.Detail = 1, "name"
 		found, err := view.Search(ctx, probe)
@@ -356,7 +361,7 @@ func (t *Table) Search(ctx context.Context, view *catalogue.Catalogue, q catalog
 		if len(found.Tools) > 0 {
 			best = found.Tools[0].Score
 		}
-		q.Boost = boosts(near, best)
+		q.Boost = boosts(rate(), best)
 	}
 	return view.Search(ctx, q)
 }
@@ -372,6 +377,9 @@ func (c Core) enter(ctx context.Context) (leave func(), err error) {
 	return c(ctx)
 }
 
+// toolCost is the charge for a look at a tool, in bytes.
+const toolCost = 64
+
 // The weight of meaning against words.
 const (
 	defaultScore = 4.0 // the best score by words, if words found nothing
@@ -386,6 +394,9 @@ func boosts(near map[string]float64, best float64) map[string]float64 {
 	type rated struct {
 		id        string
 		deviation float64
+	}
+	if len(near) == 0 {
+		return nil
 	}
 	var sum, squares float64
 	for _, v := range near {

@@ -101,9 +101,6 @@ func (c *call) enter(ctx context.Context) (func(), error) {
 	}, nil
 }
 
-// toolCost is the charge for a look at a tool, in bytes.
-const toolCost = 64
-
 // names lists the identifiers of the servers, or of the tools of one.
 func (c *call) names(ctx context.Context, in struct{ Server string }) (any, error) {
 	t := c.run.table

@@ -311,8 +311,9 @@ const preludePrefix = "wexec:"
 // Ranker rates tools by their meaning, such as with the vectors of a language
 // model. The search works without one.
 type Ranker interface {
-	// Near returns a number for each tool, by ID, that is larger the nearer the
-	// tool is to the question. It bounds its own time. After an error the search
-	// compares words only.
-	Near(ctx context.Context, tools []catalogue.Tool, question string) (map[string]float64, error)
+	// Near returns a function that returns a number for each tool, by ID, that is
+	// larger the nearer the tool is to the question. Near itself may wait, and bounds
+	// its own time; the function only computes, and the search calls it on a core.
+	// After an error the search compares words only.
+	Near(ctx context.Context, tools []catalogue.Tool, question string) (rate func() map[string]float64, err error)
 }

@@ -49,6 +49,9 @@ type Index struct {
 	questions map[string][]float32
 	failed    time.Time
 	filling   chan struct{} // closed when the current fill ends; nil: none runs
+
+	lastTools   []catalogue.Tool
+	lastDigests [][sha256.Size]byte // of the texts of lastTools
 }
 
 // maxQuestions bounds the cached vectors of questions.
@@ -97,10 +100,10 @@ func local(host string) bool {
 // errResting is returned after a recent failure of the endpoint.
 var errResting = errors.New("embeddings endpoint failed recently")
 
-// Near returns the cosine between a question and each tool, by the tool's ID.
+// Near implements [hostfns.Ranker] with the cosine between a question and each tool.
 // Tools whose vectors do not arrive in time are left out; if these are more than a
 // tenth, Near fails.
-func (x *Index) Near(ctx context.Context, tools []catalogue.Tool, question string) (map[string]float64, error) {
+func (x *Index) Near(ctx context.Context, tools []catalogue.Tool, question string) (rate func() map[string]float64, err error) {
 	question = text.Prefix(strings.TrimSpace(question), maxQuestion)
 	if question == "" || len(tools) == 0 {
 		return nil, nil
@@ -117,17 +120,53 @@ func (x *Index) Near(ctx context.Context, tools []catalogue.Tool, question strin
 	if err != nil {
 		return nil, x.fail(err)
 	}
-	x.fill(ctx, tools)
-	near := make(map[string]float64, len(tools))
-	for _, t := range tools {
-		if v := x.vectors.get(digest(textOf(t))); len(v) == len(asked) {
-			near[t.ID()] = cosine(asked, v)
+	digests, err := x.digests(ctx, tools)
+	if err != nil {
+		return nil, err
+	}
+	x.fill(ctx, tools, digests)
+	vectors := make([][]float32, len(tools))
+	n := 0
+	for i, d := range digests {
+		if v := x.vectors.get(d); len(v) == len(asked) {
+			vectors[i] = v
+			n++
 		}
 	}
-	if len(near)*10 < len(tools)*9 {
+	if n*10 < len(tools)*9 {
 		return nil, errors.New("vectors of tools are not available yet")
 	}
-	return near, nil
+	return func() map[string]float64 {
+		near := make(map[string]float64, n)
+		for i, v := range vectors {
+			if v != nil {
+				near[tools[i].ID()] = cosine(asked, v)
+			}
+		}
+		return near
+	}, nil
+}
+
+// digests returns the digests of the texts of tools. It keeps those of the last
+// list: most searches have the same.
+func (x *Index) digests(ctx context.Context, tools []catalogue.Tool) ([][sha256.Size]byte, error) {
+	x.mu.Lock()
+	last, of := x.lastDigests, x.lastTools
+	x.mu.Unlock()
+	if len(of) == len(tools) && &of[0] == &tools[0] {
+		return last, nil
+	}
+	out := make([][sha256.Size]byte, len(tools))
+	for i, t := range tools {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		out[i] = digest(textOf(t))
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.lastDigests, x.lastTools = out, tools
+	return out, nil
 }
 
 // fail records a failure of the endpoint, and logs it once.
@@ -168,14 +207,13 @@ func (x *Index) question(ctx context.Context, text string) ([]float32, error) {
 
 // fill requests missing vectors of tools, and waits for them until
 // ctx ends. Later vectors serve the next question.
-func (x *Index) fill(ctx context.Context, tools []catalogue.Tool) {
+func (x *Index) fill(ctx context.Context, tools []catalogue.Tool, digests [][sha256.Size]byte) {
 	var missing []string
 	have := map[[sha256.Size]byte]bool{}
-	for _, t := range tools {
-		text := textOf(t)
-		if d := digest(text); !have[d] && x.vectors.get(d) == nil {
+	for i, d := range digests {
+		if x.vectors.get(d) == nil && !have[d] {
 			have[d] = true
-			missing = append(missing, text)
+			missing = append(missing, textOf(tools[i]))
 		}
 	}
 	if len(missing) == 0 {

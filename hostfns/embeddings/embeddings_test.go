@@ -101,6 +101,15 @@ func (e *endpoint) index(t *testing.T, dir string, log io.Writer) *Index {
 	return x
 }
 
+// near returns the nearness of tools to a question.
+func near(t *testing.T, x *Index, tools []catalogue.Tool, question string) (map[string]float64, error) {
+	rate, err := x.Near(t.Context(), tools, question)
+	if err != nil || rate == nil {
+		return nil, err
+	}
+	return rate(), nil
+}
+
 func garage(n int) []catalogue.Tool {
 	all := []catalogue.Tool{{Server: "garage", Name: "lease_vehicle", Description: "Lease one of the vehicles"}}
 	for i := range n {
@@ -111,7 +120,7 @@ func garage(n int) []catalogue.Tool {
 
 func TestMeaningFindsWhatWordsDoNot(t *testing.T) {
 	e := newEndpoint(t)
-	near, err := e.index(t, t.TempDir(), io.Discard).Near(t.Context(), garage(150), "rent a car")
+	near, err := near(t, e.index(t, t.TempDir(), io.Discard), garage(150), "rent a car")
 	if err != nil || len(near) != 151 {
 		t.Fatalf("%d, %v", len(near), err)
 	}
@@ -125,7 +134,7 @@ func TestMeaningFindsWhatWordsDoNot(t *testing.T) {
 func TestVectorsAreKeptByTheirText(t *testing.T) {
 	e, dir := newEndpoint(t), t.TempDir()
 	tools := garage(100)
-	if _, err := e.index(t, dir, io.Discard).Near(t.Context(), tools, "rent a car"); err != nil {
+	if _, err := near(t, e.index(t, dir, io.Discard), tools, "rent a car"); err != nil {
 		t.Fatal(err)
 	}
 	if n := e.texts.Load(); n != 102 {
@@ -134,7 +143,7 @@ func TestVectorsAreKeptByTheirText(t *testing.T) {
 	again := e.index(t, dir, io.Discard)
 	tools[3].Description = "Counts otherwise"
 	for range 3 {
-		if _, err := again.Near(t.Context(), tools, "rent a car"); err != nil {
+		if _, err := near(t, again, tools, "rent a car"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -153,11 +162,11 @@ func TestVectorsAreKeptByTheirText(t *testing.T) {
 		if err := os.WriteFile(files[0], data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if near, err := e.index(t, dir, io.Discard).Near(t.Context(), tools, "rent a car"); err != nil || len(near) != 101 {
+		if near, err := near(t, e.index(t, dir, io.Discard), tools, "rent a car"); err != nil || len(near) != 101 {
 			t.Errorf("%s: %d, %v", name, len(near), err)
 		}
 		before := e.texts.Load()
-		if near, err := e.index(t, dir, io.Discard).Near(t.Context(), tools, "rent a car"); err != nil || len(near) != 101 || e.texts.Load() != before+1 {
+		if near, err := near(t, e.index(t, dir, io.Discard), tools, "rent a car"); err != nil || len(near) != 101 || e.texts.Load() != before+1 {
 			t.Errorf("%s is not repaired: %d, %v, %d texts", name, len(near), err, e.texts.Load()-before)
 		}
 	}
@@ -191,7 +200,7 @@ func TestAnEndpointThatFailsCostsAWarning(t *testing.T) {
 		var log strings.Builder
 		x := e.index(t, "", &log)
 		for range 5 {
-			if near, err := x.Near(t.Context(), garage(3), "rent a car"); err == nil || near != nil {
+			if near, err := near(t, x, garage(3), "rent a car"); err == nil || near != nil {
 				t.Errorf("%s: %v", name, near)
 			}
 		}
@@ -204,7 +213,7 @@ func TestAnEndpointThatFailsCostsAWarning(t *testing.T) {
 		// After a rest it is asked again.
 		e.say(nil)
 		x.o.Rest = time.Nanosecond
-		if near, err := x.Near(t.Context(), garage(3), "rent a car"); err != nil || len(near) != 4 {
+		if near, err := near(t, x, garage(3), "rent a car"); err != nil || len(near) != 4 {
 			t.Errorf("%s: after a rest %v, %v", name, near, err)
 		}
 	}
@@ -218,7 +227,7 @@ func TestASlowEndpointIsNotWaitedFor(t *testing.T) {
 	x := e.index(t, "", io.Discard)
 	x.o.Timeout = 50 * time.Millisecond
 	begun := time.Now()
-	if _, err := x.Near(t.Context(), garage(3), "rent a car"); err == nil || time.Since(begun) > 30*time.Second {
+	if _, err := near(t, x, garage(3), "rent a car"); err == nil || time.Since(begun) > 30*time.Second {
 		t.Errorf("%v after %v", err, time.Since(begun))
 	}
 }
@@ -236,7 +245,7 @@ func TestVectorsThatComeLateServeTheNextQuestion(t *testing.T) {
 	var log strings.Builder
 	x := e.index(t, "", &log)
 	x.o.Timeout = 60 * time.Millisecond
-	if _, err := x.Near(t.Context(), garage(3), "rent a car"); err == nil {
+	if _, err := near(t, x, garage(3), "rent a car"); err == nil {
 		t.Fatal("there were no vectors")
 	}
 	if log.Len() > 0 {
@@ -244,7 +253,7 @@ func TestVectorsThatComeLateServeTheNextQuestion(t *testing.T) {
 	}
 	close(hold)
 	x.o.Timeout = 2 * time.Second
-	if near, err := x.Near(t.Context(), garage(3), "rent a car"); err != nil || len(near) != 4 {
+	if near, err := near(t, x, garage(3), "rent a car"); err != nil || len(near) != 4 {
 		t.Errorf("%v, %v", near, err)
 	}
 }
