@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/hostfns/internal/streams"
 	"github.com/wexec/wexec/internal/jsonscan"
 )
@@ -37,8 +38,8 @@ func (c *call) send(ctx context.Context) (err error) {
 	}
 	c.sent = true
 	c.gate = gate{run: r, call: c.number, tool: c.name}
-	d := &delivery{run: r, ctx: sending, provider: c.tool.provider, call: Call{
-		Server: c.tool.Server, Tool: c.tool.Name, Args: c.outgoing.raw, Secrets: c.secrets, Progress: r.progress(c.name), Gate: &c.gate,
+	d := &delivery{run: r, ctx: sending, values: c.values, provider: c.tool.provider, call: Call{
+		Server: c.tool.Server, Tool: c.tool.Name, Args: c.outgoing.raw, Secrets: c.secrets, Progress: r.progress(c.name, c.values), Gate: &c.gate,
 	}}
 	if r.workers.Do(sending, handoff, d) {
 		c.answer, err = d.answer, d.err
@@ -72,6 +73,7 @@ type delivery struct {
 	ctx      context.Context
 	provider Provider
 	call     Call
+	values   *scrub.Scrubber // of the call
 
 	answer Answer
 	err    error
@@ -84,7 +86,7 @@ func (d *delivery) Run() {
 		if !returned {
 			p := recover()
 			d.answer, d.err = Answer{}, fault.New(fault.ToolFailed, "the provider of the tool panicked")
-			d.run.table.log().Error("panic in a provider", "server", d.call.Server, "tool", d.call.Tool, "panic", d.run.shown(fmt.Sprint(p), maxMessage), "stack", string(debug.Stack()))
+			d.run.table.log().Error("panic in a provider", "server", d.call.Server, "tool", d.call.Tool, "panic", d.run.shown(d.values.Text(fmt.Sprint(p)), maxMessage), "stack", string(debug.Stack()))
 		}
 		if d.ctx.Err() != nil && d.answer.Body != nil {
 			closeBody(d.answer)
@@ -197,8 +199,17 @@ func (c *call) redact(a *Answer) error {
 	r, received := c.run, a.Data
 	counts, mode, err := r.redactor.answer(a, c.name)
 	if len(counts.Kinds) > 0 {
+		for i, f := range counts.Fields {
+			counts.Fields[i] = c.values.Text(f)
+		}
 		if recorded := r.recordPrivacy(c.number, c.name, "answer", mode, counts); recorded != nil {
 			return recorded
+		}
+	}
+	if clean := c.values.Bytes(a.Data); !c.values.Empty() && !bytes.Equal(clean, a.Data) {
+		a.Data, a.Checked = clean, false
+		if what := malformed(a); what != "" {
+			return &Failure{Code: fault.ToolFailed, Tool: c.name, Message: c.name + " answered with personal data in a form that cannot be replaced"}
 		}
 	}
 	if err != nil {

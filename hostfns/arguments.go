@@ -151,7 +151,9 @@ func (c *call) reveal(ctx context.Context) error {
 		if c.revealArguments(ctx, c.run.limits.HostBytes) != nil {
 			return c.unrevealed()
 		}
-		out = c.revealed
+		if out = c.revealed; c.hasTokens {
+			c.values = c.run.redactor.given(c.args.raw, c.name)
+		}
 	}
 	c.outgoing = out
 	if len(c.secrets) == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/queue"
+	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
 )
@@ -48,6 +49,7 @@ type call struct {
 	approval *audit.Approval
 	// Set by reveal.
 	outgoing arguments
+	values   *scrub.Scrubber // those that the tool gets; may be nil
 	// Set by send and accept.
 	gate     gate
 	sent     bool // the provider was called

@@ -122,7 +122,7 @@ func (c *call) explain(ctx context.Context, err error) error {
 		for _, s := range []*string{&f.Message, &f.Hint} {
 			*s = c.run.table.given.Text(*s)
 			if c.toolText {
-				*s = c.run.redactor.message(*s, c.name)
+				*s = c.values.Text(c.run.redactor.message(*s, c.name))
 			}
 			*s = text.Clip(redact(*s), maxMessage) // last: a part of a value is not recognized
 		}

@@ -191,7 +191,7 @@ func (c *call) reportProgress(_ context.Context, in struct {
 	Done, Total float64
 	Text        string
 }) (any, error) {
-	c.run.progress("")(in.Done, in.Total, in.Text)
+	c.run.progress("", nil)(in.Done, in.Total, in.Text)
 	return null(), nil
 }
 

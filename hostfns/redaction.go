@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/privacy"
 )
@@ -74,6 +75,18 @@ func (d *redactor) revealText(text string, grow func(n int) error) string {
 
 // reveals reports whether a tool gets values instead of tokens.
 func (d *redactor) reveals(tool string) bool { return d != nil && d.pii.Reveals(tool) }
+
+// given returns a scrubber for the values of the tokens in arguments, which a tool
+// got: whatever it does with them, they do not come back. It is nil if there are
+// none, or if the policy lets the program see them.
+func (d *redactor) given(args []byte, tool string) *scrub.Scrubber {
+	if mode := d.pii.ModeOf(tool); mode == privacy.Off || mode == privacy.Detect {
+		return nil
+	}
+	given := &scrub.Scrubber{}
+	d.vault.Tokens(args, func(tok, value string) { given.Replace(value, tok) })
+	return given
+}
 
 // answer redacts the answer of a tool.
 func (d *redactor) answer(a *Answer, tool string) (privacy.Counts, privacy.Mode, error) {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/queue"
+	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/hostfns/internal/streams"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
@@ -302,7 +304,15 @@ func (r *Run) recordPrivacy(call uint64, tool, place string, mode privacy.Mode, 
 	for k, n := range counts.Kinds {
 		kinds[string(k)] = n
 	}
-	return r.record(audit.Event{Privacy: &audit.Privacy{Call: call, Tool: tool, Where: place, Mode: string(mode), Counts: kinds, Fields: counts.Fields}})
+	return r.record(audit.Event{Privacy: &audit.Privacy{Call: call, Tool: tool, Where: place, Mode: string(mode), Counts: kinds, Fields: r.fields(counts)}})
+}
+
+// fields returns the fields that counts names. A name may be personal data.
+func (r *Run) fields(counts privacy.Counts) []string {
+	if len(counts.Fields) == 0 {
+		return nil
+	}
+	return strings.Split(r.redactor.display(strings.Join(counts.Fields, "\n")), "\n")
 }
 
 // maxInVain is how often a record notes that no answer came in time.
@@ -381,11 +391,12 @@ func (r *Run) warn(text string) {
 	}
 }
 
-// progress returns what reports the progress of a tool, or of the program.
-func (r *Run) progress(tool string) func(done, total float64, text string) {
+// progress returns what reports the progress of a tool, without the values that it
+// got, or of the program.
+func (r *Run) progress(tool string, values *scrub.Scrubber) func(done, total float64, text string) {
 	return func(done, total float64, text string) {
 		if r.info.Progress != nil && r.ctx.Err() == nil && r.spend(int64(len(text))) == nil {
-			r.info.Progress(Progress{Tool: tool, Done: done, Total: total, Text: r.shown(text, 500)})
+			r.info.Progress(Progress{Tool: tool, Done: done, Total: total, Text: r.shown(values.Text(text), 500)})
 		}
 	}
 }

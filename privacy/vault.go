@@ -196,6 +196,16 @@ func (v *Vault) eachToken(src []byte, visit func(token.Token)) {
 	}
 }
 
+// Tokens visits the tokens in a text that were issued, in every encoding but
+// base64, with their values.
+func (v *Vault) Tokens(text []byte, visit func(tok, value string)) {
+	v.eachToken(text, func(t token.Token) {
+		if o, ok := v.original(t); ok && t.Escapes == 0 {
+			visit(token.Format(t.Kind, t.Number, ""), o.value)
+		}
+	})
+}
+
 // Exempt lets the personal data in texts that the agent wrote itself, its program
 // and arguments, leave again. The texts are searched when the first value that
 // may be in them leaves; most runs never need that.

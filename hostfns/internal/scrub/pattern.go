@@ -52,15 +52,6 @@ func newSet(secrets []secret) *set {
 	return s
 }
 
-func (s *set) has(value string) bool {
-	for _, x := range s.secrets {
-		if x.value == value {
-			return true
-		}
-	}
-	return false
-}
-
 // base64Digits returns the digits of a secret that has some bytes before it in
 // its group of three. The first and the last digit may also have bits of what is
 // around the secret.

@@ -31,27 +31,46 @@ const maxSecrets = 400
 type Scrubber struct {
 	mu      sync.Mutex
 	secrets []secret
-	set     atomic.Pointer[set] // of secrets
+	used    atomic.Bool         // there are secrets
+	set     atomic.Pointer[set] // of secrets; nil: not made yet
 }
 
 // Add adds a secret and reports whether its length allows to remove it. The name
 // is shown in its place and may be empty.
-func (s *Scrubber) Add(name, value string) bool {
+func (s *Scrubber) Add(name, value string) bool { return s.Replace(value, markOf(name, value)) }
+
+// Replace is Add with the text that takes the place of the secret.
+func (s *Scrubber) Replace(value, mark string) bool {
 	if len(value) < Shortest || len(value) > Longest {
 		return false
-	}
-	if now := s.set.Load(); now != nil && now.has(value) {
-		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slices.ContainsFunc(s.secrets, func(x secret) bool { return x.value == value }) {
 		return true
 	}
-	s.secrets = append(s.secrets, secret{markOf(name, value), value})
-	s.secrets = slices.Clone(s.secrets[max(0, len(s.secrets)-maxSecrets):])
-	s.set.Store(newSet(s.secrets))
+	s.secrets = append(s.secrets[max(0, len(s.secrets)+1-maxSecrets):], secret{mark, value})
+	s.set.Store(nil)
+	s.used.Store(true)
 	return true
+}
+
+// current returns the set of the secrets, or nil if there are none.
+func (s *Scrubber) current() *set {
+	if s.Empty() {
+		return nil
+	}
+	if now := s.set.Load(); now != nil {
+		return now
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.set.Load()
+	if now == nil {
+		now = newSet(slices.Clone(s.secrets))
+		s.set.Store(now)
+	}
+	return now
 }
 
 // markOf returns what is shown in the place of a secret.
@@ -66,14 +85,14 @@ func markOf(name, value string) string {
 }
 
 // Empty reports whether there is nothing to remove.
-func (s *Scrubber) Empty() bool { return s == nil || s.set.Load() == nil }
+func (s *Scrubber) Empty() bool { return s == nil || !s.used.Load() }
 
 // Bytes returns data without secrets. If there are none it returns data itself.
 func (s *Scrubber) Bytes(data []byte) []byte {
 	if s.Empty() {
 		return data
 	}
-	now := s.set.Load()
+	now := s.current()
 	m := now.machine()
 	defer now.release(m)
 	m.scan(data, 0)

@@ -262,7 +262,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		s.Add("", v)
 		values = append(values, v)
 	}
-	m := s.set.Load().machine()
+	m := s.current().machine()
 	for range 500 {
 		v := writers[pick(r, "percent", "json escapes", "hex", "base64")](r, values[r.IntN(len(values))])
 		m.scan([]byte(v[:len(v)*3/4]), 0)
@@ -277,7 +277,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	for range 100 {
 		_, _ = w.Write(bytes.Repeat([]byte(`\`), 10_000))
 	}
-	if held := 1_000_000 - out.Len(); held > s.set.Load().longest {
+	if held := 1_000_000 - out.Len(); held > s.current().longest {
 		t.Errorf("%d bytes are held", held)
 	}
 }

@@ -29,7 +29,7 @@ func (s *Scrubber) Reader(r io.Reader) io.Reader {
 	if s.Empty() {
 		return r
 	}
-	set := s.set.Load()
+	set := s.current()
 	return &reader{r: r, stream: stream{set: set, m: set.machine()}}
 }
 
@@ -77,7 +77,7 @@ func (s *Scrubber) Writer(w io.Writer) *Writer { return &Writer{to: w, secrets: 
 
 // Write implements io.Writer.
 func (w *Writer) Write(p []byte) (int, error) {
-	if set := w.secrets.set.Load(); set != w.stream.set {
+	if set := w.secrets.current(); set != w.stream.set {
 		held := w.stream.held
 		w.stream = stream{set: set, m: set.machine()}
 		p = append(held, p...)
