@@ -95,6 +95,7 @@ var encoders = sync.OnceValue(func() map[Type]encoder {
 		TypeCall:     newEncoder(reflect.TypeFor[Call]()),
 		TypePrivacy:  newEncoder(reflect.TypeFor[Privacy]()),
 		TypeEnd:      newEncoder(reflect.TypeFor[End]()),
+		TypeAnchor:   newEncoder(reflect.TypeFor[AnchorState]()),
 	}
 })
 
@@ -190,5 +191,5 @@ func unavailable(format string, args ...any) *fault.Error {
 }
 
 func errShape() error {
-	return unavailable("an event must have exactly one of start, decision, call, privacy and end")
+	return unavailable("an event must have exactly one of start, decision, call, privacy, end and anchor")
 }

@@ -20,20 +20,21 @@ import (
 )
 
 // Event is one record. The caller sets Run, exactly one of Start, Decision,
-// Call, Privacy and End, and Time unless it is now. The sink sets Seq, Type,
+// Call, Privacy, End and Anchor, and Time unless it is now. The sink sets Seq, Type,
 // Prev and Hash.
 type Event struct {
-	Seq      uint64    `json:"seq"` // from 1 in each segment, without gaps
-	Time     time.Time `json:"time"`
-	Run      string    `json:"run"`
-	Type     Type      `json:"type"`
-	Start    *Start    `json:"start,omitempty"`
-	Decision *Decision `json:"decision,omitempty"`
-	Call     *Call     `json:"call,omitempty"`
-	Privacy  *Privacy  `json:"privacy,omitempty"`
-	End      *End      `json:"end,omitempty"`
-	Prev     string    `json:"prev"` // hash of the record before
-	Hash     string    `json:"hash"` // SHA-256 of the line before this member, in hex
+	Seq      uint64       `json:"seq"` // from 1 in each segment, without gaps
+	Time     time.Time    `json:"time"`
+	Run      string       `json:"run"`
+	Type     Type         `json:"type"`
+	Start    *Start       `json:"start,omitempty"`
+	Decision *Decision    `json:"decision,omitempty"`
+	Call     *Call        `json:"call,omitempty"`
+	Privacy  *Privacy     `json:"privacy,omitempty"`
+	End      *End         `json:"end,omitempty"`
+	Anchor   *AnchorState `json:"anchor,omitempty"`
+	Prev     string       `json:"prev"` // hash of the record before
+	Hash     string       `json:"hash"` // SHA-256 of the line before this member, in hex
 }
 
 // Type names which part of an [Event] is set.
@@ -46,6 +47,7 @@ const (
 	TypeCall     Type = "call"
 	TypePrivacy  Type = "privacy"
 	TypeEnd      Type = "end"
+	TypeAnchor   Type = "anchor"
 )
 
 // Kind returns the type of the part that is set, or "" if none or several are.
@@ -72,6 +74,9 @@ func (e *Event) part() (kind Type, part any) {
 	}
 	if e.End != nil {
 		kind, part, n = TypeEnd, e.End, n+1
+	}
+	if e.Anchor != nil {
+		kind, part, n = TypeAnchor, e.Anchor, n+1
 	}
 	if n != 1 {
 		return "", nil
@@ -204,6 +209,13 @@ type Privacy struct {
 	Mode   string         `json:"mode,omitempty"`
 	Counts map[string]int `json:"counts,omitempty"`
 	Fields []string       `json:"fields,omitempty"` // paths of the values
+}
+
+// AnchorState is the record that the anchor began to fail, or works again. It
+// belongs to no run.
+type AnchorState struct {
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
 }
 
 // End is the record of a run that ended.

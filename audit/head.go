@@ -35,6 +35,16 @@ type head struct {
 	Sig     string    `json:"sig,omitempty"` // signature of the text before this member
 }
 
+// mark is a position in a chain.
+type mark struct {
+	segment int
+	seq     uint64
+}
+
+func (m mark) reaches(n mark) bool {
+	return m.segment > n.segment || (m.segment == n.segment && m.seq >= n.seq)
+}
+
 // tail identifies the last record. It follows the two slots of the head file, is
 // written after each record, and is not signed. It reveals a segment that was
 // cut after the newest head.

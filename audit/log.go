@@ -58,21 +58,13 @@ type Log struct {
 	seg  *segment
 	done bool
 
+	keeper *keeper // nil: no anchor; set once
+
 	syncing sync.Mutex
 	synced  mark // everything up to here is on disk
 	syncEnd bool // a record was synced, so those after it are synced by Close
 
 	scratch sync.Pool // of *[]byte, for encoded events
-}
-
-// mark is a position in a chain.
-type mark struct {
-	segment int
-	seq     uint64
-}
-
-func (m mark) reaches(n mark) bool {
-	return m.segment > n.segment || (m.segment == n.segment && m.seq >= n.seq)
 }
 
 const (
@@ -141,6 +133,11 @@ func (l *Log) append(e *Event, body []byte) (mark, string, error) {
 	if l.done {
 		return mark{}, "", unavailable("the log is closed")
 	}
+	if l.keeper != nil && e.Anchor == nil {
+		if err := l.keeper.added(); err != nil {
+			return mark{}, "", err
+		}
+	}
 	s := l.seg
 	if s.size > 0 && s.size+int64(len(body))+200 > l.o.Rotate {
 		// If no segment can be created, the current one keeps growing.
@@ -174,6 +171,9 @@ func (l *Log) rotate() (*segment, error) {
 		}
 	}
 	_ = old.writeHead(l.o.Key, true)
+	if l.keeper != nil {
+		l.keeper.segmentClosed(old.state(true))
+	}
 	old.release()
 	l.seg = next
 	return next, nil
@@ -213,26 +213,67 @@ func (l *Log) Head() string {
 	return l.seg.hash
 }
 
-// Close writes the head and releases the segment. Later records fail. If a
-// record was synced, Close syncs those after it, because the outcome of an
-// action belongs to its announcement. Otherwise it does not wait for the disk.
+// Anchor begins to keep heads outside the directory, from the head as it is now.
+// It may be called once.
+func (l *Log) Anchor(o Anchoring) error {
+	k := newKeeper(o)
+	k.newest, k.record = l.newest, func(e Event) { _, _ = l.Record(context.Background(), e) }
+	if k.key = l.o.Key; l.o.Sync != SyncNever {
+		k.sync = l.sync
+	}
+	l.mu.Lock()
+	l.keeper = k
+	l.mu.Unlock()
+	if err := k.start(); err != nil {
+		return unavailable("the anchor does not keep the head: %w", err)
+	}
+	return nil
+}
+
+// newest returns the head as it is now, and its position.
+func (l *Log) newest() (head, mark) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seg.state(false), mark{l.seg.number, l.seg.seq}
+}
+
+// KeepHead gives the anchor the head as it is now. Close does the same, for an
+// anchor that still works then.
+func (l *Log) KeepHead() {
+	if l.keeper != nil {
+		l.keeper.report(l.keeper.keep())
+	}
+}
+
+// Close writes the head, releases the segment, and gives the head to the anchor.
+// Later records fail. If a record was synced, or there is an anchor, Close syncs
+// those after it, because the outcome of an action belongs to its announcement.
+// Otherwise it does not wait for the disk.
 func (l *Log) Close() error {
+	first, err := l.close()
+	if first && l.keeper != nil {
+		err = errors.Join(err, l.keeper.stop())
+	}
+	if err != nil {
+		return fault.New(fault.AuditUnavailable, "%w", err).WithOp("close the audit log")
+	}
+	return nil
+}
+
+// close closes the segment. First is false if that has happened before.
+func (l *Log) close() (first bool, err error) {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.done {
-		return nil
+		return false, nil
 	}
 	l.done = true
-	var err error
-	if l.syncEnd {
+	if l.syncEnd || l.keeper != nil && l.o.Sync != SyncNever {
 		err = l.seg.file.Sync()
 	}
 	err = errors.Join(err, l.seg.writeHead(l.o.Key, false))
 	l.seg.release()
-	if err != nil {
-		return fault.New(fault.AuditUnavailable, "%w", err).WithOp("close the audit log")
-	}
-	return nil
+	return true, err
 }

@@ -313,16 +313,18 @@ func (s *segment) release() {
 }
 
 func (s *segment) writeHead(key ed25519.PrivateKey, closed bool) error {
-	now := time.Now().UTC()
-	slot := encodeHead(head{
-		Segment: s.name, After: s.after, Prev: s.prev, Seq: s.seq, Hash: s.hash, Size: s.size, Closed: closed, Time: now,
-	}, key)
-	if _, err := s.head.WriteAt(slot, int64(s.slot)*headSlot); err != nil {
+	h := s.state(closed)
+	if _, err := s.head.WriteAt(encodeHead(h, key), int64(s.slot)*headSlot); err != nil {
 		return fmt.Errorf("write the head of %s: %w", s.name, err)
 	}
 	s.slot = 1 - s.slot
-	s.headed, s.unheaded = now, 0
+	s.headed, s.unheaded = h.Time, 0
 	return nil
+}
+
+// state returns the head as it is now.
+func (s *segment) state(closed bool) head {
+	return head{Segment: s.name, After: s.after, Prev: s.prev, Seq: s.seq, Hash: s.hash, Size: s.size, Closed: closed, Time: time.Now().UTC()}
 }
 
 // disk is the file system of a log. Tests replace it to inject failures.

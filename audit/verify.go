@@ -3,7 +3,6 @@ package audit
 import (
 	"cmp"
 	"crypto/ed25519"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -20,10 +19,26 @@ type Report struct {
 	Segments []SegmentReport `json:"segments"`
 	Records  int             `json:"records"`
 	Problems []Problem       `json:"problems,omitempty"`
+	Anchor   *AnchorReport   `json:"anchor,omitempty"` // nil: not checked against rollback
 }
 
 // OK reports whether every chain is intact.
 func (r Report) OK() bool { return len(r.Problems) == 0 }
+
+// AnchorReport is what [VerifyAnchored] compared a directory with.
+type AnchorReport struct {
+	Heads  int           `json:"heads"`
+	Newest *AnchoredHead `json:"newest,omitempty"` // nil: there is no head
+}
+
+// AnchoredHead is a head that an anchor kept, and what the directory has now.
+type AnchoredHead struct {
+	Segment string    `json:"segment"`
+	Seq     uint64    `json:"seq"`
+	Hash    string    `json:"hash"`
+	Time    time.Time `json:"time,omitzero"`
+	Found   uint64    `json:"found"` // last record of the segment
+}
 
 // SegmentReport is the result for one segment.
 type SegmentReport struct {
@@ -49,6 +64,8 @@ const (
 	Replaced  Change = "replaced"  // a line was replaced, with a valid hash
 	Cut       Change = "cut"       // records at the end are missing
 	Unsigned  Change = "unsigned"  // a head is missing, damaged, or not signed by a known key
+
+	RolledBack Change = "rolled back" // what an anchor has is missing or different
 )
 
 // Problem is damage at one position.
@@ -73,10 +90,41 @@ func (p Problem) String() string {
 // the end of a segment is not a problem: a killed process leaves one. If keys are
 // given, each head must be signed by one of them, and there must be one. Without
 // keys, anyone who can write to the directory can forge a chain. With them, an
-// older copy of the whole directory still verifies.
+// older copy of the whole directory still verifies; see [VerifyAnchored].
 //
 // The error is for a directory that cannot be read. Damage is in the report.
 func Verify(dir string, keys ...ed25519.PublicKey) (Report, error) {
+	return verify(dir, &anchored{}, keys)
+}
+
+// VerifyAnchored does what [Verify] does, and compares the directory with heads
+// that were kept outside it. Every record of a head must be there with its hash;
+// otherwise the directory is an older copy, was cut, or was continued from an
+// older copy. Heads are JSON values one after another, in arrays, in strings, or in
+// the member "heads" of an object: those that an [Anchor] kept, or a [Report]. A
+// head of an anchor must be signed if keys are given. A directory with records and
+// no head at all is a problem too.
+func VerifyAnchored(dir string, heads []byte, keys ...ed25519.PublicKey) (Report, error) {
+	a, err := parseHeads(heads, keys)
+	if err != nil {
+		return Report{}, fault.New(fault.UsageAudit, "read the anchor: %w", err)
+	}
+	rep, err := verify(dir, a, keys)
+	if err != nil {
+		return Report{}, err
+	}
+	rep.Anchor = &AnchorReport{Heads: a.count}
+	if n := a.newest; n.Segment != "" {
+		found := slices.IndexFunc(rep.Segments, func(s SegmentReport) bool { return s.Name == n.Segment })
+		rep.Anchor.Newest = &AnchoredHead{Segment: n.Segment, Seq: n.Seq, Hash: n.Hash, Time: n.Time}
+		if found >= 0 {
+			rep.Anchor.Newest.Found = uint64(rep.Segments[found].Records)
+		}
+	}
+	return rep, nil
+}
+
+func verify(dir string, a *anchored, keys []ed25519.PublicKey) (Report, error) {
 	names, highest, err := segments(dir)
 	if err != nil {
 		return Report{}, err
@@ -101,7 +149,7 @@ func Verify(dir string, keys ...ed25519.PublicKey) (Report, error) {
 	for _, name := range names {
 		next = rep.skipped(next, segmentNumber(name)) + 1
 		h, headed := heads[name]
-		s, err := rep.segment(dir, name, h, tails[name], headed, continued[name], keys)
+		s, err := rep.segment(dir, name, h, tails[name], headed, continued[name], a.heads[name], keys)
 		if err != nil {
 			return Report{}, err
 		}
@@ -111,6 +159,9 @@ func Verify(dir string, keys ...ed25519.PublicKey) (Report, error) {
 	rep.skipped(next, highest+1)
 	if len(keys) > 0 && len(names) == 0 {
 		rep.add(filepath.Base(dir), 0, 0, Removed, "no segment is signed by the key: the directory has none")
+	}
+	if a.heads != nil {
+		rep.absent(a, names)
 	}
 	slices.SortStableFunc(rep.Problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Segment, b.Segment), cmp.Compare(a.Line, b.Line))
@@ -136,7 +187,7 @@ func (r *Report) add(segment string, line int, seq uint64, change Change, format
 
 // segment checks one file against its own hashes, its head, and the segments that
 // continue from it.
-func (r *Report) segment(dir, name string, h head, last tail, headed bool, continued map[string]string, keys []ed25519.PublicKey) (SegmentReport, error) {
+func (r *Report) segment(dir, name string, h head, last tail, headed bool, continued map[string]string, anchored []head, keys []ed25519.PublicKey) (SegmentReport, error) {
 	s := SegmentReport{Name: name}
 	if headed && h.Segment != name {
 		r.add(name, 0, 0, Unsigned, "the head file belongs to %s", h.Segment)
@@ -150,6 +201,7 @@ func (r *Report) segment(dir, name string, h head, last tail, headed bool, conti
 	}
 	s.Torn, s.Records = torn, len(recs)
 	r.chain(name, h.Prev, headed, recs)
+	r.compare(name, anchored, recs)
 	if n := len(recs); n > 0 {
 		s.Head = recs[n-1].hash
 	} else {
@@ -162,7 +214,7 @@ func (r *Report) segment(dir, name string, h head, last tail, headed bool, conti
 		s.Key, s.Signed, s.Time, s.Closed = h.Key, h.Seq, h.Time, h.Closed
 		r.against(name, h, last, recs)
 	}
-	if headed && len(keys) > 0 && !slices.ContainsFunc(keys, func(k ed25519.PublicKey) bool { return hex.EncodeToString(k) == h.Key }) {
+	if headed && len(keys) > 0 && !signedBy(h, keys) {
 		why := "is signed by another key"
 		if h.Key == "" {
 			why = "is not signed"
@@ -294,4 +346,52 @@ func (r *Report) against(name string, h head, last tail, recs []placed) {
 	if h.Closed && end > h.Seq {
 		r.add(name, len(recs), end, Replaced, "records were added after the segment was closed")
 	}
+}
+
+// compare checks the records of a segment against the heads of an anchor.
+func (r *Report) compare(name string, heads []head, recs []placed) {
+	if len(heads) == 0 {
+		return
+	}
+	hashes, last := make(map[uint64]string, len(recs)), uint64(0)
+	for _, rec := range recs {
+		hashes[rec.seq], last = rec.hash, max(last, rec.seq)
+	}
+	newest := slices.MaxFunc(heads, func(a, b head) int { return int(int64(a.Seq) - int64(b.Seq)) })
+	if newest.Seq > last {
+		r.add(name, len(recs)+1, newest.Seq, RolledBack, "record %d was anchored%s, and the last record is %d: the directory is an older copy, or was cut",
+			newest.Seq, on(newest.Time), last)
+	}
+	for _, h := range heads {
+		if hash, ok := hashes[h.Seq]; ok && hash != h.Hash {
+			r.add(name, 0, h.Seq, RolledBack, "record %d is not the one that was anchored%s: the directory was continued from an older copy, or replaced", h.Seq, on(h.Time))
+			return
+		}
+	}
+}
+
+// absent reports the segments that only the anchor has, and problems of the
+// anchor itself.
+func (r *Report) absent(a *anchored, names []string) {
+	for _, bad := range a.bad {
+		r.add("anchor", 0, 0, Unsigned, "%s", bad)
+	}
+	if a.count == 0 && r.Records > 0 {
+		r.add("anchor", 0, 0, RolledBack, "the anchor has no head, and the directory has records: the anchor was emptied, or was set after them and nothing has run since")
+	}
+	for segment, heads := range a.heads {
+		if slices.Contains(names, segment) {
+			continue
+		}
+		newest := slices.MaxFunc(heads, func(a, b head) int { return int(int64(a.Seq) - int64(b.Seq)) })
+		r.add(segment, 0, newest.Seq, RolledBack, "the segment is missing, and its record %d was anchored%s: the directory is an older copy, or was emptied", newest.Seq, on(newest.Time))
+	}
+}
+
+// on returns a time for a message.
+func on(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return " at " + t.UTC().Format(time.RFC3339)
 }

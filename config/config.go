@@ -57,6 +57,7 @@ type Audit struct {
 	Rotate int64  // bytes of a segment
 	Sync   string // when records are forced to disk: writes, never or always
 	Key    string // file with an Ed25519 key that signs the head
+	Anchor Anchor
 }
 
 // Values returns every setting that was made, sorted by key.
@@ -86,6 +87,16 @@ func (s *Settings) setText(to *string, key, value, origin string) {
 func (s *Settings) setPath(to *string, key, dir, value, origin string) {
 	if value != "" {
 		s.setText(to, key, absolute(dir, value), origin)
+	}
+}
+
+// setAuditDir sets the folder of the audit log. An anchor has the heads of one
+// folder, so that of another folder no longer applies.
+func (s *Settings) setAuditDir(dir, value, origin string) {
+	before := s.Audit.Dir
+	if s.setPath(&s.Audit.Dir, "audit.dir", dir, value, origin); s.Audit.Dir != before {
+		s.Audit.Anchor = Anchor{}
+		s.values = slices.DeleteFunc(s.values, func(v Value) bool { return v.Key == "audit.anchor" })
 	}
 }
 
@@ -122,6 +133,9 @@ func Load(env *Environment, flags Flags) (*Settings, error) {
 		return nil, err
 	}
 	if err := s.readFlags(env, flags); err != nil {
+		return nil, err
+	}
+	if err := s.denyAnchor(); err != nil {
 		return nil, err
 	}
 	return s, s.checkServers()
@@ -179,9 +193,13 @@ func (s *Settings) apply(f *file, dir, path string, trusted bool) {
 	s.setPath(&s.Cache, "cache", dir, f.Cache, path)
 	s.setText(&s.Log, "log", f.Log, path)
 	if a := f.Audit; a != nil {
-		s.setPath(&s.Audit.Dir, "audit.dir", dir, a.Dir, path)
+		s.setAuditDir(dir, a.Dir, path)
 		s.setText(&s.Audit.Sync, "audit.sync", a.Sync, path)
 		s.setPath(&s.Audit.Key, "audit.key", dir, a.Key, path)
+		if n := a.Anchor; n != nil {
+			s.Audit.Anchor = n.anchor(dir)
+			s.note(Value{"audit.anchor", s.Audit.Anchor.String(), path})
+		}
 		if a.Rotate > 0 {
 			s.Audit.Rotate = int64(a.Rotate)
 			s.note(Value{"audit.rotate", fmt.Sprint(s.Audit.Rotate), path})
@@ -201,7 +219,7 @@ func (s *Settings) readEnvironment(env *Environment) error {
 	const origin = "environment"
 	variable := func(name string) string { v, _ := env.Lookup(name); return v }
 	s.setPath(&s.Cache, "cache", env.Dir, variable("WEXEC_CACHE"), origin)
-	s.setPath(&s.Audit.Dir, "audit.dir", env.Dir, variable("WEXEC_AUDIT"), origin)
+	s.setAuditDir(env.Dir, variable("WEXEC_AUDIT"), origin)
 	s.setText(&s.Log, "log", variable("WEXEC_LOG"), origin)
 	limits, err := limitsFromEnvironment(env)
 	if err != nil {
@@ -214,7 +232,7 @@ func (s *Settings) readEnvironment(env *Environment) error {
 func (s *Settings) readFlags(env *Environment, f Flags) error {
 	const origin = "flag"
 	s.setPath(&s.Cache, "cache", env.Dir, f.Cache, origin)
-	s.setPath(&s.Audit.Dir, "audit.dir", env.Dir, f.Audit, origin)
+	s.setAuditDir(env.Dir, f.Audit, origin)
 	s.setText(&s.Log, "log", f.Log, origin)
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, s.Log) {
 		return fault.New(fault.UsageConfig, "log level must be debug, info, warn or error, not %q", s.Log)
@@ -306,11 +324,25 @@ func (s *Settings) checkServers() error {
 	return errors.Join(problems...)
 }
 
+// denyAnchor keeps programs from the tool that is the anchor, whatever a policy
+// allows.
+func (s *Settings) denyAnchor() error {
+	if s.Audit.Anchor.Tool == "" || len(s.Policies) == 0 { // without a policy every tool is denied
+		return nil
+	}
+	deny, err := policy.FromFlags(policy.Flags{DenyTool: []string{s.Audit.Anchor.Tool}})
+	if err != nil {
+		return fault.New(fault.UsageConfig, "audit.anchor: %w", err)
+	}
+	s.Policies = append(s.Policies, policy.Layered{Policy: deny, Origin: policy.FromCLI})
+	return nil
+}
+
 // protected lists the files and folders that decide and record what programs
 // do: policies, settings, servers, the audit log, state and caches. No program
 // reaches them, whatever a policy grants.
 func (s *Settings) protected(env *Environment) []string {
-	out := append(slices.Clone(s.files), s.Cache, s.Audit.Dir, s.Audit.Key,
+	out := append(slices.Clone(s.files), s.Cache, s.Audit.Dir, s.Audit.Key, s.Audit.Anchor.File,
 		env.System, env.configDir(), env.cacheDir(), env.stateDir(), env.RuntimeDir())
 	for _, name := range []string{"wexec.yaml", "policy.yaml", ".mcp.json", "mcp.json"} {
 		out = append(out, below(env.Dir, name), below(s.Project.Dir, name))

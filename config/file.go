@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/internal/units"
@@ -27,10 +28,29 @@ type file struct {
 }
 
 type fileAudit struct {
-	Dir    string     `yaml:"dir"`
-	Rotate units.Size `yaml:"rotate"`
-	Sync   string     `yaml:"sync"`
-	Key    string     `yaml:"key"`
+	Dir    string      `yaml:"dir"`
+	Rotate units.Size  `yaml:"rotate"`
+	Sync   string      `yaml:"sync"`
+	Key    string      `yaml:"key"`
+	Anchor *fileAnchor `yaml:"anchor"`
+}
+
+type fileAnchor struct {
+	File     string         `yaml:"file" short:"yes"`
+	Command  []string       `yaml:"command" single:"yes"`
+	Tool     string         `yaml:"tool"`
+	Every    units.Duration `yaml:"every"`
+	Records  units.Count    `yaml:"records"`
+	Required bool           `yaml:"required"`
+}
+
+// anchor returns the setting. Relative paths begin at dir.
+func (f *fileAnchor) anchor(dir string) Anchor {
+	a := Anchor{Command: f.Command, Tool: f.Tool, Every: time.Duration(f.Every), Records: int(f.Records), Required: f.Required}
+	if f.File != "" {
+		a.File = absolute(dir, f.File)
+	}
+	return a
 }
 
 // Embeddings is an OpenAI-compatible endpoint that helps to find tools.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/engine"
@@ -72,9 +73,9 @@ func (s *Settings) Open(ctx context.Context, o Options) (_ *Host, err error) {
 		return nil, err
 	}
 	var sink audit.Sink = audit.None()
+	var log *audit.Log
 	if !o.NoAudit {
-		log, err := s.openAudit()
-		if err != nil {
+		if log, err = s.openAudit(); err != nil {
 			return nil, err
 		}
 		sink, h.closers = log, append(h.closers, log)
@@ -107,6 +108,16 @@ func (s *Settings) Open(ctx context.Context, o Options) (_ *Host, err error) {
 		h.learned = hostfns.NewLearned(below(o.Env.stateDir(), "types")) // "" keeps them in memory
 	}
 	h.Table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned, Ranker: ranker})
+	if log != nil {
+		anchoring, err := s.Audit.Anchor.anchoring(s.Audit.Dir, h.Upstream, o.Logger)
+		if err == nil && anchoring.Anchor != nil {
+			err = log.Anchor(anchoring)
+		}
+		if err != nil {
+			return nil, err
+		}
+		h.closers = append(h.closers, lastHead{log}) // before the servers end: one may be the anchor
+	}
 	conf := engine.Config{Shared: cache, Table: h.Table, Version: o.Version, Logger: o.Logger}
 	if cache == nil {
 		conf.Cache = s.Cache
@@ -209,6 +220,43 @@ func (s *Settings) openAudit() (*audit.Log, error) {
 		}
 	}
 	return audit.Open(s.Audit.Dir, o)
+}
+
+// AnchoredHeads returns the heads that the configured anchor has. Ok is false if
+// there is no anchor. It starts the server of a tool.
+func (s *Settings) AnchoredHeads(ctx context.Context, o Options) (heads []byte, ok bool, err error) {
+	if s.Audit.Anchor.String() == "" {
+		return nil, false, nil
+	}
+	var servers *upstream.Provider
+	if s.Audit.Anchor.Tool != "" {
+		o.NoAudit = true
+		host, err := s.Open(ctx, o)
+		if err != nil {
+			return nil, false, err
+		}
+		defer func() { _ = host.Close() }()
+		servers = host.Upstream
+	}
+	anchor, err := s.Audit.Anchor.open(s.Audit.Dir, servers)
+	if err != nil {
+		return nil, false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if heads, err = anchor.Heads(ctx); err != nil {
+		return nil, false, fault.New(fault.UsageAudit, "read the anchor: %w", err)
+	}
+	return heads, true, nil
+}
+
+// lastHead gives the anchor the last head when it is closed.
+type lastHead struct{ log *audit.Log }
+
+// Close implements io.Closer.
+func (l lastHead) Close() error {
+	l.log.KeepHead()
+	return nil
 }
 
 // secret returns the value of a secret of the policy from env:NAME or file:PATH.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ import (
 
 // recordTypes and effects are the values of flags that select records.
 var (
-	recordTypes = []string{"start", "decision", "call", "privacy", "end"}
+	recordTypes = []string{"start", "decision", "call", "privacy", "end", "anchor"}
 	effects     = []string{"allow", "ask", "deny"}
 )
 
@@ -36,12 +37,13 @@ func (a *app) auditCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{Name: "show", Usage: "show records, or those of one run", ArgsUsage: "[RUN]", Action: a.auditShow, Flags: flags(
 				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "wait for new records"},
-				&cli.StringFlag{Name: "type", Usage: "`TYPE`: only records of this type: start, decision, call, privacy or end"},
+				&cli.StringFlag{Name: "type", Usage: "`TYPE`: only records of this type: start, decision, call, privacy, end or anchor"},
 				&cli.StringFlag{Name: "tool", Usage: "`TOOL`: only records about this tool"},
 				&cli.StringFlag{Name: "effect", Usage: "`EFFECT`: only decisions with this effect: allow, ask or deny"},
 				&cli.StringFlag{Name: "since", Usage: "`TIME`: only records after a time, such as 2026-01-31T08:00:00Z, or not older than a duration, such as 2h"})},
 			{Name: "verify", Usage: "find records that were changed, removed, reordered or cut off", Action: a.auditVerify, Flags: flags(
-				&cli.StringSliceFlag{Name: "key", Usage: "`FILE`: a public key that must have signed the heads (default the configured key); repeatable", TakesFile: true})},
+				&cli.StringSliceFlag{Name: "key", Usage: "`FILE`: a public key that must have signed the heads (default the configured key); repeatable", TakesFile: true},
+				&cli.StringFlag{Name: "anchor", Usage: "`FILE`: heads that were kept elsewhere, or a report of verify --json; - is standard input (default the configured anchor)", TakesFile: true})},
 			{Name: "replay", Usage: "run a recorded program again with the recorded answers", ArgsUsage: "RUN", Action: a.auditReplay,
 				Description: "No tool is called, no file is opened and nothing is recorded. A run can be replayed if it was recorded in full: under a\n" +
 					"policy with  audit: {code: full, inputs: full, outputs: full}.  Such a record includes the clock, random bytes and files that\n" +
@@ -51,13 +53,19 @@ func (a *app) auditCommand() *cli.Command {
 	}
 }
 
-func (a *app) auditDir(ctx *cli.Context) (string, error) {
+// auditSettings loads the configuration for a command that reads records.
+func (a *app) auditSettings(ctx *cli.Context) (*config.Settings, error) {
 	s, err := config.Load(a.Env, config.Flags{Audit: ctx.String("audit")})
+	if err == nil && s.Audit.Dir == "" {
+		err = fault.New(fault.UsageAudit, "there is no folder of records").WithHint("set --audit DIR")
+	}
+	return s, err
+}
+
+func (a *app) auditDir(ctx *cli.Context) (string, error) {
+	s, err := a.auditSettings(ctx)
 	if err != nil {
 		return "", err
-	}
-	if s.Audit.Dir == "" {
-		return "", fault.New(fault.UsageAudit, "there is no folder of records").WithHint("set --audit DIR")
 	}
 	return s.Audit.Dir, nil
 }
@@ -150,6 +158,10 @@ func eventLine(e *audit.Event) string {
 		line = fmt.Sprintf("failed    %s  %d ms, %s: %s", e.Call.Tool, e.Call.MS, e.Call.Code, clip(e.Call.Message, 100))
 	case e.Privacy != nil:
 		line = fmt.Sprintf("privacy   %s %s: %s", e.Privacy.Mode, e.Privacy.Tool, terminal.Kinds(e.Privacy.Counts))
+	case e.Anchor != nil && e.Anchor.OK:
+		line = "anchor    keeps the head again"
+	case e.Anchor != nil:
+		line = "anchor    failed: " + clip(e.Anchor.Error, 200)
 	case e.End != nil:
 		line = fmt.Sprintf("end       %s %s %d ms, fuel %s", e.End.Status, e.End.Code, e.End.Usage.WallMS, terminal.Thousands(e.End.Usage.Fuel))
 	}
@@ -157,7 +169,7 @@ func eventLine(e *audit.Event) string {
 }
 
 func (a *app) auditVerify(ctx *cli.Context) error {
-	dir, err := a.auditDir(ctx)
+	s, err := a.auditSettings(ctx)
 	if err != nil {
 		return err
 	}
@@ -178,9 +190,12 @@ func (a *app) auditVerify(ctx *cli.Context) error {
 			return err
 		}
 	}
-	rep, err := audit.Verify(dir, keys...)
+	rep, err := a.verified(ctx, s, keys)
 	if err != nil {
 		return err
+	}
+	if rep.Anchor == nil {
+		a.term.Note("not checked against rollback: no anchor is set; an older copy of the folder would verify")
 	}
 	if ctx.Bool("json") {
 		if err := a.printJSON(rep); err != nil {
@@ -190,12 +205,47 @@ func (a *app) auditVerify(ctx *cli.Context) error {
 		for _, p := range rep.Problems {
 			a.printf("%s\n", p)
 		}
+		if n := rep.Anchor; n != nil && n.Newest != nil {
+			a.printf("checked against %s: record %d of %s is the newest\n", terminal.Count(n.Heads, "head"), n.Newest.Seq, n.Newest.Segment)
+		}
 		a.printf("%s in %s, %s\n", terminal.Count(rep.Records, "record"), terminal.Count(len(rep.Segments), "segment"), terminal.Count(len(rep.Problems), "problem"))
 	}
 	if !rep.OK() {
 		return exitStatus(fault.ClassGuest.Exit())
 	}
 	return nil
+}
+
+// verified compares the records with the heads that --anchor names, or else with
+// those of the configured anchor.
+func (a *app) verified(ctx *cli.Context, s *config.Settings, keys []ed25519.PublicKey) (audit.Report, error) {
+	var heads []byte
+	var err error
+	switch file := ctx.String("anchor"); file {
+	case "":
+		return a.verifySettings(ctx.Context, s, keys)
+	case "-":
+		heads, err = a.readStdin("the heads")
+	default:
+		heads, err = readFile(a.path(file))
+	}
+	if err != nil {
+		return audit.Report{}, err
+	}
+	return audit.VerifyAnchored(s.Audit.Dir, heads, keys...)
+}
+
+// verifySettings compares the records with the configured anchor, if there is
+// one.
+func (a *app) verifySettings(ctx context.Context, s *config.Settings, keys []ed25519.PublicKey) (audit.Report, error) {
+	heads, anchored, err := s.AnchoredHeads(ctx, config.Options{Env: a.Env, Version: a.Version, Logger: terminal.Logger(a.term, s.Log)})
+	if err != nil {
+		return audit.Report{}, err
+	}
+	if !anchored {
+		return audit.Verify(s.Audit.Dir, keys...)
+	}
+	return audit.VerifyAnchored(s.Audit.Dir, heads, keys...)
 }
 
 // configuredKey is the public half of the key in the configuration, if any.

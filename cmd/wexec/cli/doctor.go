@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +15,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/cmd/wexec/internal/clients"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
@@ -57,7 +57,7 @@ func (a *app) doctor(ctx *cli.Context) error {
 	d.add("settings", err, "all files are valid", "fix the file; wexec config show --origin shows where each value is set")
 	if err == nil {
 		d.add("cache", checkWritable(settings.Cache), settings.Cache, "")
-		d.audit(settings)
+		d.audit(ctx.Context, settings)
 		d.servers(ctx, settings)
 	}
 	d.clients()
@@ -140,12 +140,12 @@ func (d *diagnosis) mappings() {
 	d.add("mappings", err, terminal.Count(room, "program")+" fit at once: "+bound, "")
 }
 
-func (d *diagnosis) audit(s *config.Settings) {
+func (d *diagnosis) audit(ctx context.Context, s *config.Settings) {
 	if err := checkWritable(s.Audit.Dir); err != nil {
 		d.add("audit", err, "", "")
 		return
 	}
-	rep, err := audit.Verify(s.Audit.Dir)
+	rep, err := d.verifySettings(ctx, s, nil)
 	if err == nil && !rep.OK() {
 		err = fault.New(fault.UsageAudit, "%s (%d problems)", rep.Problems[0], len(rep.Problems)).
 			WithHint("list them with wexec audit verify; to start a new record, move %s away", s.Audit.Dir)

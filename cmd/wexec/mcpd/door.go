@@ -15,7 +15,7 @@ import (
 // has the most, so that a flood of connections closes its own.
 type door struct {
 	net.Listener
-	perAddress int // pending connections of one address; negative: no bound
+	perAddress int // pending connections of one address; negative: any number
 	pending    int // pending connections
 	admitted   int // other connections
 

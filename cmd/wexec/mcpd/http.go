@@ -36,8 +36,8 @@ type HTTPOptions struct {
 	Sessions int
 	// Pending is how many connections of one address may be open that have not
 	// sent a valid token. A further one closes the oldest of them. Zero is 32.
-	// Negative is no bound for an address, only the one for all of them: behind a
-	// proxy, every connection has the address of the proxy.
+	// Negative lifts this limit, but not the one of all addresses: behind a proxy,
+	// every connection has the address of the proxy.
 	Pending int
 	// Idle is how long an idle client stays connected. Zero is 10 minutes.
 	Idle time.Duration
