@@ -5,20 +5,18 @@ import importlib.abc
 import importlib.machinery
 import os
 import sys
-import threading
 import types
 import _socket
 import _thread
 
 CALL_A_TOOL = "processes are not available: call a tool (from tools import …), or write it in Python"
-NO_THREADS = ("threads are not available: use asyncio.gather with tools.aio for concurrent calls,  "
-              "asyncio.to_thread and ThreadPoolExecutor run functions inline")
+NO_THREADS = "threads are not available: use threading.Thread, which runs functions inline"
 NO_SOCKETS = "sockets are not available: call a tool, or use requests or urllib.request for hosts that the policy allows"
 NO_CTYPES = "native code is not available: write it in Python, or call a tool"
 NO_PIP = "packages cannot be installed: put pure Python packages into the packages folder of the run"
 
 GONE = {
-    "multiprocessing": CALL_A_TOOL, "ctypes": NO_CTYPES, "_ctypes": NO_CTYPES, "pip": NO_PIP, "ensurepip": NO_PIP, "venv": NO_PIP,
+    "ctypes": NO_CTYPES, "_ctypes": NO_CTYPES, "pip": NO_PIP, "ensurepip": NO_PIP, "venv": NO_PIP,
     "ssl": NO_SOCKETS, "socketserver": NO_SOCKETS, "smtplib": NO_SOCKETS, "ftplib": NO_SOCKETS, "poplib": NO_SOCKETS,
     "imaplib": NO_SOCKETS, "xmlrpc": NO_SOCKETS, "wsgiref": NO_SOCKETS, "concurrent.futures.process": CALL_A_TOOL,
     "pty": CALL_A_TOOL, "fcntl": CALL_A_TOOL, "resource": CALL_A_TOOL, "termios": CALL_A_TOOL,
@@ -67,8 +65,6 @@ def install():
                  "spawnv", "spawnl", "spawnlp", "spawnvp", "spawnve", "posix_spawn", "startfile"):
         setattr(os, name, refusal(f"os.{name}()", CALL_A_TOOL))
     os.cpu_count = os.process_cpu_count = lambda: 1
-    threading.Thread.start = refusal("threading.Thread.start()", NO_THREADS)
-    threading.Timer.start = refusal("threading.Timer.start()", NO_THREADS)
     _thread.start_new_thread = _thread.start_new = refusal("_thread.start_new_thread()", NO_THREADS)
     subprocess()
     socket()

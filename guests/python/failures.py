@@ -61,3 +61,21 @@ def with_bytes(items):
         return value
 
     return walk(items, 0)
+
+
+def denied_as(kind):
+    """An exception type that except clauses for kind and for PolicyError catch."""
+
+    class Denied(kind, PolicyError):
+        def __init__(self, error):
+            kind.__init__(self, error.message)
+            self.__dict__.update(error.__dict__)
+
+        def __str__(self):
+            return self.message
+
+        def __reduce__(self):
+            return rebuild, (PolicyError, self.message, dict(code=self.code, tool=self.tool, hint=self.hint, rule=self.rule))
+
+    Denied.__module__, Denied.__name__, Denied.__qualname__ = "builtins", "PolicyError", "PolicyError"
+    return Denied

@@ -13,7 +13,7 @@ import _wexec
 
 from . import paging
 from .failures import PolicyError, ToolError
-from .tools import AsyncTool, Tool
+from .tools import AsyncTool, Tool, call_tool
 
 NOT_GIVEN = object()
 FINAL_CODES = ("tool.unknown", "tool.invalid_args")
@@ -220,7 +220,7 @@ class Privacy:
 
 HELPERS = {
     "ToolError": ToolError, "PolicyError": PolicyError, "search_tools": search_tools, "describe_tool": describe_tool,
-    "attempt": attempt, "settle": settle, "map_limit": map_limit, "pages": pages, "progress": progress,
+    "call_tool": call_tool, "attempt": attempt, "settle": settle, "map_limit": map_limit, "pages": pages, "progress": progress,
     "pii": Privacy(),
 }
 ASYNC_HELPERS = {"settle": settle_later}

@@ -6,8 +6,6 @@ import sys
 INSTEAD = {
     "numpy": "use statistics, math, array and list comprehensions",
     "pandas": "use csv, json, sqlite3, collections and statistics; an in-memory sqlite3 database can join and group",
-    "httpx": "use requests or urllib.request, for hosts that the policy allows",
-    "aiohttp": "use requests or urllib.request, for hosts that the policy allows",
     "yaml": "use json, csv, tomllib or configparser",
     "dateutil": "use datetime.fromisoformat and zoneinfo",
     "pytz": "use zoneinfo: zoneinfo.ZoneInfo('Europe/Berlin')",
@@ -16,7 +14,6 @@ INSTEAD = {
     "scipy": "use statistics and math",
     "openai": "call a tool instead: from tools import …",
     "dotenv": "use os.environ, which holds the variables that the policy allows",
-    "github": "from tools import github",
     "ssl": "the host makes the connections: use requests or urllib.request",
     "tkinter": "there is no screen",
     "matplotlib": "there is no screen: return the numbers",
@@ -60,6 +57,10 @@ ELSEWHERE = (
     (r"\s*catch\b", "write except"),
     (r".*\?.*:.*", "write a if condition else b"),
 )
+
+# What the parts of an answer are called that other sandboxes do not unwrap.
+WRAPPING = frozenset({"content", "structuredContent", "structured_content", "isError"})
+UNWRAPPED = "a tool's answer is unwrapped already: use it without content[0].text and without json.loads"
 
 QUOTES = re.compile("[\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb]")
 SERVER_TEXT = "a tool is called as tools.SERVER.TOOL(name=value)"
@@ -106,15 +107,11 @@ def about_syntax(error, place, source):
 
 
 def about_import(error, place, source):
-    from . import state
-
     name, _, rest = (error.name or "").partition(".")
     if isinstance(error, ModuleNotFoundError):
         if rest and name in ("tools", "mcp_servers"):
             head, _, last = error.name.rpartition(".")
             return nearest_server(last, head + ".{}")
-        if name in state.servers:
-            return f"from tools import {name}"
         if name in INSTEAD:
             return INSTEAD[name]
         if name in sys.stdlib_module_names:
@@ -128,11 +125,7 @@ def about_import(error, place, source):
 
 
 def about_name(error, place, source):
-    from . import state
-
     name = error.name or ""
-    if name in state.servers:
-        return f"from tools import {name}"
     words = {"null": "None", "true": "True", "false": "False", "undefined": "None", "console": "print(…)",
              "require": "import", "fetch": "import requests"}
     if name in words:
@@ -158,7 +151,7 @@ def about_attribute(error, place, source):
     if isinstance(error.obj, (str, list, dict, tuple, set, float, int)) and name in METHODS:
         return f"in Python this is {METHODS[name]}"
     if isinstance(error.obj, dict) and f".{name}(" not in place.get("text", ""):
-        return f"an answer is a dict: write [{name!r}] or .get({name!r})"
+        return UNWRAPPED if name in WRAPPING else f"an answer is a dict: write [{name!r}] or .get({name!r})"
     if error.obj is sys.modules.get("datetime") and hasattr(error.obj.datetime, name):
         return f"write datetime.datetime.{name}, or from datetime import datetime"
     if isinstance(error.obj, type) and error.obj.__module__ == "datetime" and name == error.obj.__name__:
@@ -177,6 +170,8 @@ def about_key(error, place, source):
         return "zoneinfo.available_timezones() lists the names, such as Europe/Berlin"
     if type(error) is not KeyError:
         return ""
+    if error.args and error.args[0] in WRAPPING:
+        return UNWRAPPED
     return "the key does not exist: list(x) shows the keys, x.get(key) returns None for a missing key"
 
 
@@ -209,28 +204,15 @@ def about_type(error, place, source):
         return nothing_there(place)
     if "offset-naive and offset-aware" in message:
         return "give both values a time zone: datetime.now(timezone.utc), x.replace(tzinfo=timezone.utc)"
-    unhashable = message.startswith("unhashable type")
-    if any(words in message for words in NOT_AWAITABLE) or unhashable and re.search(r"\b(gather|wait|create_task|as_completed)\(", place.get("text", "")):
-        return about_await(place, source)
-    if unhashable:
+    if any(words in message for words in NOT_AWAITABLE):
+        return "call the function: await f()" if re.search(r"\b(function|method)\b", message) else "the value is not awaitable: remove await"
+    if message.startswith("unhashable type"):
         return "members of a set and keys of a dict must be immutable: use tuple(x) for a list, frozenset(x) for a set, tuple(sorted(x.items())) for a dict"
     return ""
 
 
 NOT_AWAITABLE = ("can't be used in 'await' expression", "a coroutine was expected, got", "An asyncio.Future, a coroutine or an awaitable is required",
                  "A Future, a coroutine or an awaitable is required", "An asyncio.Future or coroutine is required")
-
-
-def about_await(place, source):
-    """A value was awaited that is not awaitable: most often the answer of a blocking call."""
-    from . import state
-
-    called = re.findall(r"\b(?:tools\s*\.\s*)?(\w+)\s*\.\s*\w+\s*\(", place.get("text", "")) or re.findall(r"\b(\w+)\.\w+\(", source)
-    server = next((name for name in called if name in state.servers), None)
-    if server is None:
-        return "the value is not awaitable: remove await; tools.aio has the tools as coroutines"
-    return (f"tools.{server} is a blocking call: remove await, "
-            f"or write from tools.aio import {server}, whose calls are awaited and overlap in asyncio.gather")
 
 
 def about_runtime(error, place, source):

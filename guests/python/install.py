@@ -6,17 +6,20 @@ import sys
 
 import _wexec
 
-from . import denied, dropins, failures, files, helpers, loop, report, requests, run, tools, values, web
+from . import aiohttp, denied, dropins, failures, files, helpers, httpx, loop, report, requests, run, threads, tools, values, web
 
 
 def everything():
     _wexec.hooks(values.natural, failures.from_answer, failures.with_bytes, run.prepare, run.complete, run.failed,
-                 report.Stalled)
+                 report.Stalled, loop.given)
     loop.install()
     dropins.install()
     web.install()
     requests.install()
+    httpx.install()
+    aiohttp.install()
     files.install()
     module = tools.install(helpers.HELPERS, helpers.ASYNC_HELPERS)
     denied.install()
+    threads.install()
     builtins.__dict__.update(helpers.HELPERS, tools=module, asyncio=asyncio, exit=sys.exit, quit=sys.exit)

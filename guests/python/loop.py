@@ -1,7 +1,8 @@
 """An event loop that waits in the host, for answers and for time."""
 
 import asyncio
-import heapq
+import functools
+import inspect
 import sys
 from asyncio import base_events, events, tasks
 
@@ -129,6 +130,61 @@ class Loop(base_events.BaseEventLoop):
 class Policy(events.BaseDefaultEventLoopPolicy):
     _loop_factory = Loop
 
+    def get_event_loop(self):
+        """The loop, which is made on first use."""
+        if self._local._loop is None:
+            self.set_event_loop(self.new_event_loop())
+        return self._local._loop
+
+
+async def given(value):
+    """An awaitable of a value."""
+    return value
+
+
+def awaitable(value):
+    """The argument of an asyncio function: answers of blocking calls are values already."""
+    return value if inspect.isawaitable(value) or callable(value) else given(value)
+
+
+def accepts_values(function):
+    """An asyncio function whose first argument may also be a value."""
+
+    @functools.wraps(function)
+    def accepting(first, /, *args, **kwargs):
+        return function(awaitable(first), *args, **kwargs)
+
+    return accepting
+
+
+def accepts_many(function):
+    """An asyncio function whose first argument is a collection that may have values."""
+
+    @functools.wraps(function)
+    def accepting(many, /, *args, **kwargs):
+        return function([one if inspect.isawaitable(one) else tasks.ensure_future(awaitable(one)) for one in many], *args, **kwargs)
+
+    return accepting
+
+
+asyncio_gather = asyncio.gather
+
+
+def gather(*all, **kwargs):
+    """asyncio.gather, also of answers."""
+    answers = sum(not inspect.isawaitable(one) for one in all)
+    if answers > 1:
+        print(f"note: {answers} calls ran one after the other; those of from tools.aio import SERVER overlap in asyncio.gather",
+              file=sys.stderr)
+    return asyncio_gather(*map(awaitable, all), **kwargs)
+
+
+def create_task(group, coroutine, **kwargs):
+    return group_create_task(group, awaitable(coroutine), **kwargs)
+
+
+group_create_task = asyncio.TaskGroup.create_task
+
 
 def remember(loop, context):
     """An exception of a task that was never retrieved, which asyncio would log, is an error of the program."""
@@ -227,6 +283,12 @@ def install():
     asyncio.set_event_loop_policy(Policy())
     asyncio.run = asyncio.runners.run = run
     asyncio.to_thread = asyncio.threads.to_thread = to_thread
+    asyncio.gather = gather
+    for name in ("create_task", "ensure_future", "wait_for", "shield"):
+        setattr(asyncio, name, accepts_values(getattr(asyncio, name)))
+    for name in ("wait", "as_completed"):
+        setattr(asyncio, name, accepts_many(getattr(asyncio, name)))
+    asyncio.TaskGroup.create_task = create_task
 
 
 async def to_thread(func, /, *args, **kwargs):

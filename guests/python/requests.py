@@ -8,7 +8,7 @@ from http import HTTPStatus
 from http.cookiejar import CookieJar
 
 from . import web
-from .failures import ToolError
+from .failures import PolicyError, ToolError, denied_as
 
 
 class RequestException(OSError):
@@ -90,8 +90,8 @@ class Response:
         if self._content is None:
             try:
                 self._content = self.raw.read()
-            except ToolError as error:
-                raise failure(error) from error
+            except (ToolError, PolicyError) as error:
+                raise self.failure(error) from error
             self.raw.close()
         return self._content
 
@@ -186,7 +186,13 @@ def charset(content_type):
     return "utf-8" if "json" in kind else None
 
 
+DeniedRequest = denied_as(ConnectionError)
+
+
 def failure(error):
+    """What requests raises for a failed call."""
+    if isinstance(error, PolicyError):
+        return DeniedRequest(error)
     kind = Timeout if error.code == "tool.timeout" else ConnectionError
     made = kind(error.message)
     made.hint, made.wexec_code = error.hint, error.code
@@ -224,15 +230,30 @@ def body_of(data, json, headers):
     return urllib.parse.urlencode(pairs_of(data)).encode()
 
 
+Response.failure = staticmethod(failure)
+
+
 class Session:
     """Headers and authentication that several requests share."""
+
+    _response = Response
 
     def __init__(self):
         self.headers, self.params, self.auth, self.cookies = Headers(), {}, None, {}
         self.verify, self.proxies = True, {}
 
-    def request(self, method, url, params=None, data=None, headers=None, cookies=None, files=None, auth=None, timeout=None,
-                allow_redirects=True, proxies=None, hooks=None, stream=None, verify=None, cert=None, json=None):
+    def request(self, method, url, **options):
+        method = method.upper()
+        sent, how = self._prepared(url, **options)
+        try:
+            answer = web.fetch(method, *sent, **how)
+        except (ToolError, PolicyError) as error:
+            raise self._response.failure(error) from error
+        return self._response(method, *answer)
+
+    def _prepared(self, url, params=None, data=None, headers=None, cookies=None, files=None, auth=None, timeout=None,
+                  allow_redirects=True, proxies=None, hooks=None, stream=None, verify=None, cert=None, json=None):
+        """The arguments of web.fetch."""
         if files:
             raise RequestException("multipart uploads are not supported: put the bytes into data")
         if not str(url).lower().startswith(("http://", "https://")):
@@ -252,13 +273,8 @@ class Session:
         address = with_query(str(url), {**self.params, **params} if isinstance(params, dict) and self.params else params or self.params)
         if isinstance(timeout, tuple):
             timeout = timeout[-1]
-        method = method.upper()
-        try:
-            answer = web.fetch(method, address, [(k, str(v)) for k, v in sent.items() if v is not None], body,
-                               redirect="follow" if allow_redirects else "manual", timeout=timeout)
-        except ToolError as error:
-            raise failure(error) from error
-        return Response(method, *answer)
+        fields = [(k, str(v)) for k, v in sent.items() if v is not None]
+        return (address, fields, body), {"redirect": "follow" if allow_redirects else "manual", "timeout": timeout}
 
     def get(self, url, **kwargs):
         return self.request("GET", url, **kwargs)

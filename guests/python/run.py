@@ -14,7 +14,7 @@ import types
 
 import _wexec
 
-from . import check, loop, report, state
+from . import check, loop, report, state, tools
 from .values import NoForm, natural
 
 VALUE, ERROR, NOTHING = 0, 1, 2
@@ -36,6 +36,8 @@ def prepare():
     environment(doc)
     state.source = source = plain_source(doc.get("code") or "")
     linecache.cache[file] = (source_again,)
+    for name, known in tools.known_names(source).items():
+        main.__dict__.setdefault(name, known)
     try:
         code, state.result = compiled(source, file)
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import re
 import sys
 import types
 from importlib.machinery import ModuleSpec
@@ -130,6 +131,34 @@ class Server:
         return f"<server {self._server[0]}>"
 
 
+def by_name(name):
+    """The tool with a name as other sandboxes spell it: server.tool, server__tool, mcp__server__tool."""
+    name = str(name).removeprefix("mcp__")
+    if "." not in name:
+        server, _, tool = name.partition("__")
+        name = f"{server_name(server) or server}.{tool}" if tool else name
+    return Tool(name)
+
+
+def call_tool(name, arguments=None, /, **kwargs):
+    """A tool by its name: call_tool("github.list_commits", {"limit": 10})."""
+    return by_name(name)(**{**(arguments or {}), **kwargs})
+
+
+SPELLED = re.compile(r"\b(?:mcp__)?([A-Za-z]\w*?)__([A-Za-z]\w*)\s*\(")
+
+
+def known_names(source):
+    """What a program finds without importing it: servers, and the tools that it spells server__tool."""
+    names = dict(servers_of(PARENTS[""])) if state.servers else {}
+    if state.servers and "__" in source:
+        for match in SPELLED.finditer(source):
+            if server_name(match[1]):
+                spelled = match[0].rstrip("(").rstrip()
+                names[spelled] = by_name(spelled)
+    return names
+
+
 def names_of(server):
     try:
         names = _wexec.call("wexec:names", {"server": server})
@@ -197,7 +226,8 @@ class AsyncTools(ServersModule):
 
 
 class ServerFinder:
-    """Finds tools.SERVER, tools.aio.SERVER and mcp_servers.SERVER as modules."""
+    """Finds tools.SERVER, tools.aio.SERVER, mcp_servers.SERVER and servers.SERVER as modules, and
+    SERVER if no module has that name."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -246,6 +276,8 @@ def install(helpers, async_helpers):
     tools = make(ToolsModule, "tools")
     aio = make(AsyncTools, "tools.aio")
     make(ServersModule, "mcp_servers")
+    make(ServersModule, "servers")
+    PARENTS[""] = tools
     tools.__dict__.update(helpers, aio=aio)
     aio.__dict__.update(helpers)
     aio.__dict__.update(async_helpers)

@@ -213,19 +213,67 @@ func TestPagesFollowsCursorsAndNumbers(t *testing.T) {
 	}
 }
 
-// TestAwaitingABlockingCallIsExplained reads what an agent is told that awaits
-// the answer of a call which blocks: the very import that makes it awaitable.
-func TestAwaitingABlockingCallIsExplained(t *testing.T) {
+// TestAnAnswerOfABlockingCallCanBeAwaited awaits answers in the ways in which
+// programs await coroutines.
+func TestAnAnswerOfABlockingCallCanBeAwaited(t *testing.T) {
 	for _, code := range []string{
-		"from tools import github\nrows = await github.list(limit=2)",
-		"import asyncio\nrows = await tools.github.list(limit=2)",
-		"from tools import github\nrows = await asyncio.gather(github.list(page=1), github.list(page=2))",
+		"await github.list(limit=2)",
+		"async def f():\n    return await tools.github.list()\nasyncio.run(f())",
+		"(await asyncio.gather(github.list(page=1), github.list(page=2)))[0]",
+		"await asyncio.wait_for(github.list(), 5)",
+		"await asyncio.create_task(github.list())",
+		"await asyncio.shield(asyncio.ensure_future(github.list()))",
+		"done, _ = await asyncio.wait([github.list()])\ndone.pop().result()",
+		"[await x for x in asyncio.as_completed([github.list()])][0]",
+		"async with asyncio.TaskGroup() as g:\n    task = g.create_task(github.list())\ntask.result()",
+		"asyncio.get_event_loop().run_until_complete(asyncio.gather(github.list()))[0]",
 	} {
-		f := run(t, code, func(h *host) {
+		got := run(t, code, func(h *host) {
 			h.handle = func(name, args string) answer { return answer{kind: answerJSON, data: `[{"a":1}]`} }
-		}).fault(t)
-		if f.Name != "TypeError" || f.Line != 2 || !strings.Contains(f.Hint, "remove await, or write from tools.aio import github") {
-			t.Errorf("%s\n%s at line %d: %s | %s", code, f.Name, f.Line, f.Message, f.Hint)
+		}).value(t)
+		if got != `[{"a":1}]` {
+			t.Errorf("%s\ngives %s", code, got)
+		}
+	}
+}
+
+// TestToolsAreFoundUnderTheNamesOfOtherSandboxes calls one tool in all spellings.
+func TestToolsAreFoundUnderTheNamesOfOtherSandboxes(t *testing.T) {
+	for _, code := range []string{
+		"github.list(n=1)", "import github\ngithub.list(n=1)", "from github import list\nlist(n=1)", "from servers.github import list\nlist(n=1)",
+		"from servers import github\ngithub.list(n=1)", "call_tool('github.list', {'n': 1})", "call_tool('github__list', n=1)",
+		"await call_tool('mcp__github__list', n=1)", "mcp__github__list(n=1)", "github__list(n=1)", "def f():\n    return github.list(n=1)\nf()",
+	} {
+		got := run(t, code, func(h *host) {
+			h.handle = func(name, args string) answer {
+				return answer{kind: answerJSON, data: fmt.Sprintf("[%q,%s]", name, args)}
+			}
+		}).value(t)
+		if got != `["github.list",{"n":1}]` {
+			t.Errorf("%s\ngives %s", code, got)
+		}
+	}
+	if got := run(t, "json = 5\nimport json\ngithub = 7\ngithub").value(t); got != "7" {
+		t.Errorf("a variable with the name of a server is %s", got)
+	}
+}
+
+// TestThreadsAndPoolsRunInline uses the forms of threading and multiprocessing that
+// programs use.
+func TestThreadsAndPoolsRunInline(t *testing.T) {
+	for _, c := range []struct{ code, want string }{
+		{"import threading\nout = []\nt = threading.Thread(target=out.append, args=(threading.current_thread().name,), daemon=True)\nt.start()\nt.join(1)\n[out, t.is_alive(), t.ident is not None]", `[["MainThread"],false,true]`},
+		{"import threading\nnames = []\nclass T(threading.Thread):\n    def run(self):\n        names.append(threading.current_thread() is self)\nT().start()\nnames + [threading.current_thread() is threading.main_thread()]", "[true,true]"},
+		{"import threading\nt = threading.Thread(target=lambda: 1 / 0)\nt.start()\nt.is_alive()", "false"},
+		{"import threading\nt = threading.Thread(target=print)\nt.start()\ntry:\n    t.start()\nexcept RuntimeError as e:\n    r = str(e)\nr", `"threads can only be started once"`},
+		{"import threading\nout = []\nthreading.Timer(0.01, out.append, [1]).start()\nout", "[1]"},
+		{"from multiprocessing import Pool\nwith Pool(4) as p:\n    r = p.map(abs, [-1, 2]) + p.starmap(pow, [(2, 3)]) + list(p.imap(abs, [-4]))\nr", "[1,2,8,4]"},
+		{"from multiprocessing.pool import ThreadPool\np = ThreadPool()\na = p.apply_async(pow, (2, 5), callback=print)\np.close()\np.join()\n[a.get(), a.ready(), a.successful()]", "[32,true,true]"},
+		{"import multiprocessing as mp\nq = mp.Queue()\np = mp.Process(target=q.put, args=(3,))\np.start()\np.join()\n[q.get(), p.exitcode, mp.cpu_count()]", "[3,0,1]"},
+		{"from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor() as p:\n    r = list(p.map(abs, [-1, -2]))\nr", "[1,2]"},
+	} {
+		if got := run(t, c.code).value(t); got != c.want {
+			t.Errorf("%s\ngives %s, want %s", c.code, got, c.want)
 		}
 	}
 }

@@ -1,5 +1,6 @@
 """HTTP through the host, for urllib.request and requests."""
 
+import asyncio
 import base64
 import io
 import urllib.error
@@ -9,7 +10,7 @@ from email.message import Message
 
 import _wexec
 
-from .failures import ToolError
+from .failures import PolicyError, ToolError, denied_as
 
 CHUNK = 1 << 18
 
@@ -61,16 +62,36 @@ def call(name, arguments, timeout):
 
 def fetch(method, url, headers, body=None, *, redirect="follow", timeout=None):
     """(status, reason, url, [(name, value)…], body as a binary file, whether it was redirected)"""
+    return received(call("wexec:fetch", requested(method, url, headers, body, redirect), timeout), url, timeout)
+
+
+async def fetch_later(method, url, headers, body=None, *, redirect="follow", timeout=None):
+    """fetch as a coroutine; the body is read when it is used."""
+    asking = asyncio.get_running_loop().call_host("wexec:fetch", requested(method, url, headers, body, redirect))
+    try:
+        answer = await asyncio.wait_for(asking, timeout)
+    except TimeoutError:
+        raise Late(f"no answer within {timeout} s", code="tool.timeout", tool="wexec:fetch") from None
+    return received(answer, url, timeout)
+
+
+def requested(method, url, headers, body, redirect):
     request = {"method": method, "url": url, "headers": [[k, v] for k, v in headers], "redirect": redirect}
     if body:
         request["body"] = base64.b64encode(body).decode("ascii")
-    answer = call("wexec:fetch", request, timeout)
+    return request
+
+
+def received(answer, url, timeout):
     if not isinstance(answer, dict) or not isinstance(answer.get("status"), int):
         raise ToolError("the host's answer to a request is invalid", code="upstream.unavailable")
     given = [(str(k), str(v)) for k, v in answer.get("headers") or ()]
     stream = io.BufferedReader(Stream(answer.get("body"), timeout), CHUNK)
     return (answer["status"], answer.get("statusText") or "", answer.get("url") or url, given, stream,
             bool(answer.get("redirected")))
+
+
+DeniedURL = denied_as(urllib.error.URLError)
 
 
 class HostHandler(urllib.request.BaseHandler):
@@ -92,6 +113,8 @@ class HostHandler(urllib.request.BaseHandler):
             failure = urllib.error.URLError(error.message)
             failure.hint, failure.wexec_code = error.hint, error.code
             raise failure from error
+        except PolicyError as error:
+            raise DeniedURL(error) from error
         message = Message()
         for name, value in given:
             message[name] = value

@@ -56,6 +56,7 @@ PyObject *json_parse_held(const uint8_t *text, size_t size, int levels);
 
 /* program.c */
 PyObject *program_compile(PyObject *module, PyObject *args);
+int in_program(void); /* whether the code that runs is the program's own */
 
 /* host.c */
 PyMODINIT_FUNC PyInit__wexec(void);

@@ -9,6 +9,7 @@ extern struct hooks {
     PyObject *prepare;  /* () -> (code, globals), or None where the run is over */
     PyObject *complete; /* (result of the code) -> None; hands over the outcome */
     PyObject *failed;   /* (exception) -> None; hands over the outcome */
+    PyObject *given;    /* coroutine function that returns its argument */
     PyObject *flush_name, *args_name;
 } hooks;
 

@@ -202,11 +202,21 @@ static PyObject *host_unseed(PyObject *self, PyObject *generator)
     Py_RETURN_NONE;
 }
 
+/* In the program, an await of data gives the data: answers of blocking calls are
+ * values already. What was most likely meant to be called stays an error. */
+static PyObject *await_data(PyObject *value)
+{
+    if (PyCallable_Check(value) || PyIter_Check(value) || !in_program())
+        return NULL;
+    return PyObject_CallOneArg(hooks.given, value);
+}
+
 static PyObject *host_hooks(PyObject *self, PyObject *args)
 {
-    PyObject *natural, *failure, *content, *prepare, *complete, *failed, *stalled;
-    if (!PyArg_ParseTuple(args, "OOOOOOO", &natural, &failure, &content, &prepare, &complete, &failed, &stalled))
+    PyObject *natural, *failure, *content, *prepare, *complete, *failed, *stalled, *given;
+    if (!PyArg_ParseTuple(args, "OOOOOOOO", &natural, &failure, &content, &prepare, &complete, &failed, &stalled, &given))
         return NULL;
+    extern PyObject *(*_PyCoro_AwaitValue)(PyObject *);
     extern PyObject *_PyThread_StalledError;
     hooks.natural = Py_NewRef(natural);
     hooks.failure = Py_NewRef(failure);
@@ -214,6 +224,8 @@ static PyObject *host_hooks(PyObject *self, PyObject *args)
     hooks.prepare = Py_NewRef(prepare);
     hooks.complete = Py_NewRef(complete);
     hooks.failed = Py_NewRef(failed);
+    hooks.given = Py_NewRef(given);
+    _PyCoro_AwaitValue = await_data;
     hooks.flush_name = PyUnicode_InternFromString("flush");
     hooks.args_name = PyUnicode_InternFromString("args");
     _PyThread_StalledError = Py_NewRef(stalled);

@@ -88,6 +88,9 @@ static PyObject *dropin_loads(PyObject *self, PyObject *const *args, Py_ssize_t 
             return v;
         PyErr_Clear();
     }
+    /* An answer that a program takes for text is its value. */
+    if (count == 1 && !names && (PyDict_CheckExact(args[0]) || PyList_CheckExact(args[0])) && in_program())
+        return Py_NewRef(args[0]);
     return PyObject_Vectorcall(original_loads, args, count, names);
 }
 

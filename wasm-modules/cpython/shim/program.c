@@ -4,6 +4,7 @@
 #include "abi.h"
 #include "pycore_ast.h"
 #include "pycore_compile.h"
+#include "pycore_frame.h"
 #include "pycore_parser.h"
 #include "pycore_pyarena.h"
 
@@ -88,11 +89,20 @@ static int return_last(asdl_stmt_seq *body, PyArena *arena)
     return 1;
 }
 
+static PyObject *program_file;
+
+int in_program(void)
+{
+    _PyInterpreterFrame *frame = _PyThreadState_GetFrame(PyThreadState_Get());
+    return frame && program_file && PyUnicode_Compare(_PyFrame_GetCode(frame)->co_filename, program_file) == 0;
+}
+
 PyObject *program_compile(PyObject *module, PyObject *args)
 {
     PyObject *source, *file, *made = NULL;
     if (!PyArg_ParseTuple(args, "UU", &source, &file))
         return NULL;
+    Py_XSETREF(program_file, Py_NewRef(file));
     Py_ssize_t size;
     const char *text = PyUnicode_AsUTF8AndSize(source, &size);
     if (!text)
