@@ -56,9 +56,11 @@ type program struct{ name, language, code string }
 //	hides    a text that must not occur in the Result or the record
 //	touched  the calls that reach the tools over all programs: "shop.echo {}; …",
 //	         none if absent, "*" for any
-//	asked    a text in the question to the person; "answer" is yes, no or always
+//	asked    a text in the question at the terminal, whose lines are joined with
+//	         " | "; "answer" is yes, no or always
+//	form     a text in the question as an MCP client gets it
 //	limits   as in a Request, like "args", "session" and "deterministic"
-var keys = []string{"status", "code", "value", "says", "hides", "touched", "asked", "answer", "limits", "args", "session", "deterministic"}
+var keys = []string{"status", "code", "value", "says", "hides", "touched", "asked", "form", "answer", "limits", "args", "session", "deterministic"}
 
 func readAttempt(t *testing.T, file string) attempt {
 	t.Helper()
@@ -244,7 +246,15 @@ func (a attempt) try(t *testing.T, eng *engine.Engine, w *world) {
 		if ask == nil || !strings.Contains(strings.Join(ask.shown, "\n"), want) {
 			t.Errorf("the person was shown %q, want %q", ask.shown, want)
 		}
-	} else if ask != nil && len(ask.shown) > 0 && a.head["touched"] == "" {
+	}
+	if ask != nil {
+		forms := strings.Join(ask.forms, "\n")
+		a.clean(t, "the form", forms)
+		if !strings.Contains(forms, a.head["form"]) {
+			t.Errorf("the client was shown %q, want %q", forms, a.head["form"])
+		}
+	}
+	if ask != nil && a.head["asked"] == "" && len(ask.shown) > 0 && a.head["touched"] == "" {
 		t.Logf("shown: %q", ask.shown)
 	}
 }

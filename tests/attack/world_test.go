@@ -21,6 +21,7 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/approvals"
 	"github.com/wexec/wexec/hostfns/fetch"
 	"github.com/wexec/wexec/hostfns/files"
 	"github.com/wexec/wexec/internal/text"
@@ -261,17 +262,18 @@ func encoded(c hostfns.Call) (hostfns.Answer, error) {
 	return hostfns.Answer{Data: data}, err
 }
 
-// asker answers questions and keeps what a terminal would show.
+// asker answers questions and keeps what a terminal and a client would show.
 type asker struct {
-	answer string // yes, no, always
-	mu     sync.Mutex
-	shown  []string
+	answer       string // yes, no, always
+	mu           sync.Mutex
+	shown, forms []string
 }
 
 func (a *asker) Ask(_ context.Context, q hostfns.Question) (hostfns.Reply, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.shown = append(a.shown, text.Visible(q.Tool+" "+q.Message+" "+string(q.Args)))
+	a.shown = append(a.shown, strings.Join(append([]string{text.Visible(q.Tool)}, approvals.Lines(q, approvals.OnTerminal)...), " | "))
+	a.forms = append(a.forms, strings.Join(approvals.Lines(q.Covered(), approvals.InForm), " | "))
 	return hostfns.Reply{Approved: a.answer != "no", Always: a.answer == "always", By: "terminal"}, nil
 }
 

@@ -80,8 +80,8 @@ print(); raise ValueError("`+hostile+`")`))
 	}
 }
 
-// TestWhatWasTypedBeforeAQuestionIsNoAnswer has a program print a question of its
-// own, and call a tool when a person has answered it.
+// TestWhatWasTypedBeforeAQuestionIsNoAnswer has a program print what looks like a
+// question, and call a tool when a person has answered it.
 func TestWhatWasTypedBeforeAQuestionIsNoAnswer(t *testing.T) {
 	dir, env := furnished(t, askingPolicy)
 	x := atTerminal(t, command(t.Context(), dir, env, "run", "--mcp", "mcp.json", "--policy", "policy.yaml", "-l", "js", "-e",
@@ -176,6 +176,69 @@ func TestNamesFromOutsideCannotControlTheTerminal(t *testing.T) {
 		holdsNoControls(t, strings.Join(c.args[:2], " "), x.seen.String())
 		if !strings.Contains(x.seen.String(), c.want) {
 			t.Errorf("%q: %q is not shown: %q", c.args, c.want, x.seen.String())
+		}
+	}
+}
+
+// TestATerminalShowsValuesAndAClientTokens asks about a call with personal data,
+// in arguments and in the message of the rule, at a terminal and through a client
+// of either protocol.
+func TestATerminalShowsValuesAndAClientTokens(t *testing.T) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "crm", Version: "1"}, nil)
+	open := json.RawMessage(`{"type":"object"}`)
+	server.AddTool(&mcp.Tool{Name: "find", InputSchema: open}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: `{"ssn":"536-22-8731","email":"ada.byron@acme-corp.io"}`}}}, nil
+	})
+	server.AddTool(&mcp.Tool{Name: "send", InputSchema: open}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "sent"}}}, nil
+	})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	t.Cleanup(web.Close)
+	dir, env := furnished(t, `{version: 1, tools: {allow: [crm.find], ask: [{tool: crm.send, messageExpression: "'write to ' + args.to"}]}, pii: {reveal_to: [crm.send]}}`)
+	if err := os.WriteFile(filepath.Join(dir, "crm.json"), fmt.Appendf(nil, `{"mcpServers": {"crm": {"url": %q}}}`, web.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const code = `const c = await tools.crm.find({}); await tools.crm.send({to: c.email, note: "z" + c.ssn + "z"}); return "done"`
+	const email, ssn = "ada.byron@acme-corp.io", "536-22-8731"
+
+	x := atTerminal(t, command(t.Context(), dir, env, "run", "--mcp", "crm.json", "--policy", "policy.yaml", "-l", "js", "-e", code))
+	x.sees("[y]es, [n]o: ")
+	if seen := x.seen.String(); !strings.Contains(seen, "write to "+email) || !strings.Contains(seen, `to: "`+email+`"`) || !strings.Contains(seen, `note: "z`+ssn+`z"`) {
+		t.Errorf("the terminal shows %q", seen)
+	}
+	x.types("n\n")
+	if x.ends(); strings.Count(x.seen.String(), email) != 2 {
+		t.Errorf("values are printed after the question: %q", x.seen.String())
+	}
+	for _, version := range []string{"2025-06-18", "2026-07-28"} {
+		var shown []string
+		client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, &mcp.ClientOptions{
+			ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				shown = append(shown, r.Params.Message)
+				return &mcp.ElicitResult{Action: "decline"}, nil
+			}})
+		session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: command(t.Context(), dir, env, "mcp", "--mcp", "crm.json", "--policy", "policy.yaml")},
+			&mcp.ClientSessionOptions{ProtocolVersion: version})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"language": "javascript", "code": code}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = session.Close()
+		data, err := json.Marshal(res)
+		if err != nil {
+			t.Fatal(err)
+		}
+		form := strings.Join(shown, "\n")
+		if !strings.Contains(form, "write to [EMAIL_1]") || !strings.Contains(form, `note: "z[SSN_1]z"`) {
+			t.Errorf("%s: the client shows %q", version, form)
+		}
+		for _, value := range []string{email, ssn} {
+			if strings.Contains(form+string(data), value) {
+				t.Errorf("%s: %s is shown to the client: %q, %s", version, value, form, data)
+			}
 		}
 	}
 }
