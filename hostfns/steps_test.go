@@ -361,6 +361,29 @@ func TestOnlyTheHostSetsArgumentsThatASecretFills(t *testing.T) {
 	wantCode(t, err, fault.ToolFailed)
 }
 
+func TestASecretThatCannotBeRemovedIsRefused(t *testing.T) {
+	pol := mustPolicy(t, "version: 1\ntools: {allow: ['crm.*']}\nsecrets:\n  - {name: PIN, from: 'env:PIN', to: ['crm.*'], as: 'arg:pin'}\n")
+	table, err := NewTable(pol, audit.None(), &fakeProvider{tools: []catalogue.Tool{tool("crm.get", `{}`)}, call: echo})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.With(Options{Secrets: func(context.Context, string) (string, error) { return "12345", nil }})
+	_, err = openRun(t, table, RunInfo{}).Call(t.Context(), "crm.get", nil)
+	if f := wantCode(t, err, fault.ToolFailed); !strings.Contains(f.Message, "secret PIN must have 6 to") {
+		t.Error(f.Message)
+	}
+}
+
+func TestLogsOutsideOfRunsHaveNoValues(t *testing.T) {
+	table, err := NewTable(mustPolicy(t, "version: 1\npii: {mode: tokenize}\n"), audit.None())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := table.Redact("mail of ada.byron@example.org"); got != "mail of [EMAIL]" {
+		t.Error(got)
+	}
+}
+
 func TestADryRunDecidesAndCallsNothing(t *testing.T) {
 	p := &fakeProvider{tools: []catalogue.Tool{tool("a.x", `{}`), tool("a.y", `{}`)}, call: echo}
 	table, err := NewTable(mustPolicy(t, "version: 1\ntools:\n  allow: [a.x]\n  ask: [a.y]\n"), audit.None(), p)

@@ -2,8 +2,10 @@ package upstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
@@ -93,6 +97,58 @@ func TestAServerCannotGiveItsSecretsAway(t *testing.T) {
 		if err == nil || leaks(err.Error()+fault.HintOf(err)) || !strings.Contains(err.Error()+fault.HintOf(err), "[secret]") {
 			t.Errorf("%s: %v, %q", how, err, fault.HintOf(err))
 		}
+	}
+}
+
+func TestLogsOfAServerHaveNoValues(t *testing.T) {
+	var log lockedBuffer
+	p, err := New([]Server{{Name: "leaky", Command: os.Args[0], Env: map[string]string{"SERVER": "plain", "API_KEY": givenKey}, Secrets: []string{givenKey}}},
+		Options{Environ: os.Environ(), Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			Redact: func(s string) string { return strings.ReplaceAll(s, "ada@example.org", "[EMAIL]") }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	const argument = "argument-k3y-of-policy"
+	leak := func(how, text string) error {
+		args, err := json.Marshal(map[string]string{"How": how, "Text": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.Call(t.Context(), hostfns.Call{Server: "leaky", Tool: "leak", Args: args, Secrets: []hostfns.Secret{{Name: "ARG", Value: argument}}})
+		return err
+	}
+	if err := leak("log", strings.Repeat("x", maxText/2-20)+" for ada@example.org"); err != nil {
+		t.Fatal(err)
+	}
+	if err := leak("log", "the end "+argument+" for ada@example.org"); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(log.String(), "the end"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing is logged: %s", log.String())
+		}
+	}
+	if s := log.String(); strings.Contains(s, "k3y") || strings.Contains(s, "ada@") || !strings.Contains(s, "[secret ARG] for [EMAIL] with [secret]") {
+		t.Errorf("the log has %s", s)
+	}
+	if err := leak("long death", argument); err == nil || strings.Contains(err.Error()+fault.HintOf(err), "policy") {
+		t.Errorf("%v %q", err, fault.HintOf(err))
+	}
+}
+
+func TestDescriptionsAreCleanedAndHaveNoSecrets(t *testing.T) {
+	const key = "sk-<b>12345</b>-end"
+	l := &live{}
+	l.secrets.Add("", key)
+	for _, d := range []string{"uses " + key, "uses sk-\u200b<b>12345</b>-end", strings.Repeat("x", 4090) + key, "sk-<b><i>12345</b>-end"} {
+		tool, err := l.cleanTool("s", "1", &mcp.Tool{Name: "t", Description: d, InputSchema: map[string]any{"title": d}})
+		if err != nil || strings.Contains(tool.Description+string(tool.InputSchema), "sk-<") {
+			t.Errorf("%.40q: %v %s", d, tool, err)
+		}
+	}
+	if tool, err := l.cleanTool("s", "1", &mcp.Tool{Name: key}); err == nil && strings.Contains(tool.Name, "12345") {
+		t.Errorf("the name is %s", tool.Name)
 	}
 }
 

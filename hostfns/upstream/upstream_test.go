@@ -78,10 +78,15 @@ func serve(kind string) {
 		return text("grown"), nil
 	})
 	raw("leak", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		var in struct{ How string }
+		var in struct{ How, Text string }
 		_ = json.Unmarshal(r.Params.Arguments, &in)
 		key := os.Getenv("API_KEY")
 		switch in.How {
+		case "log":
+			_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "warning", Data: in.Text + " with " + key})
+		case "long death": // the text is where the kept end of stderr begins
+			fmt.Fprint(os.Stderr, in.Text, strings.Repeat("x", tailSize-len(in.Text)/2))
+			os.Exit(4)
 		case "structured":
 			return &mcp.CallToolResult{StructuredContent: map[string]any{"key": key, "list": []string{"x" + key + "y"}}}, nil
 		case "error":
