@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/policy"
 )
 
 // BenchmarkCallPath measures a call of 100 bytes with policy and audit.
@@ -43,6 +45,28 @@ func BenchmarkRun(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkSearchOfARun searches 5,000 tools from a program.
+func BenchmarkSearchOfARun(b *testing.B) {
+	verbs, nouns := strings.Fields("list create delete update search send export merge"), strings.Fields("commit invoice ticket customer message deployment event report")
+	var tools []catalogue.Tool
+	for i := range 5000 {
+		verb, noun := verbs[i%8], nouns[i/8%8]
+		tools = append(tools, catalogue.Tool{Server: "s", Name: fmt.Sprintf("%s_%s_%d", verb, noun, i),
+			Description: fmt.Sprintf("%s a %s of area %d, with paging, filters and a limit on what comes back.", verb, noun, i%251)})
+	}
+	table, err := NewTable(mustPolicy(b, "version: 1\ntools: {allow: ['s.*'], ask: ['s.send_*'], deny: ['s.delete_*']}\n"), audit.None(), &fakeProvider{tools: tools})
+	if err != nil {
+		b.Fatal(err)
+	}
+	run := openRun(b, table, RunInfo{Limits: policy.Limits{HostBytes: 1 << 50}})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := run.Call(b.Context(), "wexec:search", []byte(`{"query":"create an invoice for a customer"}`)); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

@@ -334,12 +334,18 @@ func (t *Table) unknown(name string) *Failure {
 
 // Search finds tools in a view of the catalogue of the table by words and, with
 // [Options.Ranker], by meaning. It waits for a core after the ranker has answered.
+// Without q.Keep, all tools are kept, and those found have the decision of the policy.
 // The error is that of core, or of [catalogue.Catalogue.Search].
 func (t *Table) Search(ctx context.Context, view *catalogue.Catalogue, q catalogue.Query, core Core) (catalogue.Found, error) {
 	var rate func() map[string]float64
 	if t.options.Ranker != nil && len(catalogue.Words(catalogue.Asked(q.Text))) > 0 {
 		rate, _ = t.options.Ranker.Near(ctx, view.Tools(), catalogue.Asked(q.Text)) // an error leaves the words
 	}
+	return t.searchRated(ctx, view, q, core, rate)
+}
+
+// searchRated searches by words, and by the numbers of a ranker if rate is not nil.
+func (t *Table) searchRated(ctx context.Context, view *catalogue.Catalogue, q catalogue.Query, core Core, rate func() map[string]float64) (catalogue.Found, error) {
 	leave, err := core.enter(ctx)
 	if err != nil {
 		return catalogue.Found{}, err
@@ -363,7 +369,13 @@ func (t *Table) Search(ctx context.Context, view *catalogue.Catalogue, q catalog
 		}
 		q.Boost = boosts(rate(), best)
 	}
-	return view.Search(ctx, q)
+	found, err := view.Search(ctx, q)
+	if q.Keep == nil {
+		for i, e := range found.Tools {
+			found.Tools[i].Decision = t.policy.BestEffect(e.Name).String()
+		}
+	}
+	return found, err
 }
 
 // Core waits for a core for work of the host, and returns what gives it back. A nil

@@ -145,15 +145,13 @@ func (c *call) search(ctx context.Context, in struct {
 		return nil, err
 	}
 	view := r.offered(whole)
+	leave()
 	q := catalogue.Query{
 		Text: in.Query, Detail: in.Detail, Limit: min(max(in.Limit, 0), 200), Lang: r.facts.Language, Spend: r.charge,
-		Keep: func(t catalogue.Tool) string { return r.table.policy.BestEffect(t.ID()).String() },
 	}
 	if r.facts.Deterministic { // a Ranker may change its mind
-		defer leave()
-		return view.Search(ctx, q)
+		return r.table.searchRated(ctx, view, q, c.enter, nil)
 	}
-	leave()
 	return r.table.Search(ctx, view, q, c.enter)
 }
 

@@ -67,7 +67,7 @@ func (s *Server) searchTools(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 		return nil, err
 	}
 	leave()
-	found, err := s.o.Table.Search(ctx, cat, catalogue.Query{Text: p.Query, Limit: min(p.Limit, 100), Detail: p.Detail, Keep: s.decision}, core)
+	found, err := s.o.Table.Search(ctx, cat, catalogue.Query{Text: p.Query, Limit: min(p.Limit, 100), Detail: p.Detail}, core)
 	if err != nil {
 		return nil, err
 	}
