@@ -81,7 +81,7 @@ func newPart(server string, tools []Tool) *part {
 }
 
 // build completes the index of the part. If another search is building it, build
-// waits for that one. It looks at ctx between tools.
+// waits for that one. It checks ctx between tools.
 func (p *part) build(ctx context.Context) error {
 	var b *builder
 	select {

@@ -389,7 +389,7 @@ func (c Core) enter(ctx context.Context) (leave func(), err error) {
 	return c(ctx)
 }
 
-// toolCost is the charge for a look at a tool, in bytes.
+// toolCost is the charge for reading one entry of a list of tools, in bytes.
 const toolCost = 64
 
 // The weight of meaning against words.
