@@ -46,7 +46,7 @@ func Email(s *match.Text, at int) (next, start int) {
 	}
 	local, domain := string(t[start:at]), t[at+1:tld-1]
 	switch {
-	case start >= 3 && string(t[start-3:start]) == "://": // a user name in front of a host
+	case start >= 3 && string(t[start-3:start]) == "://", isPassword(t, start, at): // a user in front of a host
 	case (local == "git" || local == "hg") && end < len(t) && (t[end] == ':' || t[end] == '/'):
 	case end < len(t) && t[end] == '(': // a method of a decorated name
 	case s.LineLabel(start)&match.AboutMessage != 0:
@@ -56,6 +56,20 @@ func Email(s *match.Text, at int) (next, start int) {
 		return end, start
 	}
 	return end, -1
+}
+
+// isPassword reports that t[i:at] is the password in front of a host: behind a
+// user, https://user:word@host, or by its own word, user:pass@host.
+func isPassword(t []byte, i, at int) bool {
+	if i < 2 || t[i-1] != ':' || !localByte(t[i-2]) {
+		return false
+	}
+	user := i - 1
+	for user > 0 && i-user < maxLocal && localByte(t[user-1]) {
+		user--
+	}
+	label, _ := match.ReadLabel(t[i:at])
+	return label.Kind == match.Secret || user >= 3 && string(t[user-3:user]) == "://"
 }
 
 // JudgeEmail judges a value that is labeled as a mail address and has no known

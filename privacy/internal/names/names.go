@@ -104,7 +104,7 @@ func rest(t []byte, j, most int) (end, words int, role Role) {
 		}
 		r := RoleOf(t[from:to])
 		initial, dot := to-from == 1, to < len(t) && t[to] == '.'
-		if r&stop != 0 && !(initial && dot) {
+		if r&stop != 0 && !(initial && dot) || r&Month != 0 && isMonth(t, j) {
 			break
 		}
 		if initial {
@@ -141,6 +141,9 @@ func rest(t []byte, j, most int) (end, words int, role Role) {
 	}
 	return end, words, role
 }
+
+// isMonth reports that the word that ends at i is the name of a month.
+func isMonth(t []byte, i int) bool { return RoleOf(t[char.WordStart(t, i):i])&Month != 0 }
 
 // Titled finds the name behind the title t[i:j]. It returns the end of the
 // match, or 0.
