@@ -35,7 +35,7 @@ privacy/internal/encodings: internal/jsonscan privacy/internal/char
 privacy/internal/finance: privacy/internal/char privacy/internal/checksum privacy/internal/match
 privacy/internal/identity: privacy/internal/char privacy/internal/checksum privacy/internal/dates privacy/internal/match
 privacy/internal/match: privacy/internal/char
-privacy/internal/names: privacy/internal/char privacy/internal/dates privacy/internal/match
+privacy/internal/names: internal/nametable privacy/internal/char privacy/internal/dates privacy/internal/match
 privacy/internal/secrets: privacy/internal/char privacy/internal/match
 privacy/internal/token: privacy/internal/char
 catalogue: fault internal/jsonscan internal/jsonschema internal/text
@@ -48,6 +48,7 @@ internal/meter:
 internal/atomicfile:
 internal/ownfile:
 internal/jsonscan:
+internal/nametable:
 internal/jsonschema: internal/text
 internal/text:
 internal/jsonc:

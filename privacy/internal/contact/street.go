@@ -8,18 +8,23 @@ import (
 	"github.com/wexec/wexec/privacy/internal/match"
 )
 
-// streetTails end the names of German streets that are one word.
-var streetTails = [...]string{"straße", "strasse", "str.", "weg", "platz", "allee", "gasse", "ring", "damm", "ufer", "steig", "stieg", "chaussee", "markt", "graben", "berg", "hof", "promenade"}
+// streetTails end the names of German and Dutch streets that are one word. The
+// weak ones end the names of other things too.
+var (
+	streetTails = [...]string{"straße", "strasse", "str.", "straat", "laan", "gracht", "singel", "kade", "dreef", "plantsoen", "steeg", "dijk", "plein",
+		"weg", "gasse", "allee", "chaussee", "damm", "ufer", "ring", "promenade", "boulevard", "baan"}
+	weakTails = [...]string{"platz", "steig", "stieg", "markt", "graben", "berg", "hof", "park", "pad", "haven"}
+)
 
 // Street finds a postal address around the house number t[i:j], and reports
-// whether it did. The names of streets are those of English, German, French,
-// Spanish and Italian addresses.
+// whether it did. The names of streets are those of Dutch, English, French,
+// German, Italian, Polish, Portuguese and Spanish addresses.
 func Street(s *match.Text, i, j int) bool {
 	t := s.Bytes
 	if j-i > 5 || !s.Wants(match.Address) || i > 0 && char.IsWord(t[i-1]) {
 		return false
 	}
-	if i >= 4 && t[i-1] == ' ' && (char.IsWord(t[i-2]) || t[i-2] == '.') {
+	if i >= 4 && t[i-1] == ' ' && (char.IsWord(t[i-2]) || t[i-2] == '.' || t[i-2] == ',') {
 		if numberLast(s, i, j) {
 			return true
 		}
@@ -94,7 +99,7 @@ func romanceStreet(s *match.Text, i, from, to int) (ok, hit bool) {
 	stop := cityBehind(t, end)
 	switch strings.ToLower(string(t[from:to])) {
 	case "place", "square", "avenue", "plaza": // they are English too
-		if !char.IsLower(t[from]) && stop <= end {
+		if a, b := nextWord(t, to); !char.IsLower(t[from]) && stop <= end && !isStreetParticle(string(t[a:b])) {
 			return false, false
 		}
 	}
@@ -111,18 +116,18 @@ func romanceStreet(s *match.Text, i, from, to int) (ok, hit bool) {
 // James Square.
 func englishStreet(s *match.Text, i, a, b int) (ok, hit bool) {
 	t := s.Bytes
-	end := 0
+	end, weak := 0, false
 	for n := 0; n < 5 && b > a; n++ {
 		w := t[a:b]
-		if n > 0 && char.IsUpper(w[0]) && roleOf(t[a:b])&streetEnd != 0 {
-			end = b
+		if role := roleOf(t[a:b]); n > 0 && char.IsUpper(w[0]) && role&(streetEnd|streetWeakEnd) != 0 {
+			end, weak = b, role&streetEnd == 0 && n != 1 && n != 2
 			if b < len(t) && t[b] == '.' {
 				end = b + 1
 			}
 		} else if n == 0 && string(w) == "Broadway" {
 			end = b
 		}
-		if !char.IsUpper(w[0]) && !char.IsDigit(w[0]) && w[0] < 0x80 && string(w) != "of" && string(w) != "the" {
+		if n > 0 && char.CountDigits(w) == len(w) || !char.IsUpper(w[0]) && !char.IsDigit(w[0]) && w[0] < 0x80 && string(w) != "of" && string(w) != "the" {
 			break
 		}
 		if b >= len(t) || t[b] != ' ' && !(t[b] == '.' && b+1 < len(t) && t[b+1] == ' ' && len(w) <= 3) {
@@ -145,7 +150,7 @@ func englishStreet(s *match.Text, i, a, b int) (ok, hit bool) {
 		sure = 93
 	case context&match.AboutAddress != 0:
 		sure = 88
-	case context&(match.AboutOrder|match.AboutVersion) != 0:
+	case weak || countsThings(t, i):
 		sure = 40
 	}
 	return true, s.Hit(match.Address, i, stop, sure, "a house number and the name of a street")
@@ -154,7 +159,7 @@ func englishStreet(s *match.Text, i, a, b int) (ok, hit bool) {
 // isStreetParticle reports the small words in the names of streets.
 func isStreetParticle(w string) bool {
 	switch w {
-	case "de", "du", "des", "la", "le", "les", "l", "d", "saint", "sainte", "del", "della", "dei", "delle", "di", "los", "las", "el", "y", "et", "san", "dell", "d'", "aux", "au":
+	case "de", "du", "des", "la", "le", "les", "l", "d", "saint", "sainte", "del", "della", "dei", "delle", "di", "los", "las", "el", "y", "et", "san", "dell", "d'", "aux", "au", "do", "da", "dos", "das", "dello", "degli", "e", "św", "gen", "ks":
 		return true
 	}
 	return strings.HasPrefix(w, "l'") || strings.HasPrefix(w, "d'") || strings.HasPrefix(w, "dell'")
@@ -184,11 +189,15 @@ func numberLast(s *match.Text, i, j int) bool {
 	end := j
 	if end < len(t) && char.IsLetter(t[end]) && t[end] < 0x80 && (end+1 >= len(t) || !char.IsWord(t[end+1])) { // 12a
 		end++
-	} else if end+1 < len(t) && t[end] == '-' && char.IsDigit(t[end+1]) {
+	} else if end+1 < len(t) && (t[end] == '-' || t[end] == '/') && char.IsDigit(t[end+1]) {
 		for end++; end < len(t) && char.IsDigit(t[end]); end++ {
 		}
 	}
 	wordEnd := i - 1
+	comma := t[wordEnd-1] == ','
+	if comma {
+		wordEnd--
+	}
 	start := wordEnd
 	limit := max(0, i-40)
 	for start > limit && (char.IsWord(t[start-1]) || t[start-1] == '-' || t[start-1] == '.' && start == wordEnd) {
@@ -198,61 +207,80 @@ func numberLast(s *match.Text, i, j int) bool {
 		return false // the last word of the street needs a capital
 	}
 	last := strings.ToLower(string(t[start:wordEnd]))
+	if ok, hit := romanceStreetBack(s, start, end, comma); ok || comma {
+		return hit
+	}
 	if ok, hit := germanStreet(s, start, end, last); ok {
 		return hit
 	}
-	if ok, hit := romanceStreetBack(s, start, end); ok {
-		return hit
-	}
 	return j-i < 4 && anyNameWithTown(s, start, end)
+}
+
+// countsThings reports that the word in front of i says that a number behind it
+// is that of a thing: order 12 Main Street.
+func countsThings(t []byte, i int) bool {
+	end := i
+	for end > 0 && (t[end-1] == ' ' || t[end-1] == ':' || t[end-1] == '#') {
+		end--
+	}
+	_, context := match.ReadLabel(t[char.WordStart(t, end):end])
+	return context&(match.AboutOrder|match.AboutVersion) != 0
 }
 
 // germanStreet reads a name that ends in a word for streets, Hauptstraße or
 // Berliner Allee. start is that of its last word, end that of the number.
 func germanStreet(s *match.Text, start, end int, last string) (ok, hit bool) {
 	t := s.Bytes
-	german := false
-	for _, tail := range streetTails {
-		if strings.HasSuffix(last, tail) && len(last) > len(tail)+2 && char.IsLetter(t[start]) && !char.IsLower(t[start]) {
-			german = true
-		}
-		if last == tail && len(tail) > 2 {
-			// Berliner Straße: the word in front belongs to it.
-			if a := capitalBack(t, start); a < start {
-				start, german = a, true
+	german, weak := false, true
+	for n, tail := range [...][]string{streetTails[:], weakTails[:]} {
+		for _, tail := range tail {
+			if strings.HasSuffix(last, tail) && len(last) > len(tail)+2 && char.IsLetter(t[start]) && !char.IsLower(t[start]) && !notStreets()[last] && !strings.HasSuffix(last, "ering") {
+				german, weak = true, weak && n == 1 && last[len(last)-len(tail)-1] != '-'
+			}
+			if last == tail && len(tail) > 2 {
+				// Berliner Straße: the word in front belongs to it.
+				if a := capitalBack(t, start); a < start && !notStreets()[strings.ToLower(string(t[a:start-1]))] {
+					start, german, weak = a, true, weak && n == 1
+				}
 			}
 		}
 	}
 	if !german {
 		return false, false
 	}
-	weak := !strings.HasSuffix(last, "straße") && !strings.HasSuffix(last, "strasse") && !strings.HasSuffix(last, "str.")
+	sure := uint8(60)
+	if strings.HasSuffix(last, "straße") || strings.HasSuffix(last, "strasse") || strings.HasSuffix(last, "str.") || strings.HasSuffix(last, "straat") {
+		sure = 85
+	}
 	stop := cityBehind(t, end)
-	sure := uint8(85)
-	switch {
+	switch context := s.Before(start); {
 	case stop > end:
 		sure = 95
-	case weak && s.Before(start)&match.AboutAddress == 0:
+	case context&match.AboutAddress != 0:
+		sure = 85
+	case weak || countsThings(t, start):
 		sure = 45
 	}
 	return true, s.Hit(match.Address, start, stop, sure, "the name of a street and a house number")
 }
 
 // romanceStreetBack goes back from the last word of a street to the one that
-// begins it: Via Giuseppe Garibaldi 10.
-func romanceStreetBack(s *match.Text, a, end int) (ok, hit bool) {
+// begins it: Via Giuseppe Garibaldi 10, ul. Kwiatowa 5, Rua das Flores, 12. comma:
+// one is in front of the number.
+func romanceStreetBack(s *match.Text, a, end int, comma bool) (ok, hit bool) {
 	t := s.Bytes
-	for n := 0; n < 6; n++ {
-		w := strings.ToLower(string(t[a:char.WordEnd(t, a)]))
-		if n > 0 && streetRoles()[w]&streetStart != 0 && char.IsUpper(t[a]) && w != "place" && w != "square" && w != "avenue" && w != "passage" && w != "route" {
+	for n := range 6 {
+		wordEnd := char.WordEnd(t, a)
+		w := strings.ToLower(string(t[a:wordEnd]))
+		if role := streetRoles()[w]; n > 0 && role&(streetBegin|streetCommon) != 0 && (!char.IsLower(t[a]) || role&streetSmall != 0) && (len(w) > 2 || t[wordEnd] == '.' || w == "av") {
 			stop := cityBehind(t, end)
-			sure := uint8(70)
+			sure := uint8(72)
 			if stop > end {
 				sure = 93
 			} else if s.Before(a)&match.AboutAddress != 0 {
 				sure = 85
-			} else if w == "via" || w == "plaza" || w == "largo" || w == "cours" {
-				sure = 55
+			} else if role&streetCommon != 0 && !comma {
+				sure = 45
 			}
 			return true, s.Hit(match.Address, a, stop, sure, "the name of a street and a house number")
 		}
@@ -263,11 +291,11 @@ func romanceStreetBack(s *match.Text, a, end int) (ok, hit bool) {
 			break
 		}
 		b := a - 1
-		for b > 0 && t[b-1] == ',' {
+		for b > 0 && (t[b-1] == ',' || t[b-1] == '.') {
 			b--
 		}
 		c := b
-		for c > 0 && (char.IsWord(t[c-1]) || t[c-1] == '\'' || t[c-1] == '/') && b-c < 30 {
+		for c > 0 && (char.IsWord(t[c-1]) || t[c-1] == '\'' || t[c-1] == '-' || t[c-1] == '/') && b-c < 30 {
 			c--
 		}
 		if c == b {

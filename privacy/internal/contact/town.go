@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"bytes"
 	"strings"
 	"sync"
 
@@ -166,25 +167,57 @@ func britishCode(t []byte, i int) int {
 type role uint8
 
 const (
-	streetEnd   role = 1 << iota // Main Street
-	streetStart                  // rue de la Paix, Via Roma
-	streetUnit                   // Apt 5
+	streetEnd     role = 1 << iota // Main Street
+	streetWeakEnd                  // Reyes Shore: the names of other things end so too
+	streetStart                    // in front of a number: 12 rue de la Paix
+	streetBegin                    // a number is behind: Via Roma 12
+	streetCommon                   // as streetBegin, but with a comma: Jardim de Faria, 12
+	streetSmall                    // may begin with a small letter
+	streetUnit                     // Apt 5
 )
 
+// streetWords are the words of streets in the lists of postal services.
+var streetWords = [...]struct {
+	role  role
+	words string
+}{
+	{streetEnd, "street st avenue ave road rd boulevard blvd lane ln drive dr court ct place pl square sq terrace ter way parkway pkwy circle cir highway hwy trail trl close crescent cres grove mews row walk gardens hill loop alley plaza turnpike pike crossing expressway run ridge path point broadway strand"},
+	{streetWeakEnd, "bend bluff bridge brook burg bypass camp canyon cape causeway cliff club common corner course cove creek curve dale dam divide drive estate fall ferry field flat ford forge fork fort freeway garden glen green harbor haven height highway inlet isle island junction knoll lake landing light loaf lock lodge mall manor " +
+		"meadow mill mission motorway mount mountain neck orchard oval overpass park passage pine plain port prairie radial ramp ranch rapid rest river road route shoal shore skyway spring spur station stravenue stream street summit throughway trace track trafficway tunnel underpass union valley viaduct view village ville vista well"},
+	{streetStart, "rue avenue av boulevard bd bld place allée allee impasse chemin quai cours route square passage via viale piazza corso vicolo largo calle c/ avenida avda plaza paseo carrer camino ronda travesía"},
+	{streetBegin, "via viale piazza piazzale corso vicolo largo borgo strada contrada vico salita rotonda incrocio stretto lungomare " +
+		"calle c/ avenida avda plaza paseo carrer camino ronda travesía glorieta cuesta vial urbanización pasadizo pasaje callejón rambla carretera acceso cañada " +
+		"rua av travessa praça praceta alameda estrada rodovia beco calçada viela ladeira " +
+		"rue allée impasse chemin quai boulevard urbanização azinhaga"},
+	{streetBegin | streetSmall, "ul ulica ulicy al aleja alei aleje pl plac placu os osiedle osiedlu skwer skwerze rynek rynku rondo bulwar rua travessa calle avenida avda viale piazza vicolo"},
+	{streetCommon, "r c aeroporto área campo chácara colônia condomínio conjunto distrito esplanada estação favela fazenda feira jardim lago lagoa loteamento morro núcleo parque passarela pátio quadra recanto residencial setor sítio trecho trevo vale vereda viaduto vila canale acesso marginal quinta bairro " +
+		"subida bajada rincón torrente partida muelle parque lado extrarradio chalet barrio barranco bloque calleja jardín lugar polígono prolongación sector senda vía"},
+	{streetUnit, "apt apartment unit suite ste floor fl room rm flat bldg building #"},
+}
+
 var streetRoles = sync.OnceValue(func() map[string]role {
-	m := char.Set(streetEnd, "street st avenue ave road rd boulevard blvd lane ln drive dr court ct place pl square sq terrace ter way parkway pkwy circle cir highway hwy trail trl close crescent cres grove mews row walk gardens hill loop alley plaza turnpike pike crossing expressway run ridge path point broadway strand")
-	for w := range strings.FieldsSeq("rue avenue av boulevard bd bld place allée allee impasse chemin quai cours route square passage via viale piazza corso vicolo largo calle c/ avenida avda plaza paseo carrer camino ronda travesía") {
-		m[w] |= streetStart
-	}
-	for w := range strings.FieldsSeq("apt apartment unit suite ste floor fl room rm flat bldg building #") {
-		m[w] |= streetUnit
+	m := make(map[string]role, 300)
+	for _, list := range streetWords {
+		for w := range strings.FieldsSeq(list.words) {
+			m[w] |= list.role
+		}
 	}
 	return m
 })
 
+// notStreets end as German and Dutch streets do.
+var notStreets = sync.OnceValue(func() map[string]bool {
+	return char.Set(true, "umweg ausweg rückweg hinweg heimweg rechtsweg dienstweg postweg lösungsweg unterweg vorweg schulweg arbeitsweg übertragungsweg ring hering frühling zwilling lehrling training monitoring engineering rendering clustering string spring "+
+		"samstag norweg schlaganfall volgorde opslag der die das den dem ein eine im am auf von zum zur de het een")
+})
+
 func roleOf(word []byte) role {
 	var store [24]byte
-	return streetRoles()[string(char.Lower(&store, word))]
+	lower := char.Lower(&store, word)
+	if role, ok := streetRoles()[string(lower)]; ok || len(lower) == 0 {
+		return role
+	}
+	return streetRoles()[string(bytes.TrimSuffix(lower, []byte("s")))] & streetWeakEnd // Meadows
 }
 
 // nextWord is the word behind spaces and dots.

@@ -11,6 +11,7 @@ import (
 type reading struct {
 	words, known, surnames, stops int
 	ambiguous                     Role // the roles of ambiguous words
+	leads                         bool // the first word is a first name or a title
 	end                           int  // of the last word
 }
 
@@ -42,8 +43,10 @@ func read(v []byte) reading {
 			if at := titleEnd(v, b); at < len(v) && v[at] == ' ' {
 				pos = at + 1
 				n.known++
+				n.leads = true
 				continue
 			}
+		case role&listed != 0:
 		case role&ambiguous != 0 && role&(first|last) != 0:
 			if n.words == 0 {
 				n.ambiguous |= role & first
@@ -54,6 +57,7 @@ func read(v []byte) reading {
 			n.stops++
 		case role&first != 0:
 			n.known++
+			n.leads = n.leads || n.words == 0
 		case role&last != 0:
 			n.surnames++
 		}
@@ -139,7 +143,7 @@ func Judge(s *match.Text, label match.Label, context match.Context, v []byte, wh
 		return end, 82, "labeled as a name"
 	case !label.Weak:
 		return 0, 0, ""
-	case r.words >= 2 && r.known > 0:
+	case r.words >= 2 && r.known > 0 && (r.leads || r.surnames > 0):
 		return end, 80, "a label for persons, and a first name of the list"
 	case r.words >= 2 && r.surnames > 0:
 		return end, 65, "a label for persons, and a surname of the list"

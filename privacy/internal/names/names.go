@@ -149,8 +149,8 @@ func isMonth(t []byte, i int) bool { return RoleOf(t[char.WordStart(t, i):i])&Mo
 // match, or 0.
 func Titled(s *match.Text, i, j int) int {
 	t := s.Bytes
-	if string(t[i:j]) == "MX" || string(t[i:j]) == "Miss" && j < len(t) && t[j] == '.' {
-		return 0 // a record of name servers; the end of a sentence
+	if w := string(t[i:j]); w == "MX" || w == "MS" || w == "Miss" && j < len(t) && t[j] == '.' {
+		return 0 // a record of name servers; a company; the end of a sentence
 	}
 	for range 3 {
 		if j = titleEnd(t, j); j >= len(t) || t[j] != ' ' {
@@ -203,13 +203,16 @@ func firstAndLast(s *match.Text, i, j int, role Role, shape char.Shape) int {
 	}
 	if j < len(t) && (t[j] == '-' || t[j] == '\'') {
 		_, full := word(t, i)
-		if full <= j {
+		if full <= j || t[j] == '\'' && RoleOf(t[i:full])&first == 0 {
 			return 0
 		}
-		if t[j] == '-' && RoleOf(t[j+1:full])&first != 0 {
+		if t[j] == '-' && RoleOf(t[j+1:full])&(first|ambiguous) == first {
 			role &^= ambiguous // Jean-Pierre
 		}
 		j = full
+	}
+	if before := char.WordStart(t, max(0, i-1)); i > 0 && t[i-1] == ' ' && RoleOf(t[before:i-1])&saint != 0 {
+		return 0 // São Paulo
 	}
 	end, words, lastRole := rest(t, j, 3)
 	capitals, sureName := shape == char.HasUpper, role&ambiguous == 0

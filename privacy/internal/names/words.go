@@ -4,7 +4,10 @@ import (
 	_ "embed"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/wexec/wexec/internal/nametable"
 	"github.com/wexec/wexec/privacy/internal/char"
 	"github.com/wexec/wexec/privacy/internal/dates"
 )
@@ -21,12 +24,14 @@ const (
 	stop           // begins sentences, or names things
 	particle       // von, de la
 	Month          // March, avril
+	listed         // ambiguous, and only in the lists of names
+	saint          // San, Sint: begins the names of places
 	legalForm      // Inc, GmbH: the name is that of a company
 	nobody         // unknown, n/a: the whole value says that there is no name
 )
 
 // roleNames are the names of roles in words.txt.
-var roleNames = map[string]Role{"first": first, "last": last, "ambiguous": ambiguous, "title": Title, "stop": stop, "particle": particle, "company": legalForm, "nobody": nobody}
+var roleNames = map[string]Role{"first": first, "last": last, "ambiguous": ambiguous, "title": Title, "stop": stop, "particle": particle, "company": legalForm, "nobody": nobody, "saint": saint}
 
 //go:embed words.txt
 var words string
@@ -62,16 +67,61 @@ var roles = sync.OnceValue(func() map[string]Role {
 	return m
 })
 
-// RoleOf is what a word of up to 24 bytes can be in a name.
+// nameTable has the names of many lists, see namegen.
+//
+//go:generate go run ../../../internal/tools/namegen
+//go:embed names.bin
+var nameTable string
+
+// RoleOf is what a word can be in a name. The words of words.txt are decided there.
 func RoleOf(word []byte) Role {
-	var store [24]byte
-	lower := char.Lower(&store, word)
-	for _, c := range lower {
-		if c >= 0x80 {
-			return roles()[strings.ToLower(string(word))]
-		}
+	var store [nametable.MaxName]byte
+	lower := fold(store[:0], word)
+	if len(lower) == 0 {
+		return 0
 	}
-	return roles()[string(lower)]
+	if role, ok := roles()[string(lower)]; ok {
+		return role
+	}
+	inTable := nametable.Lookup(nameTable, lower)
+	if inTable == 0 {
+		return 0
+	}
+	// A weak role does not make a sure one ambiguous.
+	switch sure := inTable &^ (inTable >> 2); sure & (nametable.First | nametable.Last) {
+	case 0:
+		return tableRoles[inTable&3] | ambiguous | listed
+	default:
+		return tableRoles[sure&3]
+	}
+}
+
+// tableRoles are the roles of the lowest two bits in nameTable.
+var tableRoles = [4]Role{0, first, last, first | last}
+
+// fold appends a word in small letters to store, nothing if it has no room.
+func fold(store, word []byte) []byte {
+	for i := 0; i < len(word); {
+		c := word[i]
+		if c < utf8.RuneSelf {
+			if char.IsUpper(c) {
+				c |= 0x20
+			}
+			if len(store) == cap(store) {
+				return nil
+			}
+			store = append(store, c)
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(word[i:])
+		if r = unicode.ToLower(r); len(store)+utf8.RuneLen(r) > cap(store) {
+			return nil
+		}
+		store = utf8.AppendRune(store, r)
+		i += size
+	}
+	return store
 }
 
 // Ordinary reports a single word that is rarely a name outside of fields for names.
