@@ -313,11 +313,14 @@ func simplify(s *shape) *shape {
 func bounds(n *jsonschema.Schema) string {
 	var out []string
 	for _, b := range []struct {
-		value *float64
+		value any
 		op    string
 	}{{n.Minimum, "≥"}, {n.ExclusiveMinimum, ">"}, {n.Maximum, "≤"}, {n.ExclusiveMaximum, "<"}} {
-		if b.value != nil {
-			out = append(out, b.op+" "+strconv.FormatFloat(*b.value, 'g', -1, 64))
+		switch n := b.value.(type) {
+		case float64:
+			out = append(out, b.op+" "+strconv.FormatFloat(n, 'g', -1, 64))
+		case json.Number:
+			out = append(out, b.op+" "+string(n))
 		}
 	}
 	return strings.Join(out, ", ")

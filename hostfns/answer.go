@@ -3,7 +3,6 @@ package hostfns
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"strconv"
@@ -12,6 +11,8 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/hostfns/internal/streams"
+	"github.com/wexec/wexec/hostfns/schema"
+	"github.com/wexec/wexec/internal/jsonnum"
 	"github.com/wexec/wexec/internal/jsonscan"
 )
 
@@ -133,7 +134,7 @@ func (c *call) accept(ctx context.Context) error {
 		return err
 	}
 	if c.kind == toolCall {
-		if err := c.redact(a); err != nil {
+		if err := c.redact(ctx, a); err != nil {
 			closeBody(*a)
 			return err
 		}
@@ -195,7 +196,7 @@ func validUTF8(data []byte) []byte {
 }
 
 // redact removes personal data.
-func (c *call) redact(a *Answer) error {
+func (c *call) redact(ctx context.Context, a *Answer) error {
 	r, received := c.run, a.Data
 	counts, mode, err := r.redactor.answer(a, c.name)
 	if len(counts.Kinds) > 0 {
@@ -216,26 +217,27 @@ func (c *call) redact(a *Answer) error {
 		return &Failure{Code: fault.ToolFailed, Tool: c.name, Hint: "the policy blocks personal data from this tool",
 			Message: c.name + " answered with personal data, which the policy blocks"}
 	}
-	c.checkOutput(a, received)
+	c.checkOutput(ctx, a, received)
 	return nil
 }
 
 // checkOutput warns of an answer that, as it was received, does not match the
 // output schema. The warning shows no name that was redacted.
-func (c *call) checkOutput(a *Answer, received []byte) {
+func (c *call) checkOutput(ctx context.Context, a *Answer, received []byte) {
 	const maxChecked = 64 << 10
 	if a.Kind != JSON || len(c.tool.OutputSchema) == 0 || len(received) > maxChecked {
 		return
 	}
 	c.tool.compile()
-	var v, redacted any
-	if json.Unmarshal(received, &v) != nil {
+	v, err := jsonnum.Decode(received)
+	if err != nil {
 		return
 	}
-	f, _ := c.tool.output.Check("answer", v)
+	work := schema.Work{Size: len(received), Spend: c.run.working(ctx)}
+	f, _ := c.tool.output.Check("answer", v, work)
 	if f != nil && !bytes.Equal(received, a.Data) {
-		_ = json.Unmarshal(a.Data, &redacted)
-		f, _ = c.tool.output.CheckMasked("answer", v, redacted)
+		redacted, _ := jsonnum.Decode(a.Data)
+		f, _ = c.tool.output.CheckMasked("answer", v, redacted, work)
 	}
 	if f != nil {
 		c.run.warn(c.name + " answered with something else than its output schema declares: " + c.run.shown(f.Error(), 500))

@@ -35,10 +35,16 @@ func (c *call) readArguments(ctx context.Context) error {
 		return nil
 	}
 	var f *Failure
-	if c.args, f = c.tool.parse(c.given); f != nil {
+	if c.args, f = c.tool.parse(ctx, c.given); f != nil {
+		if ctx.Err() != nil {
+			return c.cancelled()
+		}
 		return c.refuse("schema", f)
 	}
 	if err := c.spendRoom(c.args.room - int64(len(c.given))); err != nil {
+		return err
+	}
+	if err := c.run.spend(max(0, int64(len(c.args.raw)-len(c.given)))); err != nil { // defaults may be long
 		return err
 	}
 	return c.takeSecrets(ctx)
@@ -103,7 +109,10 @@ func (c *call) valuesOf(ctx context.Context, args arguments, most int64) (reveal
 		return args, false, err
 	}
 	// Two names may have the same value, which is an error.
-	doc, err := strictjson.Decode(raw)
+	doc, err := strictjson.Decode(ctx, raw)
+	if ctx.Err() != nil {
+		return args, false, context.Cause(ctx)
+	}
 	values, ok := doc.Value.(map[string]any)
 	if err != nil || !ok {
 		return args, false, errReveal
@@ -172,7 +181,7 @@ func (c *call) reveal(ctx context.Context) error {
 // checkArguments checks the arguments against the schema as the tool gets them.
 // Those that a secret fills may be missing. A fault shows names as the program
 // wrote them.
-func (c *call) checkArguments(context.Context) error {
+func (c *call) checkArguments(ctx context.Context) error {
 	if c.kind == lookupCall {
 		return nil
 	}
@@ -181,28 +190,50 @@ func (c *call) checkArguments(context.Context) error {
 		filled = append(filled, s.argument())
 	}
 	var f *schema.Fault
-	var complete bool
+	var err error
+	work := schema.Work{Size: len(c.outgoing.raw), Spend: c.run.working(ctx)}
 	if c.hasTokens && c.run.redactor.reveals(c.name) {
-		f, complete = c.tool.schema().CheckMasked("args", c.outgoing.values, c.args.values, filled...)
+		f, err = c.tool.schema().CheckMasked("args", c.outgoing.values, c.args.values, work, filled...)
 	} else {
-		f, complete = c.tool.schema().Check("args", c.outgoing.values, filled...)
+		f, err = c.tool.schema().Check("args", c.outgoing.values, work, filled...)
 	}
 	switch {
-	case !complete:
+	case err == schema.ErrTooMuch:
 		c.run.warn("the arguments of " + c.name + " were not checked: its schema takes too long")
+	case endsRun(err):
+		return err
+	case err != nil:
+		return c.cancelled()
 	case f != nil:
 		return c.refuse("schema", c.tool.invalid(f.Error(), c.tool.signature()))
 	}
 	return nil
 }
 
+// freeWork is the work of one check that is not counted.
+const freeWork = 1 << 20
+
+// working returns a function that charges the run for the work of a check, a byte
+// for each unit, and ends with the context.
+func (r *Run) working(ctx context.Context) func(units int) error {
+	free := freeWork
+	return func(units int) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		spared := min(free, units)
+		free -= spared
+		return r.spend(int64(units - spared))
+	}
+}
+
 // parse reads what the program wrote: an object by keyword, or an array by
 // position. It fills in the defaults of the schema.
-func (t *resolvedTool) parse(data []byte) (arguments, *Failure) {
+func (t *resolvedTool) parse(ctx context.Context, data []byte) (arguments, *Failure) {
 	if len(data) == 0 {
 		data = []byte("{}")
 	}
-	doc, err := strictjson.Decode(data)
+	doc, err := strictjson.Decode(ctx, data)
 	if err != nil {
 		return arguments{}, t.invalid("the arguments are not valid JSON: "+err.Error(), "")
 	}
@@ -290,19 +321,18 @@ func (t *resolvedTool) byPosition(list []any) (map[string]any, *Failure) {
 // would ignore it.
 func (t *resolvedTool) misnamed(values map[string]any) *Failure {
 	s := t.schema()
-	names := s.Properties()
-	unknown := func(got string) bool { return !slices.Contains(names, got) }
-	if len(names) == 0 || s.Open() || !anyKey(values, unknown) {
+	if len(s.Properties()) == 0 || s.Open() {
 		return nil
 	}
-	for _, got := range slices.Sorted(maps.Keys(values)) {
-		if !unknown(got) {
-			continue
-		}
-		missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-			_, given := values[name]
-			return given
-		})
+	unknown := t.unknownNames(values)
+	if len(unknown) == 0 {
+		return nil
+	}
+	missing := slices.DeleteFunc(slices.Clone(s.Properties()), func(name string) bool {
+		_, given := values[name]
+		return given
+	})
+	for _, got := range unknown {
 		message := fmt.Sprintf("args.%s: there is no argument of that name", clean(got, 80))
 		if near := catalogue.NearestOf(got, missing); near != "" {
 			return t.invalid(message, "did you mean "+clean(near, 80)+"?")
@@ -314,11 +344,19 @@ func (t *resolvedTool) misnamed(values map[string]any) *Failure {
 	return nil
 }
 
-func anyKey(values map[string]any, ok func(string) bool) bool {
-	for key := range values {
-		if ok(key) {
-			return true
+// unknownNames returns the names that the tool does not have, sorted. Of very
+// many it returns a few: they are not misspelled.
+func (t *resolvedTool) unknownNames(values map[string]any) []string {
+	const most = 10
+	var out []string
+	for name := range values {
+		if t.schema().Has(name) {
+			continue
+		}
+		at, _ := slices.BinarySearch(out, name)
+		if at < most {
+			out = slices.Insert(out[:min(len(out), most-1)], at, name)
 		}
 	}
-	return false
+	return out
 }

@@ -2,6 +2,7 @@ package hostfns
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -300,5 +301,94 @@ func TestACallThatIsCancelledRevealsNoMore(t *testing.T) {
 	c := call{run: r, name: "a.send", tool: tool, args: arguments{raw: []byte(`{"a":"` + strings.Repeat("[BLOB_1]", 1000) + `"}`)}}
 	if err := c.reveal(ctx); fault.CodeOf(err) != fault.Cancelled || r.bytes.Load() != before {
 		t.Errorf("%v after %d bytes", err, r.bytes.Load()-before)
+	}
+}
+
+// The policy and the schema see the integer that the tool gets, not the nearest
+// float64.
+func TestALargeIntegerIsDecidedAsItIsSent(t *testing.T) {
+	p := &fakeProvider{tools: []catalogue.Tool{tool("a.even", `{"properties":{"n":{"multipleOf":2}}}`), tool("a.one", `{}`), tool("a.less", `{}`)}, call: echo}
+	r := newRun(t, mustPolicy(t, `version: 1
+pii: {mode: off}
+tools:
+  allow: [a.even, {tool: a.one, when: args.n == 9007199254740992}, {tool: a.less, when: args.n <= 100}]
+`), audit.None(), p)
+	for _, c := range []struct {
+		tool, args, sent string
+		code             fault.Code
+	}{
+		{"a.one", `{"n":9007199254740992}`, "", ""},
+		{"a.one", `{"n":9007199254740993}`, "", fault.DeniedTool},
+		{"a.one", `[9.007199254740993e15]`, "", fault.ToolInvalidArgs},
+		{"a.one", `{"n":12345678901234567890123}`, "", fault.DeniedTool},
+		{"a.even", `{"n":9007199254740993}`, "", fault.ToolInvalidArgs},
+		{"a.even", `{"n":18446744073709551618}`, "", ""},
+		{"a.even", `{"n":1e400}`, "", fault.ToolInvalidArgs},
+		{"a.less", `{"n":-0}`, "", ""},
+		{"a.less", `{"n":100.0}`, "", ""},
+		{"a.less", `{"n":100.000000000000000001}`, `{"n":100}`, ""}, // what was decided is sent
+		{"a.less", `{"n":1e-400}`, `{"n":0}`, ""},
+		{"a.less", `{"n":0.1}`, "", ""},
+	} {
+		a, err := r.Call(t.Context(), c.tool, []byte(c.args))
+		if fault.CodeOf(err) != c.code && (err != nil || c.code != "") {
+			t.Errorf("%s %s: %v", c.tool, c.args, err)
+		}
+		if want := cmp.Or(c.sent, c.args); err == nil && string(a.Data) != want {
+			t.Errorf("%s %s was sent as %s, not %s", c.tool, c.args, a.Data, want)
+		}
+	}
+}
+
+// A check that has to end leaves the call undone, charged for what was checked.
+func TestCheckingArgumentsEndsWithTheCallAndIsCharged(t *testing.T) {
+	doc := `{"properties":{"a":{"allOf":[` + strings.Repeat(`{"pattern":"^(a|b|ab)*$"},`, 3000) + `{}]}}}`
+	p := &fakeProvider{tools: []catalogue.Tool{tool("a.x", doc)}, call: echo}
+	table, err := NewTable(mustPolicy(t, allowAll), audit.None(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := openRun(t, table, RunInfo{Limits: policy.Limits{HostBytes: 2 << 20}})
+	args := []byte(`{"a":"` + strings.Repeat("ab", 50_000) + `"}`)
+	_, err = r.Call(t.Context(), "a.x", args)
+	wantCode(t, err, fault.LimitHostBytes)
+
+	r = openRun(t, table, RunInfo{ID: "cancelled"})
+	resolved, err := table.resolve(t.Context(), "a.x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	c := call{run: r, name: "a.x", tool: resolved}
+	var f *Failure
+	if c.args, f = resolved.parse(ctx, args); f != nil {
+		t.Fatal(f)
+	}
+	c.outgoing = c.args
+	cancel()
+	if err := c.checkArguments(ctx); fault.CodeOf(err) != fault.Cancelled || r.bytes.Load() != 0 {
+		t.Errorf("%v, charged %d bytes", err, r.bytes.Load())
+	}
+	if p.calls.Load() != 0 {
+		t.Error("the tool was called")
+	}
+}
+
+// Finding a misspelled name takes little, however many names there are.
+func TestManyUnknownArgumentsAreRefusedQuickly(t *testing.T) {
+	var doc, args strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&doc, `"some_long_property_name_%d":{},`, i)
+	}
+	for i := range 100_000 {
+		fmt.Fprintf(&args, `"same_lang_praperty_nime_%d":1,`, i)
+	}
+	p := &fakeProvider{tools: []catalogue.Tool{tool("a.x", `{"properties":{`+doc.String()+`"z":{}},"additionalProperties":false}`)}, call: echo}
+	r := newRun(t, mustPolicy(t, allowAll), audit.None(), p)
+	start := time.Now()
+	_, err := r.Call(t.Context(), "a.x", []byte(`{`+args.String()+`"z":1}`))
+	wantCode(t, err, fault.ToolInvalidArgs)
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("it took %s", took)
 	}
 }

@@ -69,7 +69,9 @@ func (e *Effect) UnmarshalText(text []byte) error {
 // Request is a tool call that a program wants to make.
 type Request struct {
 	Tool catalogue.Tool
-	Args map[string]any // as messages show them: with tokens
+	// Args are the arguments as messages show them, with tokens, and the numbers of
+	// package encoding/json: float64 or json.Number. A json.Number keeps every digit.
+	Args map[string]any
 	// Reveal returns the arguments with values instead of tokens, for conditions.
 	// It is called when the first condition reads them; if it fails, so does the
 	// condition. Nil: there are no tokens.

@@ -41,7 +41,7 @@ privacy/internal/token: privacy/internal/char
 catalogue: fault internal/jsonscan internal/jsonschema internal/text
 policy: fault catalogue privacy policy/internal/document policy/internal/expr internal/jsonc internal/text internal/units internal/yamldoc
 policy/internal/document: internal/units internal/yamldoc
-policy/internal/expr: catalogue internal/jsonschema internal/text internal/yamldoc
+policy/internal/expr: catalogue internal/jsonnum internal/jsonschema internal/text internal/yamldoc
 policy/lint: catalogue policy policy/internal/document policy/internal/expr internal/text internal/yamldoc
 audit: fault
 internal/meter:
@@ -49,22 +49,23 @@ internal/atomicfile:
 internal/ownfile:
 internal/jsonscan:
 internal/nametable:
-internal/jsonschema: internal/text
+internal/jsonschema: internal/jsonnum internal/text
+internal/jsonnum:
 internal/text:
 internal/jsonc:
 internal/units: fault internal/text
-internal/yamldoc: fault catalogue internal/text internal/units
+internal/yamldoc: fault catalogue internal/jsonnum internal/text internal/units
 internal/snapshot: internal/atomicfile internal/ownfile
 wasm-modules: fault internal/atomicfile internal/meter internal/snapshot
 guests: fault wasm-modules internal/text
-hostfns: fault policy policy/lint audit privacy catalogue hostfns/schema hostfns/internal/guard hostfns/internal/queue hostfns/internal/scrub hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/jsonscan internal/text
+hostfns: fault policy policy/lint audit privacy catalogue hostfns/schema hostfns/internal/guard hostfns/internal/queue hostfns/internal/scrub hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/jsonnum internal/jsonscan internal/text
 hostfns/internal/guard:
 hostfns/internal/queue:
 hostfns/internal/scrub:
 hostfns/internal/streams: hostfns/internal/guard
-hostfns/internal/strictjson: internal/jsonscan
+hostfns/internal/strictjson: internal/jsonscan internal/jsonnum
 hostfns/internal/toolmeta: catalogue internal/text
-hostfns/schema: internal/jsonschema internal/text
+hostfns/schema: internal/jsonnum internal/jsonschema internal/text
 wasm-modules/bake: internal/atomicfile internal/meter internal/snapshot wasm-modules
 wasm-modules/esbuild:
 hostfns/upstream: fault hostfns hostfns/internal/scrub hostfns/internal/toolmeta catalogue internal/atomicfile internal/jsonscan internal/text

@@ -1,24 +1,31 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
+	"hash/maphash"
+	"io"
 	"math"
+	"math/big"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/wexec/wexec/internal/jsonnum"
 	"github.com/wexec/wexec/internal/jsonschema"
 	"github.com/wexec/wexec/internal/text"
 )
 
 // Fault is a value that does not match the schema.
 type Fault struct {
-	Path    string   // "args.labels[2]"
-	Problem string   // "expected a string, got a number"
-	Allowed []string // the values or names that the schema lists, as JSON
+	Path    string // "args.labels[2]"
+	Problem string // "expected a string, got a number"
+	values  []any  // the values that the schema lists
+	names   []string
 	depth   int
 	types   jsonschema.Types // expected; set if only the type is wrong
 }
@@ -26,53 +33,133 @@ type Fault struct {
 // Error returns the path, the problem and what is allowed.
 func (f *Fault) Error() string {
 	msg := f.Path + ": " + f.Problem
-	if len(f.Allowed) > 0 {
-		msg += "; allowed: " + strings.Join(f.Allowed, ", ")
+	if allowed := f.Allowed(); len(allowed) > 0 {
+		msg += "; allowed: " + strings.Join(allowed, ", ")
 	}
 	return msg
 }
 
-// Check returns the first way in which a value, as decoded by encoding/json,
-// does not match the schema, or nil. The path of a fault starts with name. A
-// check that takes too many steps is abandoned: complete is false, and the fault
-// nil. Properties of the top object that are listed as later may be missing.
-func (s *Schema) Check(name string, v any, later ...string) (f *Fault, complete bool) {
-	if s == nil {
-		return nil, true
+// Allowed returns the values or names that the schema lists, as JSON, a few and
+// short.
+func (f *Fault) Allowed() []string {
+	var out []string
+	n := len(f.values) + len(f.names)
+	for i := range min(n, 20) {
+		var v any
+		if i < len(f.values) {
+			v = f.values[i]
+		} else {
+			v = f.names[i-len(f.values)]
+		}
+		if b, err := json.Marshal(v); err == nil {
+			out = append(out, clip(string(b)))
+		}
 	}
-	return s.check(v, check{path: append(make([]byte, 0, 64), name...), later: later})
+	if n > 20 {
+		out = append(out, fmt.Sprintf("and %d more", n-20))
+	}
+	return out
+}
+
+// ErrTooMuch is returned for a check that takes too much work. It found no fault
+// so far.
+var ErrTooMuch = errors.New("the check of the schema takes too much work")
+
+// Work bounds the work of a check. A unit is about a byte of a value that is
+// read; a schema that is applied to a value is a few. The units of the same check are the
+// same everywhere.
+type Work struct {
+	// Size is the length of the value as JSON. Large values may take more work.
+	Size int
+	// Spend receives the units as they are done, some thousands at a time. Its
+	// error ends the check. Nil: they are not counted.
+	Spend func(units int) error
+}
+
+const (
+	maxWork  = 4 << 20  // units of a check
+	maxFor   = 16       // additional units for each byte of the value
+	visit    = 4        // units of a schema applied to a value
+	interval = 16 << 10 // units between two calls of Spend
+)
+
+// Check returns the first way in which a value, with the numbers of package
+// jsonnum, does not match the schema, or nil. The path of a fault starts with
+// name. With an error of Spend or [ErrTooMuch] nothing is known. Properties of
+// the top object that are listed as later may be missing.
+func (s *Schema) Check(name string, v any, w Work, later ...string) (*Fault, error) {
+	if s == nil {
+		return nil, nil
+	}
+	return s.check(v, check{path: append(make([]byte, 0, 64), name...), later: later, work: w})
 }
 
 // CheckMasked is Check for a value with secret parts. A fault shows names of
 // properties and facts about values only where masked has them too, which is the
 // same value with something else instead of the secrets.
-func (s *Schema) CheckMasked(name string, v, masked any, later ...string) (f *Fault, complete bool) {
+func (s *Schema) CheckMasked(name string, v, masked any, w Work, later ...string) (*Fault, error) {
 	if s == nil {
-		return nil, true
+		return nil, nil
 	}
-	return s.check(v, check{path: append(make([]byte, 0, 64), name...), later: later, hiding: true, masked: masked})
+	return s.check(v, check{path: append(make([]byte, 0, 64), name...), later: later, work: w, hiding: true, masked: masked})
 }
 
-func (s *Schema) check(v any, c check) (*Fault, bool) {
+func (s *Schema) check(v any, c check) (*Fault, error) {
 	f := c.value(s.root, v, 0)
-	if c.gaveUp {
-		return nil, false
+	if c.err == nil {
+		c.flush()
 	}
-	return f, true
+	if c.err != nil {
+		return nil, c.err
+	}
+	return f, nil
 }
 
 type check struct {
-	path   []byte
-	later  []string
-	hiding bool // secrets, and masked is the value as a fault may show it
-	masked any
-	hidden bool // the name of a step into the value is secret; path ends before it
-	depth  int  // steps into the value
-	steps  int
-	gaveUp bool
+	path    []byte
+	later   []string
+	hiding  bool // secrets, and masked is the value as a fault may show it
+	masked  any
+	hidden  bool // the name of a step into the value is secret; path ends before it
+	depth   int  // steps into the value
+	work    Work
+	done    int   // units
+	counted int   // units that Spend has received
+	err     error // why the check ended
+}
+
+// spend counts units before they are done. It returns false if the check has to
+// end: then every result is of no use.
+func (c *check) spend(units int) bool {
+	if c.done += units; c.done-c.counted >= interval && c.err == nil {
+		c.flush()
+	}
+	return c.err == nil
+}
+
+// look ends the check if it has to end, without counting anything.
+func (c *check) look() {
+	if c.work.Spend != nil && c.err == nil {
+		c.err = c.work.Spend(0)
+	}
+}
+
+// flush passes on what was counted.
+func (c *check) flush() {
+	if most := maxWork + maxFor*c.work.Size; c.done > most {
+		c.done, c.err = most, ErrTooMuch
+	}
+	units := c.done - c.counted
+	c.counted = c.done
+	if c.work.Spend != nil && units > 0 {
+		if err := c.work.Spend(units); err != nil {
+			c.err = err
+		}
+	}
 }
 
 func (c *check) fault(format string, args ...any) *Fault {
+	c.spend(visit + len(c.path))
 	path := string(c.path)
 	if c.hidden {
 		path = "a member of " + path
@@ -138,11 +225,10 @@ func (c *check) shows(v string) bool { return !c.hiding || c.masked == any(v) }
 // value checks v against n. chain counts the schemas since the last step into the
 // value: it is bounded because a schema may refer to itself.
 func (c *check) value(n *jsonschema.Schema, v any, chain int) *Fault {
-	c.steps += 1 + len(n.Enum)/8 + len(n.Required)/8 + len(n.Patterns)
-	if c.steps > maxSteps || chain > jsonschema.MaxDepth || c.depth > jsonschema.MaxDepth {
-		c.gaveUp = true
+	if chain > jsonschema.MaxDepth || c.depth > jsonschema.MaxDepth {
+		c.err = cmp.Or(c.err, ErrTooMuch)
 	}
-	if c.gaveUp {
+	if !c.spend(visit) {
 		return nil
 	}
 	if n.Never {
@@ -159,19 +245,19 @@ func (c *check) value(n *jsonschema.Schema, v any, chain int) *Fault {
 			return f
 		}
 	}
-	if n.Const != nil && !equal(*n.Const, v) {
+	if n.Const != nil && !c.equal(*n.Const, v) {
 		f := c.fault("expected another value")
-		f.Allowed = show([]any{*n.Const})
+		f.values = []any{*n.Const}
 		return f
 	}
-	if n.Enum != nil && !slices.ContainsFunc(n.Enum, func(e any) bool { return equal(e, v) }) {
+	if n.Enum != nil && !slices.ContainsFunc(n.Enum, func(e any) bool { return c.equal(e, v) }) {
 		f := c.fault("must be one of %d values", len(n.Enum))
-		f.Allowed = show(n.Enum)
+		f.values = n.Enum
 		return f
 	}
 	var f *Fault
 	switch v := v.(type) {
-	case float64:
+	case float64, json.Number:
 		f = c.number(n, v)
 	case string:
 		f = c.string(n, v)
@@ -202,11 +288,11 @@ func (c *check) logic(n *jsonschema.Schema, v any, chain int) *Fault {
 		if f != nil {
 			return f
 		}
-		if fits > 1 && !c.gaveUp {
+		if fits > 1 && c.err == nil {
 			return c.fault("matches %d of the alternatives, but must match exactly one", fits)
 		}
 	}
-	if n.Not != nil && c.value(n.Not, v, chain+1) == nil && !c.gaveUp {
+	if n.Not != nil && c.value(n.Not, v, chain+1) == nil && c.err == nil {
 		return c.fault("matches a schema that is excluded")
 	}
 	if n.If != nil {
@@ -230,7 +316,7 @@ func (c *check) branches(of []*jsonschema.Schema, v any, chain int, first bool) 
 	allTypes := true
 	for _, sub := range of {
 		f := c.value(sub, v, chain+1)
-		if c.gaveUp {
+		if c.err != nil {
 			return nil, 0
 		}
 		if f == nil {
@@ -259,27 +345,43 @@ func (c *check) branches(of []*jsonschema.Schema, v any, chain int, first bool) 
 	return best, 0
 }
 
-func (c *check) number(n *jsonschema.Schema, v float64) *Fault {
+// number checks a number of package jsonnum.
+func (c *check) number(n *jsonschema.Schema, v any) *Fault {
 	switch {
-	case n.Minimum != nil && v < *n.Minimum:
-		return c.fault("expected at least %v", *n.Minimum)
-	case n.Maximum != nil && v > *n.Maximum:
-		return c.fault("expected at most %v", *n.Maximum)
-	case n.ExclusiveMinimum != nil && v <= *n.ExclusiveMinimum:
-		return c.fault("expected more than %v", *n.ExclusiveMinimum)
-	case n.ExclusiveMaximum != nil && v >= *n.ExclusiveMaximum:
-		return c.fault("expected less than %v", *n.ExclusiveMaximum)
-	case n.MultipleOf != nil:
-		q := v / *n.MultipleOf
-		if math.IsInf(q, 0) || math.Abs(q-math.Round(q)) > 1e-9*max(1, math.Abs(q)) {
-			return c.fault("expected a multiple of %v", *n.MultipleOf)
-		}
+	case n.Minimum != nil && jsonnum.Compare(v, n.Minimum) < 0:
+		return c.fault("expected at least %v", n.Minimum)
+	case n.Maximum != nil && jsonnum.Compare(v, n.Maximum) > 0:
+		return c.fault("expected at most %v", n.Maximum)
+	case n.ExclusiveMinimum != nil && jsonnum.Compare(v, n.ExclusiveMinimum) <= 0:
+		return c.fault("expected more than %v", n.ExclusiveMinimum)
+	case n.ExclusiveMaximum != nil && jsonnum.Compare(v, n.ExclusiveMaximum) >= 0:
+		return c.fault("expected less than %v", n.ExclusiveMaximum)
+	case n.MultipleOf != nil && !c.isMultiple(v, n.MultipleOf):
+		return c.fault("expected a multiple of %v", n.MultipleOf)
 	}
 	return nil
 }
 
+// isMultiple reports whether v is a multiple of a number. A float64 is nearly one,
+// as 0.3 is of 0.1.
+func (c *check) isMultiple(v, of any) bool {
+	x, ok1 := v.(float64)
+	y, ok2 := of.(float64)
+	if ok1 && ok2 {
+		q := x / y
+		return !math.IsInf(q, 0) && math.Abs(q-math.Round(q)) <= 1e-9*max(1, math.Abs(q))
+	}
+	c.spend(1000) // numbers of up to 309 digits
+	a, ok1 := new(big.Rat).SetString(fmt.Sprint(v))
+	b, ok2 := new(big.Rat).SetString(fmt.Sprint(of))
+	return ok1 && ok2 && a.Quo(a, b).IsInt()
+}
+
 func (c *check) string(n *jsonschema.Schema, v string) *Fault {
 	if n.MinLength != nil || n.MaxLength != nil {
+		if !c.spend(len(v) / 8) {
+			return nil
+		}
 		l := float64(utf8.RuneCountInString(v))
 		got := ""
 		if c.shows(v) {
@@ -292,10 +394,36 @@ func (c *check) string(n *jsonschema.Schema, v string) *Fault {
 			return c.fault("expected at most %v characters%s", *n.MaxLength, got)
 		}
 	}
-	if n.Pattern != nil && !n.Pattern.MatchString(v) {
+	if n.Pattern != nil && !c.matches(n.Pattern, v) {
 		return c.fault("does not match the pattern %s", clip(n.Pattern.String()))
 	}
 	return nil
+}
+
+// matches matches a pattern in time that is linear in its cost and the length of
+// the text.
+func (c *check) matches(p *jsonschema.Pattern, v string) bool {
+	if len(v)*p.Cost < interval {
+		return c.spend(visit+len(v)*p.Cost) && p.MatchString(v)
+	}
+	return p.MatchReader(&counted{c: c, text: v, cost: p.Cost}) && c.err == nil
+}
+
+// counted reads a text for a pattern, as long as the check may go on.
+type counted struct {
+	c    *check
+	text string
+	cost int
+}
+
+// ReadRune returns the next character.
+func (r *counted) ReadRune() (rune, int, error) {
+	if len(r.text) == 0 || !r.c.spend(r.cost) {
+		return 0, 0, io.EOF
+	}
+	c, n := utf8.DecodeRuneInString(r.text)
+	r.text = r.text[n:]
+	return c, n, nil
 }
 
 func (c *check) array(n *jsonschema.Schema, v []any) *Fault {
@@ -317,7 +445,7 @@ func (c *check) array(n *jsonschema.Schema, v []any) *Fault {
 		if f := c.item(sub, i, e); f != nil {
 			return f
 		}
-		if c.gaveUp {
+		if c.err != nil {
 			return nil
 		}
 	}
@@ -326,6 +454,9 @@ func (c *check) array(n *jsonschema.Schema, v []any) *Fault {
 		for i, e := range v {
 			if c.item(n.Contains, i, e) == nil {
 				hits++
+			}
+			if c.err != nil {
+				return nil
 			}
 		}
 		least := 1.0
@@ -343,28 +474,68 @@ func (c *check) array(n *jsonschema.Schema, v []any) *Fault {
 }
 
 func (c *check) uniqueItems(v []any) *Fault {
-	seen := make(map[string]int, len(v))
+	if !c.spend(len(v)) {
+		return nil
+	}
+	seed := maphash.MakeSeed()
+	seen := make(map[uint64]int, len(v)) // items by their hash, or the next free number
 	for i, e := range v {
-		b, err := json.Marshal(e)
-		if err != nil {
-			continue
+		h := c.hash(seed, e)
+		for {
+			j, ok := seen[h]
+			if !ok {
+				break
+			}
+			if c.equal(v[j], e) {
+				return c.fault("expected unique items, but items %d and %d are equal", j, i)
+			}
+			h++
 		}
-		if j, ok := seen[string(b)]; ok {
-			return c.fault("expected unique items, but items %d and %d are equal", j, i)
+		if c.err != nil {
+			return nil
 		}
-		seen[string(b)] = i
+		seen[h] = i
 	}
 	return nil
 }
 
+// hash returns a number that is the same for equal values.
+func (c *check) hash(seed maphash.Seed, v any) uint64 {
+	if !c.spend(visit) {
+		return 0
+	}
+	var h maphash.Hash
+	h.SetSeed(seed)
+	switch v := v.(type) {
+	case string:
+		c.spend(len(v) / 8)
+		return maphash.String(seed, v)
+	case []any:
+		for _, e := range v {
+			maphash.WriteComparable(&h, c.hash(seed, e))
+		}
+	case map[string]any:
+		var sum uint64 // in any order
+		for name, e := range v {
+			c.spend(len(name) / 8)
+			sum += maphash.Comparable(seed, [2]uint64{maphash.String(seed, name), c.hash(seed, e)})
+		}
+		maphash.WriteComparable(&h, sum)
+	default:
+		return maphash.Comparable(seed, v)
+	}
+	return h.Sum64()
+}
+
 func (c *check) object(n *jsonschema.Schema, v map[string]any, chain int) *Fault {
 	for _, name := range n.Required {
+		c.spend(1 + len(name)/8)
 		if _, ok := v[name]; !ok {
 			if c.depth == 0 && slices.Contains(c.later, name) {
 				continue
 			}
 			f := c.fault("%q is missing", clip(name))
-			f.Allowed = show(anys(n.Names))
+			f.names = n.Names
 			return f
 		}
 	}
@@ -379,13 +550,12 @@ func (c *check) object(n *jsonschema.Schema, v map[string]any, chain int) *Fault
 		return nil
 	}
 	var few [16]string
-	names := slices.AppendSeq(few[:0], maps.Keys(v))
-	slices.Sort(names)
+	names := c.sorted(v, few[:0])
 	for _, name := range names {
 		if f := c.member(n, name, v[name]); f != nil {
 			return f
 		}
-		if c.gaveUp {
+		if c.err != nil {
 			return nil
 		}
 	}
@@ -394,6 +564,7 @@ func (c *check) object(n *jsonschema.Schema, v map[string]any, chain int) *Fault
 	}
 	for _, name := range names {
 		for _, need := range n.DependentRequired[name] {
+			c.spend(1 + len(need)/8)
 			if _, ok := v[need]; !ok {
 				return c.fault("%q is missing, but required with %s", clip(need), c.quote(name))
 			}
@@ -405,6 +576,34 @@ func (c *check) object(n *jsonschema.Schema, v map[string]any, chain int) *Fault
 		}
 	}
 	return nil
+}
+
+// sorted appends the names of an object, sorted.
+func (c *check) sorted(v map[string]any, names []string) []string {
+	if !c.spend(len(v) * bits.Len(uint(len(v)))) {
+		return nil
+	}
+	length := 0
+	for name := range v {
+		length += len(name)
+		names = append(names, name)
+	}
+	c.spend(length / 4)
+	if len(names) <= 64 {
+		slices.Sort(names)
+		return names
+	}
+	compared := 0 // how often depends on the order in the map
+	slices.SortFunc(names, func(a, b string) int {
+		if compared++; compared%1024 == 0 {
+			c.look()
+		}
+		if c.err != nil {
+			return 0
+		}
+		return strings.Compare(a, b)
+	})
+	return names
 }
 
 func (c *check) member(n *jsonschema.Schema, name string, v any) *Fault {
@@ -421,7 +620,7 @@ func (c *check) member(n *jsonschema.Schema, name string, v any) *Fault {
 		}
 	}
 	for _, p := range n.Patterns {
-		if p.Pattern != nil && p.Pattern.MatchString(name) {
+		if p.Pattern != nil && c.matches(p.Pattern, name) {
 			known = true
 			if f := c.property(p.Schema, name, v); f != nil {
 				return f
@@ -433,7 +632,7 @@ func (c *check) member(n *jsonschema.Schema, name string, v any) *Fault {
 	}
 	if n.Additional.Never {
 		f := c.fault("unknown property %s", c.quote(name))
-		f.Allowed = show(anys(n.Names))
+		f.names = n.Names
 		return f
 	}
 	return c.property(n.Additional, name, v)
@@ -450,6 +649,8 @@ func typeOf(v any) jsonschema.Types {
 			return jsonschema.Integer
 		}
 		return jsonschema.Number
+	case json.Number:
+		return jsonschema.Integer
 	case string:
 		return jsonschema.String
 	case []any:
@@ -481,53 +682,39 @@ func describe(types jsonschema.Types) string {
 	return strings.Join(names, " or ")
 }
 
-func equal(a, b any) bool {
+// equal reports whether two values with the numbers of package jsonnum are equal.
+func (c *check) equal(a, b any) bool {
+	if !c.spend(1) {
+		return false
+	}
 	switch a := a.(type) {
 	case []any:
 		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, equal)
+		return ok && slices.EqualFunc(a, b, c.equal)
 	case map[string]any:
 		b, ok := b.(map[string]any)
 		if !ok || len(a) != len(b) {
 			return false
 		}
-		for k, v := range a {
-			if w, ok := b[k]; !ok || !equal(v, w) {
+		for _, name := range c.sorted(a, nil) { // so that the same values take the same work
+			if w, ok := b[name]; !ok || !c.equal(a[name], w) {
 				return false
 			}
 		}
-		return true
+		return c.err == nil
+	case string:
+		b, ok := b.(string)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		c.spend(len(a) / 32)
+		return a == b
 	}
 	switch b.(type) {
 	case []any, map[string]any:
 		return false
 	}
 	return a == b
-}
-
-// show writes allowed values as JSON, a few and short.
-func show(values []any) []string {
-	var out []string
-	for i, v := range values {
-		if i == 20 {
-			out = append(out, fmt.Sprintf("and %d more", len(values)-i))
-			break
-		}
-		b, err := json.Marshal(v)
-		if err != nil {
-			continue
-		}
-		out = append(out, clip(string(b)))
-	}
-	return out
-}
-
-func anys(names []string) []any {
-	out := make([]any, len(names))
-	for i, name := range names {
-		out[i] = name
-	}
-	return out
 }
 
 // clip shortens text that a server chose.

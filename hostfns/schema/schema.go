@@ -11,19 +11,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/wexec/wexec/internal/jsonschema"
 )
-
-const maxSteps = 200_000 // schemas visited by one check
 
 // Schema is a compiled schema. It is immutable and safe for concurrent use. The
 // nil Schema accepts everything.
 type Schema struct {
 	root     *jsonschema.Schema
 	names    []string
+	known    map[string]bool // names
 	warnings []string
 }
 
@@ -34,14 +32,16 @@ func Compile(doc []byte) (*Schema, error) {
 	if len(bytes.TrimSpace(doc)) == 0 {
 		return nil, nil
 	}
-	d, err := jsonschema.Parse(doc)
+	d, err := jsonschema.Compile(doc)
 	if err != nil {
 		return nil, err
 	}
 	if d.Draft != "" && !knownDraft(d.Draft) {
 		return nil, fmt.Errorf("unsupported draft %s", clip(d.Draft))
 	}
-	return &Schema{root: d.Root, names: propertyOrder(doc), warnings: d.Warnings}, nil
+	s := &Schema{root: d.Root, warnings: d.Warnings}
+	s.names, s.known = propertyOrder(doc)
+	return s, nil
 }
 
 // Warnings lists the parts of the schema that are not checked.
@@ -60,6 +60,9 @@ func (s *Schema) Properties() []string {
 	return s.names
 }
 
+// Has reports whether the top object has a property of a name.
+func (s *Schema) Has(name string) bool { return s != nil && s.known[name] }
+
 // Positions lists the same properties in the order of positional arguments:
 // first the required ones, in the order of the schema's required list, then the
 // rest. Libraries of servers sort properties, but keep the order of required.
@@ -68,14 +71,13 @@ func (s *Schema) Positions() []string {
 		return nil
 	}
 	out := make([]string, 0, len(s.names))
-	for _, name := range s.object().Required {
-		if slices.Contains(s.names, name) && !slices.Contains(out, name) {
-			out = append(out, name)
-		}
-	}
-	for _, name := range s.names {
-		if !slices.Contains(out, name) {
-			out = append(out, name)
+	listed := make(map[string]bool, len(s.names))
+	for _, names := range [][]string{s.object().Required, s.names} {
+		for _, name := range names {
+			if s.known[name] && !listed[name] {
+				listed[name] = true
+				out = append(out, name)
+			}
 		}
 	}
 	return out
@@ -164,29 +166,31 @@ func knownDraft(uri string) bool {
 }
 
 // propertyOrder returns the names of the top properties in the order of the
-// document.
-func propertyOrder(doc []byte) []string {
+// document, and as a set.
+func propertyOrder(doc []byte) ([]string, map[string]bool) {
 	var top struct {
 		Properties json.RawMessage `json:"properties"`
 	}
 	if json.Unmarshal(doc, &top) != nil {
-		return nil
+		return nil, nil
 	}
 	dec := json.NewDecoder(bytes.NewReader(top.Properties))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil
+		return nil, nil
 	}
 	var names []string
+	known := map[string]bool{}
 	var skip json.RawMessage
 	for dec.More() && len(names) <= 1000 {
 		t, err := dec.Token()
 		name, ok := t.(string)
 		if err != nil || !ok || dec.Decode(&skip) != nil {
-			return nil
+			return nil, nil
 		}
-		if !slices.Contains(names, name) {
+		if !known[name] {
+			known[name] = true
 			names = append(names, name)
 		}
 	}
-	return names
+	return names, known
 }

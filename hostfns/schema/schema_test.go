@@ -1,9 +1,12 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 	oracle "github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
+	"github.com/wexec/wexec/internal/jsonnum"
 	"github.com/wexec/wexec/internal/jsonschema"
 )
 
@@ -25,8 +29,8 @@ func compile(t *testing.T, doc string) *Schema {
 
 func value(t *testing.T, doc string) any {
 	t.Helper()
-	var v any
-	if err := json.Unmarshal([]byte(doc), &v); err != nil {
+	v, err := jsonnum.Decode([]byte(doc))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return v
@@ -50,12 +54,12 @@ func TestAFaultNamesPathExpectationAndWhatIsAllowed(t *testing.T) {
 		{`{"state":"open","who":{}}`, `args.who: "name" is missing; allowed: "name"`},
 		{`{"state":"open","lables":[]}`, `args: unknown property "lables"; allowed: "labels", "limit", "state", "who"`},
 	} {
-		f, complete := s.Check("args", value(t, c.args))
-		if f == nil || !complete || f.Error() != c.want {
+		f, err := s.Check("args", value(t, c.args), Work{})
+		if f == nil || err != nil || f.Error() != c.want {
 			t.Errorf("%s:\n got %v\nwant %s", c.args, f, c.want)
 		}
 	}
-	if f, _ := s.Check("args", value(t, `{"state":"open","limit":7,"labels":["x"],"who":{"name":"bob"}}`)); f != nil {
+	if f, _ := s.Check("args", value(t, `{"state":"open","limit":7,"labels":["x"],"who":{"name":"bob"}}`), Work{}); f != nil {
 		t.Error(f)
 	}
 }
@@ -63,7 +67,7 @@ func TestAFaultNamesPathExpectationAndWhatIsAllowed(t *testing.T) {
 func TestAFaultNeverRepeatsTheValue(t *testing.T) {
 	s := compile(t, `{"properties":{"a":{"type":"integer"},"b":{"pattern":"^x"},"c":{"enum":["q"]},"d":{"const":1},"e":{"maxLength":2}}}`)
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		f, _ := s.Check("args", map[string]any{name: "hunter2"})
+		f, _ := s.Check("args", map[string]any{name: "hunter2"}, Work{})
 		if f == nil || strings.Contains(f.Error(), "hunter2") {
 			t.Errorf("%s: %v", name, f)
 		}
@@ -77,7 +81,7 @@ func TestOfSeveralFormsTheNearestIsExplained(t *testing.T) {
 		`{"a":1}`:                      "args.a: expected null or a string, got an integer",
 		`{"b":{"kind":"x","n":"one"}}`: "args.b.n: expected an integer, got a string",
 	} {
-		if f, _ := s.Check("args", value(t, args)); f == nil || f.Error() != want {
+		if f, _ := s.Check("args", value(t, args), Work{}); f == nil || f.Error() != want {
 			t.Errorf("%s: %v", args, f)
 		}
 	}
@@ -110,7 +114,7 @@ func TestAHostileSchemaCostsItsCheckOnly(t *testing.T) {
 		best := time.Hour
 		for try := 0; try < 5 && best > 2*time.Second; try++ { // a busy machine is slow now and then
 			start := time.Now()
-			if f, complete := s.Check("args", deep); complete && f == nil && name != "by if" {
+			if f, err := s.Check("args", deep, Work{}); err == nil && f == nil && name != "by if" {
 				t.Errorf("%s: the check says it is complete", name)
 			}
 			best = min(best, time.Since(start))
@@ -135,7 +139,7 @@ func TestWhatCannotBeCheckedIsAWarning(t *testing.T) {
 		if !slices.Contains(s.Warnings(), want) {
 			t.Errorf("%s: warnings are %q", doc, s.Warnings())
 		}
-		if f, complete := s.Check("args", map[string]any{"a": "y"}); f != nil || !complete {
+		if f, err := s.Check("args", map[string]any{"a": "y"}, Work{}); f != nil || err != nil {
 			t.Errorf("%s: %v", doc, f)
 		}
 	}
@@ -159,10 +163,10 @@ func TestDefaultsAndOrderComeFromTheDocument(t *testing.T) {
 
 func TestPropertiesFilledInLaterMayBeMissing(t *testing.T) {
 	s := compile(t, `{"required":["tenant","id"],"properties":{"in":{"required":["tenant"]}}}`)
-	if f, _ := s.Check("args", value(t, `{"id":1}`), "tenant"); f != nil {
+	if f, _ := s.Check("args", value(t, `{"id":1}`), Work{}, "tenant"); f != nil {
 		t.Error(f)
 	}
-	if f, _ := s.Check("args", value(t, `{"id":1,"in":{}}`), "tenant"); f == nil {
+	if f, _ := s.Check("args", value(t, `{"id":1,"in":{}}`), Work{}, "tenant"); f == nil {
 		t.Error("a nested property of the same name was accepted")
 	}
 }
@@ -179,15 +183,18 @@ func genSchema(depth int) *rapid.Generator[map[string]any] {
 			s["enum"] = []any{"a", 1.0, nil, []any{1.0}, map[string]any{"a": "b"}}[:rapid.IntRange(1, 5).Draw(t, "n")]
 		}
 		if pick("const") {
-			s["const"] = rapid.SampledFrom([]any{"a", 1.0, false}).Draw(t, "constant")
+			s["const"] = rapid.SampledFrom([]any{"a", 1.0, false, json.Number("9007199254740992"), json.Number("9007199254740993")}).Draw(t, "constant")
 		}
 		for _, k := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"} {
 			if rapid.IntRange(0, 9).Draw(t, k) == 0 {
 				s[k] = float64(rapid.IntRange(0, 3).Draw(t, "bound"))
+				if strings.Contains(k, "inimum") || strings.Contains(k, "aximum") {
+					s[k] = rapid.SampledFrom([]any{s[k], json.Number("9007199254740992"), json.Number("9007199254740993")}).Draw(t, "large")
+				}
 			}
 		}
 		if pick("multiple") {
-			s["multipleOf"] = rapid.SampledFrom([]any{0.5, 2.0, 3.0}).Draw(t, "of")
+			s["multipleOf"] = rapid.SampledFrom([]any{0.5, 2.0, 3.0, json.Number("9007199254740993")}).Draw(t, "of")
 		}
 		if pick("pattern") {
 			s["pattern"] = rapid.SampledFrom([]any{"^a", "b$", "[0-9]+"}).Draw(t, "expr")
@@ -226,7 +233,7 @@ func genSchema(depth int) *rapid.Generator[map[string]any] {
 }
 
 func genValue(depth int) *rapid.Generator[any] {
-	leaf := rapid.SampledFrom([]any{nil, true, false, 0.0, 1.0, 2.0, 1.5, -3.0, "", "a", "ab", "b1", "äö"})
+	leaf := rapid.SampledFrom([]any{json.Number("9007199254740993"), json.Number("-18446744073709551617"), nil, true, false, 0.0, 1.0, 2.0, 1.5, -3.0, "", "a", "ab", "b1", "äö"})
 	if depth == 0 {
 		return leaf
 	}
@@ -254,8 +261,10 @@ func TestTheCheckAgreesWithAnotherImplementation(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := oracle.NewCompiler()
-		var raw any
-		_ = json.Unmarshal(doc, &raw)
+		raw, err := oracle.UnmarshalJSON(bytes.NewReader(doc))
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := c.AddResource("mem:/s.json", raw); err != nil {
 			t.Fatal(err)
 		}
@@ -266,10 +275,16 @@ func TestTheCheckAgreesWithAnotherImplementation(t *testing.T) {
 		for range 10 {
 			v := genValue(2).Draw(t, "value")
 			b, _ := json.Marshal(v)
-			var plain any
-			_ = json.Unmarshal(b, &plain)
-			f, complete := s.Check("v", plain)
-			if want := o.Validate(plain); (f != nil) != (want != nil) || !complete {
+			plain, err := jsonnum.Decode(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := s.Check("v", plain, Work{})
+			theirs, err := oracle.UnmarshalJSON(bytes.NewReader(b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := o.Validate(theirs); (f != nil) != (want != nil) || err != nil {
 				t.Fatalf("schema %s value %s: ours %v, theirs %v", doc, b, f, want)
 			}
 		}
@@ -284,11 +299,11 @@ func FuzzCompileAndCheck(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var v any
-		if json.Unmarshal(val, &v) != nil {
+		v, err := jsonnum.Decode(val)
+		if err != nil {
 			return
 		}
-		if f, _ := s.Check("args", v); f != nil && f.Error() == "" {
+		if f, _ := s.Check("args", v, Work{}); f != nil && f.Error() == "" {
 			t.Fatal("an empty fault")
 		}
 		if m, ok := v.(map[string]any); ok {
@@ -310,6 +325,117 @@ func TestPositionsAreTheRequiredOnesInTheirOrderThenTheRest(t *testing.T) {
 		}
 		if got := s.Positions(); !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", doc, got, want)
+		}
+	}
+}
+
+// hostile are checks that would take minutes or gigabytes.
+func hostile() map[string][2]string {
+	list := func(n int, each string) string { return "[" + strings.Repeat(each+",", n) + each + "]" }
+	numbers, keys := make([]string, 200_000), make([]string, 50_000)
+	for i := range numbers {
+		numbers[i] = strconv.Itoa(i)
+	}
+	for i := range keys {
+		keys[i] = fmt.Sprintf(`"%s%d":1`, strings.Repeat("k", 50), i)
+	}
+	array, object := "["+strings.Join(numbers, ",")+"]", "{"+strings.Join(keys, ",")+"}"
+	text := `"` + strings.Repeat("ab", 500_000) + `"`
+	return map[string][2]string{
+		"uniqueItems":       {`{"allOf":` + list(8000, `{"uniqueItems":true}`) + `}`, array},
+		"patterns":          {`{"allOf":` + list(3000, `{"pattern":"^(a|b|ab)*$"}`) + `}`, text},
+		"a costly pattern":  {`{"pattern":"(a?b?){300}(ab){300}$"}`, text},
+		"contains":          {`{"allOf":` + list(8000, `{"contains":{"type":"integer"}}`) + `}`, array},
+		"alternatives":      {`{"contains":{"anyOf":` + list(5000, `{"const":"`+strings.Repeat("x", 100)+`"}`) + `}}`, array},
+		"large constants":   {`{"contains":{"anyOf":` + list(5, `{"enum":["`+strings.Repeat("x", 100_000)+`"]}`) + `}}`, array},
+		"equal constants":   {`{"contains":{"oneOf":` + list(9, `{"const":`+list(10_000, "1")+`}`) + `}}`, list(100, list(10_000, "1"))},
+		"patternProperties": {`{"patternProperties":{"` + strings.Repeat("k?", 100) + `[^1]$":{},"` + strings.Repeat("k?", 100) + `[^2]$":{}}}`, object},
+		"sorted names":      {`{"allOf":` + list(8000, `{"properties":{"a":{}}}`) + `}`, object},
+		"propertyNames":     {`{"allOf":` + list(8000, `{"propertyNames":{"maxLength":100}}`) + `}`, object},
+		"dependentSchemas":  {`{"allOf":` + list(8000, `{"dependentSchemas":{"a":{}}}`) + `}`, object},
+		"required":          {`{"contains":{"anyOf":` + list(20, `{"required":`+list(9000, `"a"`)+`}`) + `}}`, list(10_000, "{}")},
+		"itself":            {`{"anyOf":[{"items":{"$ref":"#"}},{"items":{"$ref":"#"}},{"items":{"$ref":"#"}}],"not":{"type":"number"}}`, strings.Repeat("[", 90) + "1" + strings.Repeat("]", 90)},
+		"large numbers":     {`{"contains":{"allOf":` + list(9000, `{"multipleOf":3.3e300}`) + `}}`, list(10_000, strings.Repeat("9", 300))},
+	}
+}
+
+func TestAHostileCheckIsBounded(t *testing.T) {
+	for name, c := range hostile() {
+		if testing.Short() && !slices.Contains([]string{"uniqueItems", "patterns", "sorted names", "itself"}, name) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			s, v := compile(t, c[0]), value(t, c[1])
+			var units [2]int
+			for i := range units {
+				start := time.Now()
+				_, _ = s.Check("args", v, Work{Spend: func(n int) error { units[i] += n; return nil }})
+				if took := time.Since(start); took > 20*time.Second {
+					t.Errorf("it took %s", took)
+				}
+			}
+			if units[0] != units[1] || units[0] > maxWork {
+				t.Errorf("it took %d units, and %d again, of %d", units[0], units[1], maxWork)
+			}
+		})
+	}
+}
+
+// A check that has to end does so at once, wherever it is.
+func TestAHostileCheckEndsWhenItHasTo(t *testing.T) {
+	stop := errors.New("stop")
+	for name, c := range hostile() {
+		t.Run(name, func(t *testing.T) {
+			s, v := compile(t, c[0]), value(t, c[1])
+			for _, after := range []int{0, 20} {
+				best := time.Hour
+				for try := 0; try < 4 && best > 50*time.Millisecond; try++ { // a busy machine is slow now and then
+					calls := 0
+					last := time.Now()
+					_, err := s.Check("args", v, Work{Size: len(c[1]), Spend: func(int) error {
+						if calls++; calls > after {
+							return stop
+						}
+						last = time.Now()
+						return nil
+					}})
+					if err != stop {
+						t.Fatalf("after %d calls: %v", calls, err)
+					}
+					best = min(best, time.Since(last))
+				}
+				if best > 50*time.Millisecond {
+					t.Errorf("it ended %s after the last call", best)
+				}
+			}
+		})
+	}
+}
+
+func TestLargeIntegersAreCheckedAsTheyAre(t *testing.T) {
+	for _, c := range []struct {
+		schema, value string
+		ok            bool
+	}{
+		{`{"const":9007199254740992}`, `9007199254740993`, false},
+		{`{"const":9007199254740993}`, `9007199254740993.0`, true},
+		{`{"enum":[9007199254740992,9007199254740994]}`, `9007199254740993`, false},
+		{`{"maximum":9007199254740992}`, `9007199254740993`, false},
+		{`{"maximum":9223372036854775807}`, `9223372036854775808`, false},
+		{`{"exclusiveMinimum":9007199254740992}`, `9007199254740993`, true},
+		{`{"minimum":-9007199254740992}`, `-9007199254740993`, false},
+		{`{"multipleOf":2}`, `9007199254740993`, false},
+		{`{"multipleOf":9007199254740993}`, `18014398509481986`, true},
+		{`{"multipleOf":0.5}`, `9007199254740993`, true},
+		{`{"type":"integer"}`, `1e300`, true},
+		{`{"uniqueItems":true}`, `[9007199254740992,9007199254740993]`, true},
+		{`{"uniqueItems":true}`, `[9007199254740993,9007199254740993.0]`, false},
+		{`{"uniqueItems":true}`, `[0,-0]`, false},
+		{`{"uniqueItems":true}`, `[{"a":1,"b":[2]},{"b":[2.0],"a":1}]`, false},
+		{`{"uniqueItems":true}`, `[{"a":1},{"a":"1"},[1],"1",1,[[1]],true,null]`, true},
+	} {
+		if f, err := compile(t, c.schema).Check("v", value(t, c.value), Work{}); (f == nil) != c.ok || err != nil {
+			t.Errorf("%s, %s: %v %v", c.schema, c.value, f, err)
 		}
 	}
 }

@@ -16,10 +16,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
+	"reflect"
 	"slices"
-	"strings"
+	"strconv"
 
+	"github.com/wexec/wexec/internal/jsonnum"
 	"github.com/wexec/wexec/internal/text"
 )
 
@@ -29,7 +30,6 @@ const (
 	MaxNodes = 20_000  // schemas in a schema
 	MaxDepth = 100     // nesting
 
-	maxPattern  = 4096
 	maxWarnings = 20
 )
 
@@ -55,13 +55,13 @@ type Schema struct {
 	Const     *any
 	Default   *any
 
-	Minimum, Maximum                   *float64
-	ExclusiveMinimum, ExclusiveMaximum *float64
-	MultipleOf                         *float64
+	Minimum, Maximum                   any // numbers of package jsonnum, or nil
+	ExclusiveMinimum, ExclusiveMaximum any
+	MultipleOf                         any
 
 	MinLength, MaxLength *float64
-	Pattern              *regexp.Regexp
-	PatternText          string // set even if Pattern cannot be compiled
+	Pattern              *Pattern // of Compile
+	PatternText          string
 	Format               string
 
 	Properties                   map[string]*Schema
@@ -90,9 +90,9 @@ type Schema struct {
 }
 
 // PatternSchema is an entry of patternProperties. Pattern is nil if it cannot
-// be compiled.
+// be compiled, or was not.
 type PatternSchema struct {
-	Pattern *regexp.Regexp
+	Pattern *Pattern
 	Schema  *Schema
 }
 
@@ -125,24 +125,29 @@ const (
 // TypeNames are the names of the types, in the order of their bits.
 var TypeNames = [...]string{"null", "boolean", "integer", "number", "string", "array", "object"}
 
-// Parse reads a schema. With [ErrTooBig] it returns the document too: what lies
-// beyond the bounds allows every value.
-func Parse(doc []byte) (*Document, error) {
+// Parse reads a schema to describe what it allows. With [ErrTooBig] it returns
+// the document too: what lies beyond the bounds allows every value.
+func Parse(doc []byte) (*Document, error) { return read(doc, nil) }
+
+// Compile reads a schema to check values: Parse with the patterns.
+func Compile(doc []byte) (*Document, error) { return read(doc, &patterns{left: maxPatterns}) }
+
+func read(doc []byte, re *patterns) (*Document, error) {
 	if len(doc) > MaxSize {
 		return nil, fmt.Errorf("the schema has %d bytes, more than %d", len(doc), MaxSize)
 	}
-	var root any
-	if err := json.Unmarshal(doc, &root); err != nil {
+	root, err := jsonnum.Decode(doc)
+	if err != nil {
 		return nil, fmt.Errorf("invalid JSON: %w", err)
 	}
-	p := &parser{root: root, at: map[string]*Schema{}, anchors: map[string]string{}}
+	p := &parser{patterns: re, root: root, schemas: map[uintptr]*Schema{}, anchors: map[string]place{}}
 	d := &Document{}
 	if top, ok := root.(map[string]any); ok {
 		d.Draft, _ = top["$schema"].(string)
 		p.base, _ = top["$id"].(string)
 	}
-	p.findAnchors(root, "", 0)
-	d.Root = p.parse(root, "", 0)
+	p.findAnchors(root, nil, 0)
+	d.Root = p.parse(root, nil, 0)
 	d.Warnings = p.warnings
 	if p.tooBig {
 		return d, ErrTooBig
@@ -151,38 +156,55 @@ func Parse(doc []byte) (*Document, error) {
 }
 
 type parser struct {
+	patterns *patterns // nil: not compiled
 	root     any
-	base     string             // $id
-	at       map[string]*Schema // by JSON pointer
-	anchors  map[string]string  // JSON pointers by anchor
+	base     string              // $id
+	schemas  map[uintptr]*Schema // by the address of the object
+	nodes    int
+	anchors  map[string]place
 	warnings []string
 	tooBig   bool
 }
 
+// place is a value in the document.
+type place struct {
+	value any
+	at    *pointer
+}
+
 func (p *parser) warn(format string, args ...any) {
-	if w := fmt.Sprintf(format, args...); len(p.warnings) < maxWarnings && !slices.Contains(p.warnings, w) {
+	if len(p.warnings) >= maxWarnings {
+		return
+	}
+	if w := fmt.Sprintf(format, args...); !slices.Contains(p.warnings, w) {
 		p.warnings = append(p.warnings, w)
 	}
 }
 
-// parse reads the schema at a JSON pointer.
-func (p *parser) parse(v any, at string, depth int) *Schema {
-	if s, ok := p.at[at]; ok {
-		return s
+// parse reads the schema at a JSON pointer, once.
+func (p *parser) parse(v any, at *pointer, depth int) *Schema {
+	object, isObject := v.(map[string]any)
+	var address uintptr
+	if isObject {
+		address = reflect.ValueOf(object).Pointer()
+		if s, ok := p.schemas[address]; ok {
+			return s
+		}
 	}
 	s := &Schema{}
-	if len(p.at) >= MaxNodes || depth > MaxDepth {
+	if p.nodes >= MaxNodes || depth > MaxDepth {
 		p.tooBig = true
 		return s
 	}
-	p.at[at] = s
+	p.nodes++
 	switch v := v.(type) {
 	case bool:
 		s.Never = !v
 	case map[string]any:
+		p.schemas[address] = s
 		p.fill(s, fields{p, v, at, depth})
 	default:
-		p.warn("%s is not a schema and is not checked", place(at))
+		p.warn("%s is not a schema and is not checked", at)
 	}
 	return s
 }
@@ -212,28 +234,29 @@ func (p *parser) fill(s *Schema, f fields) {
 	if f.bool("exclusiveMaximum") {
 		s.ExclusiveMaximum, s.Maximum = s.Maximum, nil
 	}
-	if m := f.number("multipleOf"); m != nil && *m > 0 {
+	if m := f.number("multipleOf"); m != nil && jsonnum.Compare(m, 0.0) > 0 {
 		s.MultipleOf = m
 	}
-	s.MinLength, s.MaxLength = f.number("minLength"), f.number("maxLength")
+	s.MinLength, s.MaxLength = f.count("minLength"), f.count("maxLength")
 	s.PatternText = f.text("pattern")
 	if _, ok := f.m["pattern"].(string); ok {
-		s.Pattern = p.regexp(s.PatternText, f.at)
+		s.Pattern = p.pattern(s.PatternText, f.at)
 	}
 
 	s.Properties = f.schemas("properties")
 	s.Names = slices.Sorted(maps.Keys(s.Properties))
 	s.Additional = f.schema("additionalProperties")
-	for expr, sub := range f.schemas("patternProperties") {
-		pattern := p.regexp(expr, f.at)
+	byPattern := f.schemas("patternProperties")
+	for _, expr := range slices.Sorted(maps.Keys(byPattern)) {
+		pattern := p.pattern(expr, f.at)
 		if pattern == nil {
 			s.Additional = nil // unknown, because the pattern may allow a property
 		}
-		s.Patterns = append(s.Patterns, PatternSchema{pattern, sub})
+		s.Patterns = append(s.Patterns, PatternSchema{pattern, byPattern[expr]})
 	}
 	s.PropertyNames = f.schema("propertyNames")
 	s.Required = texts(f.m["required"])
-	s.MinProperties, s.MaxProperties = f.number("minProperties"), f.number("maxProperties")
+	s.MinProperties, s.MaxProperties = f.count("minProperties"), f.count("maxProperties")
 	s.DependentSchemas = f.schemas("dependentSchemas")
 	for name, sub := range f.schemas("dependencies") { // until draft-07
 		if s.DependentSchemas == nil {
@@ -260,8 +283,8 @@ func (p *parser) fill(s *Schema, f fields) {
 		s.Items = f.schema("items")
 	}
 	s.Contains = f.schema("contains")
-	s.MinContains, s.MaxContains = f.number("minContains"), f.number("maxContains")
-	s.MinItems, s.MaxItems = f.number("minItems"), f.number("maxItems")
+	s.MinContains, s.MaxContains = f.count("minContains"), f.count("maxContains")
+	s.MinItems, s.MaxItems = f.count("minItems"), f.count("maxItems")
 	s.Unique = f.bool("uniqueItems")
 
 	s.AllOf, s.AnyOf, s.OneOf = f.list("allOf"), f.list("anyOf"), f.list("oneOf")
@@ -271,17 +294,17 @@ func (p *parser) fill(s *Schema, f fields) {
 	}
 	for _, key := range []string{"unevaluatedProperties", "unevaluatedItems"} {
 		if _, ok := f.m[key]; ok {
-			p.warn("%s at %s is not checked", key, place(f.at))
+			p.warn("%s at %s is not checked", key, f.at)
 		}
 	}
 }
 
-func (p *parser) types(names []string, at string) Types {
+func (p *parser) types(names []string, at *pointer) Types {
 	var out Types
 	for _, name := range names {
 		i := slices.Index(TypeNames[:], name)
 		if i < 0 {
-			p.warn("type %q at %s is not known and not checked", text.ClipRunes(name, maxShown), place(at))
+			p.warn("type %q at %s is not known and not checked", text.ClipRunes(name, maxShown), at)
 			return 0
 		}
 		out |= 1 << i
@@ -292,26 +315,23 @@ func (p *parser) types(names []string, at string) Types {
 	return out
 }
 
-// regexp compiles a pattern, or returns nil with a warning. ECMAScript has
-// constructs that cannot be matched in linear time.
-func (p *parser) regexp(expr, at string) *regexp.Regexp {
-	if len(expr) > maxPattern {
-		p.warn("the pattern at %s is too long and is not checked", place(at))
+// pattern compiles a pattern, or returns nil with a warning.
+func (p *parser) pattern(expr string, at *pointer) *Pattern {
+	if p.patterns == nil {
 		return nil
 	}
-	re, err := regexp.Compile(expr)
-	if err != nil {
-		p.warn("the pattern at %s is not supported and is not checked", place(at))
-		return nil
+	compiled, problem := p.patterns.compile(expr)
+	if compiled == nil {
+		p.warn("the pattern at %s %s and is not checked", at, problem)
 	}
-	return re
+	return compiled
 }
 
 // fields reads the members of one schema.
 type fields struct {
 	p     *parser
 	m     map[string]any
-	at    string
+	at    *pointer
 	depth int
 }
 
@@ -325,11 +345,22 @@ func (f fields) bool(key string) bool {
 	return b
 }
 
-func (f fields) number(key string) *float64 {
-	if n, ok := f.m[key].(float64); ok {
-		return &n
+// number returns a number of package jsonnum, or nil.
+func (f fields) number(key string) any {
+	switch n := f.m[key].(type) {
+	case float64, json.Number:
+		return n
 	}
 	return nil
+}
+
+func (f fields) count(key string) *float64 {
+	n := f.number(key)
+	if n == nil {
+		return nil
+	}
+	count := jsonnum.Float(n)
+	return &count
 }
 
 func (f fields) value(key string) *any {
@@ -344,7 +375,7 @@ func (f fields) schema(key string) *Schema {
 	if !ok {
 		return nil
 	}
-	return f.p.parse(v, f.at+"/"+key, f.depth+1)
+	return f.p.parse(v, &pointer{f.at, key}, f.depth+1)
 }
 
 func (f fields) list(key string) []*Schema {
@@ -352,9 +383,9 @@ func (f fields) list(key string) []*Schema {
 	if !ok {
 		return nil
 	}
-	out := make([]*Schema, len(items))
+	out, at := make([]*Schema, len(items)), &pointer{f.at, key}
 	for i, v := range items {
-		out[i] = f.p.parse(v, fmt.Sprintf("%s/%s/%d", f.at, key, i), f.depth+1)
+		out[i] = f.p.parse(v, &pointer{at, strconv.Itoa(i)}, f.depth+1)
 	}
 	return out
 }
@@ -366,10 +397,10 @@ func (f fields) schemas(key string) map[string]*Schema {
 	if !ok {
 		return nil
 	}
-	out := make(map[string]*Schema, len(m))
+	out, at := make(map[string]*Schema, len(m)), &pointer{f.at, key}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if _, list := m[name].([]any); !list {
-			out[name] = f.p.parse(m[name], f.at+"/"+key+"/"+escape.Replace(name), f.depth+1)
+			out[name] = f.p.parse(m[name], &pointer{at, name}, f.depth+1)
 		}
 	}
 	return out
@@ -387,15 +418,3 @@ func texts(v any) []string {
 }
 
 const maxShown = 80 // runes of a schema in a warning
-
-func place(at string) string {
-	if at == "" {
-		return "the top"
-	}
-	return text.ClipRunes(at, maxShown)
-}
-
-var (
-	escape   = strings.NewReplacer("~", "~0", "/", "~1")
-	unescape = strings.NewReplacer("~1", "/", "~0", "~")
-)

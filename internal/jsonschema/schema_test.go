@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func parse(t *testing.T, doc string) *Document {
@@ -87,6 +89,56 @@ func TestAHostileSchemaIsBounded(t *testing.T) {
 	}
 	if d := parse(t, `{"properties":{`+wrong.String()+`"z":1}}`); len(d.Warnings) != maxWarnings {
 		t.Errorf("%d warnings", len(d.Warnings))
+	}
+}
+
+// A schema may be small and take much to read: long names above many schemas, many
+// references to a deep place, patterns that stand for large programs.
+func TestReadingAHostileSchemaTakesLittle(t *testing.T) {
+	deep, below := "{}", ""
+	for range 90 {
+		deep = `{"not":` + deep + `}`
+		below += "/not"
+	}
+	many := func(n int, each string) string { return `{"allOf":[` + strings.Repeat(each+",", n) + "{}]" }
+	long := strings.Repeat("n", MaxSize/4)
+	for name, doc := range map[string]string{
+		"long names":         `{"properties":{"` + long + `":` + many(19_000, "{}") + "}}}",
+		"long names, anchor": `{"$anchor":"a","properties":{"` + long + `":` + many(19_000, `{"$ref":"#a"}`) + "}}}",
+		"deep reference":     many(1900, `{"$ref":"#/$defs/d`+below+`"}`) + `,"$defs":{"d":` + deep + "}}",
+		"deep anchor":        many(19_000, `{"$ref":"#a"}`) + `,"$defs":{"` + long + `":{"$anchor":"a"}}}`,
+		"repeats":            many(3000, `{"pattern":"^(.{1000})$"}`) + "}",
+		"nested repeats":     many(3000, `{"pattern":"((a{10}){10}){10}"}`) + "}",
+		"classes":            many(150, `{"pattern":"[`+strings.Repeat(`\\pL`, 1000)+`]"}`) + "}",
+		"folding":            many(150, `{"pattern":"(?i)`+strings.Repeat(`[\\x{42}-\\x{10ffff}]`, 180)+`"}`) + "}",
+		"warnings":           many(15_000, `{"type":"t"}`) + "}",
+		"many patterns":      many(15_000, `{"pattern":"^a[^b]{3}$"}`) + "}",
+	} {
+		var m0, m1 runtime.MemStats
+		runtime.ReadMemStats(&m0)
+		best := time.Hour
+		for try := 0; try < 3 && best > time.Second; try++ { // a busy machine is slow now and then
+			start := time.Now()
+			if _, err := Compile([]byte(doc)); err != nil && !errors.Is(err, ErrTooBig) {
+				t.Errorf("%s: %v", name, err)
+			}
+			best = min(best, time.Since(start))
+		}
+		runtime.ReadMemStats(&m1)
+		if used := (m1.TotalAlloc - m0.TotalAlloc) >> 20; used > 3*64 || best > time.Second {
+			t.Errorf("%s took %s and %d MiB", name, best, used)
+		}
+	}
+}
+
+func TestPatternsAreCompiledOnRequest(t *testing.T) {
+	doc := `{"pattern":"^a","patternProperties":{"^b":{}},"additionalProperties":false}`
+	if s := parse(t, doc).Root; s.Pattern != nil || s.Patterns[0].Pattern != nil || s.PatternText != "^a" {
+		t.Errorf("%+v", s)
+	}
+	d, err := Compile([]byte(doc))
+	if err != nil || !d.Root.Pattern.MatchString("ab") || !d.Root.Patterns[0].Pattern.MatchString("b") {
+		t.Errorf("%+v %v", d, err)
 	}
 }
 

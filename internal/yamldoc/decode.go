@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/jsonnum"
 )
 
 // Decode reads a file into a struct, or into a slice for a file that is a list.
@@ -403,7 +404,13 @@ func (d *decoder) anyValue(n ast.Node, depth int) any {
 		}
 		return out
 	case *ast.IntegerNode, *ast.FloatNode:
-		f, err := strconv.ParseFloat(strings.ReplaceAll(scalarText(n), "_", ""), 64)
+		digits := strings.ReplaceAll(scalarText(n), "_", "")
+		if strings.Trim(strings.TrimPrefix(digits, "-"), "0123456789") == "" {
+			if n, _, err := jsonnum.Parse(digits); err == nil {
+				return n
+			}
+		}
+		f, err := strconv.ParseFloat(digits, 64)
 		if err != nil {
 			d.Add(place(n), "", "%q is not a JSON number", clip(scalarText(n)))
 		}

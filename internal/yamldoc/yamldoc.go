@@ -65,7 +65,8 @@ type Pair[T any] struct {
 	Pos    Position
 }
 
-// Object is a mapping of anything, as encoding/json decodes it into an any.
+// Object is a mapping of anything, as encoding/json decodes it into an any, with
+// the numbers of package jsonnum.
 type Object map[string]any
 
 // Code is a scalar in another language. It maps places in its text to

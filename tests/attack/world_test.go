@@ -145,7 +145,12 @@ func tools() []catalogue.Tool {
 		}}`
 		moving = `{"type":"object","properties":{"to":{"type":"string"},"amount":{"type":"number"},"note":{"type":"string"}},"required":["to","amount"],"additionalProperties":false}`
 	)
+	// Schemas that are expensive to check.
+	unique := `{"type":"object","properties":{"a":{"allOf":[` + strings.Repeat(`{"uniqueItems":true},`, 8000) + `{}]}}}`
+	patterns := `{"type":"object","properties":{"a":{"allOf":[` + strings.Repeat(`{"pattern":"^(a|b|ab)*$"},`, 3000) + `{}]}}}`
 	return []catalogue.Tool{
+		tool("evil", "unique", unique, "A schema that compares all items with each other."),
+		tool("evil", "patterns", patterns, "A schema with many patterns."),
 		tool("shop", "note", noted, "Read a note."),
 		tool("shop", "echo", open, "Give the arguments back."),
 		tool("shop", "big", sized, "Give n bytes."),

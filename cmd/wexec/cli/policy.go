@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +15,7 @@ import (
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/jsonnum"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/policy/lint"
 )
@@ -229,7 +230,13 @@ func (a *app) policyExplain(ctx *cli.Context) error {
 	}
 	args := map[string]any{}
 	if text := ctx.String("args"); text != "" {
-		if err := json.Unmarshal([]byte(text), &args); err != nil {
+		v, err := jsonnum.Decode([]byte(text))
+		if object, ok := v.(map[string]any); ok {
+			args = object
+		} else if err == nil {
+			err = errors.New("it is something else")
+		}
+		if err != nil {
 			return fault.New(fault.UsageFlag, "--args: must be a JSON object: %w", err).WithHint(`quote it for the shell: --args '{"limit": 10}'`)
 		}
 	}

@@ -3,11 +3,12 @@
 package strictjson
 
 import (
+	"context"
 	"fmt"
-	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/wexec/wexec/internal/jsonnum"
 	"github.com/wexec/wexec/internal/jsonscan"
 )
 
@@ -36,11 +37,11 @@ type Document struct {
 	Room int64
 }
 
-// Decode decodes one JSON value. Numbers become float64, as in encoding/json.
-// It refuses what encoding/json accepts but readers disagree on: duplicate
-// names and strings that are not valid UTF-8.
-func Decode(data []byte) (Document, error) {
-	d := decoder{text: string(data), scan: jsonscan.New(data), Document: Document{Exact: true}}
+// Decode decodes one JSON value, with the numbers of package jsonnum. It refuses
+// what encoding/json accepts but readers disagree on: duplicate names and strings
+// that are not valid UTF-8. It ends with the context.
+func Decode(ctx context.Context, data []byte) (Document, error) {
+	d := decoder{ctx: ctx, text: string(data), scan: jsonscan.New(data), Document: Document{Exact: true}}
 	if !d.scan.Next() {
 		return Document{}, d.scan.Err()
 	}
@@ -58,8 +59,10 @@ func Decode(data []byte) (Document, error) {
 // decoder builds the value of a document. Strings without escapes share text.
 type decoder struct {
 	Document
-	text string
-	scan jsonscan.Scanner
+	ctx    context.Context
+	text   string
+	scan   jsonscan.Scanner
+	values int
 }
 
 func (d *decoder) fail(format string, args ...any) error {
@@ -82,6 +85,9 @@ func (d *decoder) read(depth int) (any, error) {
 	if d.Room += roomOfValue; d.Room > maxRoom {
 		return nil, d.fail("the values take more than %d MiB; pass them in parts, or as text", maxRoom>>20)
 	}
+	if d.values++; d.values%1024 == 0 && d.ctx.Err() != nil {
+		return nil, context.Cause(d.ctx)
+	}
 	switch d.scan.Kind {
 	case jsonscan.Object:
 		d.Room += roomOfObject
@@ -91,11 +97,12 @@ func (d *decoder) read(depth int) (any, error) {
 	case jsonscan.String:
 		return d.string()
 	case jsonscan.Number:
-		f, err := strconv.ParseFloat(d.text[d.scan.Start:d.scan.End], 64)
+		n, exact, err := jsonnum.Parse(d.text[d.scan.Start:d.scan.End])
 		if err != nil {
-			return nil, d.fail("the number is too large")
+			return nil, d.fail("%s", err)
 		}
-		return f, nil
+		d.Exact = d.Exact && exact
+		return n, nil
 	case jsonscan.Null:
 		return nil, nil
 	}

@@ -1,10 +1,13 @@
 package strictjson
 
 import (
-	"encoding/json"
+	"context"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/wexec/wexec/internal/jsonnum"
 )
 
 func FuzzDecodeAgreesWithTheStandardLibrary(f *testing.F) {
@@ -12,9 +15,8 @@ func FuzzDecodeAgreesWithTheStandardLibrary(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		doc, err := Decode(data)
-		var want any
-		theirs := json.Unmarshal(data, &want)
+		doc, err := Decode(t.Context(), data)
+		want, theirs := jsonnum.Decode(data)
 		if err == nil {
 			if theirs != nil {
 				t.Fatalf("%q passed: %v", data, theirs)
@@ -28,6 +30,27 @@ func FuzzDecodeAgreesWithTheStandardLibrary(f *testing.F) {
 			t.Fatalf("%q was refused: %v", data, err)
 		}
 	})
+}
+
+func TestDecodeEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := errors.New("ended")
+	cancel(ended)
+	if _, err := Decode(ctx, []byte("["+strings.Repeat("1,", 5000)+"1]")); err != ended {
+		t.Error(err)
+	}
+}
+
+// A number that would be another one as a float64 is not sent as it was written.
+func TestADocumentThatLosesDigitsIsNotExact(t *testing.T) {
+	for doc, want := range map[string]bool{
+		`[9007199254740993, 12345678901234567890123, 0.1, 1e-7, 1.50]`: true,
+		`100.00000000000000001`: false, `1e-400`: false,
+	} {
+		if d, err := Decode(t.Context(), []byte(doc)); err != nil || d.Exact != want {
+			t.Errorf("%s: %+v %v", doc, d, err)
+		}
+	}
 }
 
 // stricter reports whether an error is one of those that the standard library

@@ -1,11 +1,14 @@
 package expr
 
 import (
+	"strconv"
+
 	"cel.dev/cel-go/cel"
 	celast "cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
+	"github.com/wexec/wexec/internal/jsonnum"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/internal/yamldoc"
 )
@@ -107,7 +110,7 @@ func (x *Expr) Constant() (value, known bool) {
 // values: args.a == "x" or args.a in ["x", "y"].
 type Demand struct {
 	Path   string // args.a
-	Values []any  // strings, float64 for every number, booleans and nil
+	Values []any  // strings, numbers of package jsonnum, booleans and nil
 }
 
 // Demands returns the demands among the operands of && of a condition.
@@ -160,13 +163,18 @@ func plainLiteral(e celast.Expr) (any, bool) {
 	case types.Bool:
 		return bool(v), true
 	case types.Int:
-		return float64(v), true
+		return number(strconv.FormatInt(int64(v), 10)), true
 	case types.Uint:
-		return float64(v), true
+		return number(strconv.FormatUint(uint64(v), 10)), true
 	case types.Double:
-		return float64(v), true
+		return number(strconv.FormatFloat(float64(v), 'g', -1, 64)), true
 	case types.Null:
 		return nil, true
 	}
 	return nil, false
+}
+
+func number(text string) any {
+	n, _, _ := jsonnum.Parse(text) // it is one
+	return n
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 
 	"cel.dev/cel-go/cel"
@@ -334,8 +335,9 @@ func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bo
 }
 
 // adapter converts decoded JSON to CEL values. JSON has one type of number: a
-// whole number becomes an int and any other a double, so that args.n + 1 works
-// for both.
+// whole number becomes an int, or a uint if it is too large for one, and any other
+// a double, so that args.n + 1 works for both. A number that fits no type is
+// an error, so that no condition sees another number than the tool gets.
 type adapter struct{ *types.Registry }
 
 func (a adapter) NativeToValue(v any) ref.Val {
@@ -361,11 +363,13 @@ func (a adapter) NativeToValue(v any) ref.Val {
 		if n, err := v.Int64(); err == nil {
 			return types.Int(n)
 		}
-		n, err := v.Float64()
-		if err != nil {
-			return types.NewErr("invalid number")
+		if n, err := strconv.ParseUint(string(v), 10, 64); err == nil {
+			return types.Uint(n)
 		}
-		return a.NativeToValue(n)
+		if f, err := v.Float64(); err == nil && strconv.FormatFloat(f, 'f', -1, 64) == string(v) {
+			return types.Double(f)
+		}
+		return types.NewErr("a number has more digits than a condition can compare")
 	}
 	return a.Registry.NativeToValue(v)
 }
