@@ -3,6 +3,7 @@ package snapshot
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -144,5 +145,42 @@ func TestDamagedCodeIsRefused(t *testing.T) {
 	}
 	if MapCode(nil) || MapCode(&struct{ fileCache any }{}) {
 		t.Error("anything is a cache")
+	}
+}
+
+// oneFile is a file store with one file, opened as wazero does.
+type oneFile string
+
+func (o oneFile) Get([32]byte) (io.ReadCloser, bool, error) {
+	f, err := os.Open(string(o))
+	return f, err == nil, err
+}
+func (oneFile) Add([32]byte, io.Reader) error { return nil }
+func (oneFile) Delete([32]byte) error         { return nil }
+
+func TestCodeThatOthersCanWriteCountsAsMissing(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs permission bits")
+	}
+	for name, open := range map[string]func(file string) error{
+		"the file":   func(file string) error { return os.Chmod(file, 0o666) },
+		"the folder": func(file string) error { return os.Chmod(filepath.Dir(file), 0o777) },
+		"a link":     func(file string) error { return errors.Join(os.Rename(file, file+"2"), os.Symlink(file+"2", file)) },
+		"two names":  func(file string) error { return os.Link(file, file+"2") },
+	} {
+		_, file := compiledFile(t)
+		files := &mappedFiles{oneFile(file)}
+		for _, want := range []bool{true, false} {
+			content, ok, err := files.Get([32]byte{})
+			if ok != want || err != nil {
+				t.Errorf("%s: found %v, want %v: %v", name, ok, want, err)
+			}
+			if ok {
+				_ = content.Close()
+			}
+			if err := open(file); want && err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }

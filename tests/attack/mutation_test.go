@@ -11,7 +11,8 @@ import (
 )
 
 // mutations remove one step of the gate each: source text, its replacement, and the
-// attempts of which at least one must then succeed.
+// attempts of which at least one must then succeed, or the package and the test
+// that must then fail.
 var mutations = []struct{ step, file, old, new, attempts string }{
 	{"denials are ignored", "hostfns/call.go",
 		"\tif d.Effect == policy.Deny {\n\t\treturn c.denied(fault.DeniedTool, d.Message, \"\")\n\t}\n", "",
@@ -68,6 +69,30 @@ var mutations = []struct{ step, file, old, new, attempts string }{
 	{"tools are called without a record of the decision", "hostfns/call.go",
 		"\tif err := r.record(audit.Event{Decision: record}); err != nil {\n\t\treturn err\n\t}\n\tc.recorded", "\t_ = record\n\tc.recorded",
 		"record"},
+
+	// Bounds that no program can test have tests beside the code: the package and
+	// the test.
+	{"a cache folder may be open to others", "internal/ownfile/check_unix.go", "const othersWrite = 0o022", "const othersWrite = 0",
+		"internal/ownfile TestDirRefusesWhatOthersCanChange"},
+	{"folders above the cache may be open to others", "internal/ownfile/ownfile.go", "if err := checkDir(at, info, name == \"\"); err != nil {", "if err := checkDir(at, info, name == \"\"); err != nil && name == \"\" {",
+		"internal/ownfile TestDirRefusesWhatOthersCanChange"},
+	{"native code of others is executed", "internal/snapshot/code.go", "if f, err = ownfile.Open(path); err != nil {", "if f, err = os.Open(path); err != nil {",
+		"internal/snapshot TestCodeThatOthersCanWriteCountsAsMissing"},
+	{"results of others are believed", "engine/internal/guestcache/diskcache.go", "data, err := ownfile.Read(path, c.MaxEntry)", "_ = ownfile.Read\n\tdata, err := os.ReadFile(path)",
+		"engine/internal/guestcache TestAnEntryOfAnotherUserIsAMiss"},
+	{"a shorter log passes", "audit/verify.go", "if newest.Seq > last {", "if false {", "audit TestAnOlderCopyIsNoticed"},
+	{"a continued older copy passes", "audit/verify.go", "ok && hash != h.Hash {", "ok && hash == \"\" {", "audit TestAnOlderCopyIsNoticed"},
+	{"an empty directory passes", "audit/verify.go", "if slices.Contains(names, segment) {", "if len(heads) > 0 {", "audit TestAnOlderCopyIsNoticed"},
+	{"an emptied anchor passes", "audit/verify.go", "if a.count == 0 && r.Records > 0 {", "if a.count < 0 {", "audit TestVerifyTakesTheReportThatAPersonKept"},
+	{"a required anchor may fail", "audit/anchor.go", "if k.Required && k.failing != nil {", "if false {", "audit TestARequiredAnchorThatFailsStopsTheLog"},
+	{"strangers keep their connections", "cmd/wexec/mcpd/door.go", "if victim != nil {", "if victim != nil && victim.Conn == nil {",
+		"cmd/wexec/mcpd TestAnAddressHasFewPendingConnections"},
+	{"refused requests keep their connection", "cmd/wexec/mcpd/http.go", "\t\t\tw.Header().Set(\"Connection\", \"close\") // unless the request is authorized\n", "",
+		"cmd/wexec/mcpd TestARefusedRequestEndsItsConnection"},
+	{"bodies may be as many as connections", "cmd/wexec/mcpd/http.go", "if h.bodies.Add(size) > maxBodies {", "if h.bodies.Add(size) < 0 {",
+		"cmd/wexec/mcpd TestManyBodiesAtOnceAreBounded"},
+	{"headers may be long", "cmd/wexec/mcpd/http.go", "MaxHeaderBytes: maxHeader,", "MaxHeaderBytes: 1 << 20,",
+		"cmd/wexec/mcpd TestARefusedRequestEndsItsConnection"},
 }
 
 // TestEachStepOfTheGateIsHeldByAnAttempt builds this test without a step and expects
@@ -101,13 +126,19 @@ func TestEachStepOfTheGateIsHeldByAnAttempt(t *testing.T) {
 				os.WriteFile(list, overlay, 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := exec.Command("go", "test", "-c", "-overlay", list, "-o", bin, ".").CombinedOutput(); err != nil {
+			pkg, test := "tests/attack", "TestNoAttemptSucceeds/all/("+m.attempts+")"
+			if m.attempts == "record" {
+				test = "TestNothingIsDoneWithoutARecord"
+			}
+			if other, name, ok := strings.Cut(m.attempts, " "); ok {
+				pkg, test = other, name
+			}
+			pkg = filepath.Join(top, filepath.FromSlash(pkg))
+			if out, err := exec.Command("go", "test", "-c", "-overlay", list, "-o", bin, pkg).CombinedOutput(); err != nil {
 				t.Fatalf("build without the step: %v\n%s", err, out)
 			}
-			run := exec.Command(bin, "-test.run", "TestNoAttemptSucceeds/all/("+m.attempts+")")
-			if m.attempts == "record" {
-				run = exec.Command(bin, "-test.run", "TestNothingIsDoneWithoutARecord")
-			}
+			run := exec.Command(bin, "-test.run", test)
+			run.Dir = pkg
 			out, err := run.CombinedOutput()
 			var failed *exec.ExitError
 			if !errors.As(err, &failed) || !strings.Contains(string(out), "--- FAIL") {
