@@ -252,6 +252,39 @@ func TestNoiseOnTheSocketDisturbsNothing(t *testing.T) {
 	}
 }
 
+// TestASocketThatIsOpenedIsNotRemoved lists questions while sockets are opened: a
+// socket that does not accept yet is not taken for one that was left behind.
+func TestASocketThatIsOpenedIsNotRemoved(t *testing.T) {
+	b, dir := listening(t)
+	done := make(chan bool)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					_, _ = Pending(context.Background(), dir)
+				}
+			}
+		})
+	}
+	for range 300 {
+		c, err := b.Listen(dir)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		_ = c.Close()
+	}
+	close(done)
+	wg.Wait()
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%d sockets are left: %v", len(entries), err)
+	}
+}
+
 func TestASocketThatNobodyListensToIsRemoved(t *testing.T) {
 	_, dir := listening(t)
 	dead := filepath.Join(dir, "1-dead"+suffix)

@@ -55,21 +55,37 @@ func (b *Broker) Listen(dir string) (io.Closer, error) {
 	if len(path) > 100 {
 		return nil, fault.New(fault.UsageConfig, "socket path is too long: %s", path).WithHint("set XDG_RUNTIME_DIR to a shorter folder")
 	}
-	l, err := net.Listen("unix", path)
+	l, err := listen(path)
 	if err != nil {
 		return nil, fault.New(fault.UsageConfig, "open approvals socket: %w", err)
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		_ = l.Close()
-		return nil, fault.New(fault.UsageConfig, "restrict access to approvals socket: %w", err)
-	}
-	s := &server{broker: b, listener: l, conns: map[net.Conn]bool{}}
+	s := &server{broker: b, listener: l, path: path, conns: map[net.Conn]bool{}}
 	b.mu.Lock()
 	b.sockets++
 	b.mu.Unlock()
 	s.wg.Add(1)
 	go s.serve()
 	return s, nil
+}
+
+// listen opens a socket under another name first: one that does not accept yet
+// would be removed as left behind.
+func listen(path string) (net.Listener, error) {
+	opening := strings.TrimSuffix(path, suffix)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: opening, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false)
+	if err = os.Chmod(opening, 0o600); err == nil {
+		err = os.Rename(opening, path)
+	}
+	if err != nil {
+		_ = l.Close()
+		_ = os.Remove(opening)
+		return nil, err
+	}
+	return l, nil
 }
 
 // privateFolder creates a folder that only its owner can enter, or restricts an existing one.
@@ -95,6 +111,7 @@ func privateFolder(dir string) error {
 type server struct {
 	broker   *Broker
 	listener net.Listener
+	path     string
 	wg       sync.WaitGroup
 	once     sync.Once
 
@@ -109,6 +126,7 @@ func (s *server) Close() error {
 		s.broker.mu.Lock()
 		s.broker.sockets--
 		s.broker.mu.Unlock()
+		_ = os.Remove(s.path)
 		err = s.listener.Close()
 		s.mu.Lock()
 		for c := range s.conns {
