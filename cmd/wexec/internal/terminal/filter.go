@@ -97,7 +97,7 @@ func (f *filter) append(out, data []byte, l *line) []byte {
 	}
 	for len(data) > 0 {
 		if n := plain(data); n > 0 && f.state == ground {
-			out = f.print(out, data[:n], l)
+			out = append(f.begin(out, l), data[:n]...)
 			l.column, l.room = l.column+n, maxMarks
 			data = data[n:]
 			continue
@@ -202,8 +202,8 @@ func (f *filter) sequence(out []byte, r rune, l *line) []byte {
 	if style == "" {
 		return out
 	}
-	if l.by != f.by && l.by != nobody {
-		out = l.end(out)
+	if l.by != nobody {
+		out = f.begin(out, l)
 	}
 	l.styled = true
 	return append(append(append(out, "\x1b["...), style...), 'm')
@@ -246,9 +246,9 @@ func (f *filter) character(out []byte, r rune, l *line) []byte {
 		l.column, l.room = l.column-1, 0
 		return append(out, '\b')
 	case r == '\t':
-		out = f.print(out, []byte{'\t'}, l)
+		out = f.begin(out, l)
 		l.room = 0
-		return out
+		return append(out, '\t')
 	case r < ' ' || r == 0x7f:
 		return out
 	case r == Mark || text.Unsafe(r) && r != 0x200c && r != 0x200d: // those join letters and emoji
@@ -260,21 +260,21 @@ func (f *filter) character(out []byte, r rune, l *line) []byte {
 		l.room--
 		return utf8.AppendRune(out, r)
 	}
-	out = f.print(out, utf8.AppendRune(nil, r), l)
+	out = f.begin(out, l)
 	if !takesNoCell(r) {
 		l.room = maxMarks
 	}
 	if r < 0x300 || r >= 0x2190 && r < 0x2c00 { // others may take no cell
 		l.column++
 	}
-	return out
+	return utf8.AppendRune(out, r)
 }
 
 // escape appends a character as an escape.
 func (f *filter) escape(out []byte, r rune, l *line) []byte {
-	shown := fmt.Appendf(nil, `\u{%x}`, r)
-	out = f.print(out, shown, l)
-	l.column, l.room = l.column+len(shown), maxMarks
+	before := f.begin(out, l)
+	out = fmt.Appendf(before, `\u{%x}`, r)
+	l.column, l.room = l.column+len(out)-len(before), maxMarks
 	return out
 }
 
@@ -284,16 +284,13 @@ func takesNoCell(r rune) bool {
 	return r == 0x200c || r == 0x200d || r >= 0x1160 && r < 0x1200 || r >= 0xd7b0 && r < 0xd800 || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
 }
 
-// print appends characters that take cells, on a new line if somebody else began
-// the current one.
-func (f *filter) print(out, cells []byte, l *line) []byte {
-	if l.by != f.by {
-		if l.by != nobody {
-			out = l.end(out)
-		}
-		l.by = f.by
+// begin makes the current line one of this writer: it ends the line of another.
+func (f *filter) begin(out []byte, l *line) []byte {
+	if l.by != f.by && l.by != nobody {
+		out = l.end(out)
 	}
-	return append(out, cells...)
+	l.by = f.by
+	return out
 }
 
 // Filter returns a text as the filter lets it through to a terminal.

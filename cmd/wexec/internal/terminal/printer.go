@@ -41,7 +41,7 @@ type Printer struct {
 	heldSize int
 }
 
-// heldWrite is a write during a question.
+// heldWrite is what was written to one stream during a question.
 type heldWrite struct {
 	to   *stream
 	data []byte
@@ -168,14 +168,33 @@ func (s *stream) Write(data []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for s.waits && p.open > 0 {
-		if p.heldSize+len(data) <= maxHeld {
-			p.held = append(p.held, heldWrite{s, append([]byte(nil), data...)})
-			p.heldSize += len(data)
+		if p.hold(s, data) {
 			return len(data), nil
 		}
 		p.closed.Wait()
 	}
 	return s.write(data)
+}
+
+// hold keeps a write for the end of the question. It returns false if there is no
+// room. The caller holds the lock.
+func (p *Printer) hold(s *stream, data []byte) bool {
+	const entry = 64 // bytes of memory for a write to another stream
+	last := len(p.held) - 1
+	size := len(data)
+	if last < 0 || p.held[last].to != s {
+		size += entry
+	}
+	if p.heldSize+size > maxHeld {
+		return false
+	}
+	p.heldSize += size
+	if size > len(data) {
+		p.held = append(p.held, heldWrite{to: s})
+		last++
+	}
+	p.held[last].data = append(p.held[last].data, data...)
+	return true
 }
 
 // write writes now. The caller holds the lock.
