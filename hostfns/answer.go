@@ -233,7 +233,9 @@ func (c *call) checkOutput(ctx context.Context, a *Answer, received []byte) {
 	if err != nil {
 		return
 	}
-	work := schema.Work{Size: len(received), Spend: c.run.working(ctx)}
+	spend, leave := c.working(ctx)
+	defer leave()
+	work := schema.Work{Size: len(received), Spend: spend}
 	f, _ := c.tool.output.Check("answer", v, work)
 	if f != nil && !bytes.Equal(received, a.Data) {
 		redacted, _ := jsonnum.Decode(a.Data)

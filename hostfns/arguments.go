@@ -191,7 +191,9 @@ func (c *call) checkArguments(ctx context.Context) error {
 	}
 	var f *schema.Fault
 	var err error
-	work := schema.Work{Size: len(c.outgoing.raw), Spend: c.run.working(ctx)}
+	spend, leave := c.working(ctx)
+	defer leave()
+	work := schema.Work{Size: len(c.outgoing.raw), Spend: spend}
 	if c.hasTokens && c.run.redactor.reveals(c.name) {
 		f, err = c.tool.schema().CheckMasked("args", c.outgoing.values, c.args.values, work, filled...)
 	} else {
@@ -210,20 +212,32 @@ func (c *call) checkArguments(ctx context.Context) error {
 	return nil
 }
 
-// freeWork is the work of one check that is not counted.
+// freeWork is the work of one check that is neither counted nor waits for a core.
 const freeWork = 1 << 20
 
 // working returns a function that charges the run for the work of a check, a byte
-// for each unit, and ends with the context.
-func (r *Run) working(ctx context.Context) func(units int) error {
+// for each unit, and ends with the context. A long check takes a core, which leave
+// gives back.
+func (c *call) working(ctx context.Context) (spend func(units int) error, leave func()) {
 	free := freeWork
-	return func(units int) error {
+	var back func()
+	spend = func(units int) (err error) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		spared := min(free, units)
 		free -= spared
-		return r.spend(int64(units - spared))
+		if units > spared && back == nil {
+			if back, err = c.core.enter(ctx); err != nil {
+				return err
+			}
+		}
+		return c.run.spend(int64(units - spared))
+	}
+	return spend, func() {
+		if back != nil {
+			back()
+		}
 	}
 }
 

@@ -359,15 +359,26 @@ func TestCheckingArgumentsEndsWithTheCallAndIsCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	c := call{run: r, name: "a.x", tool: resolved}
-	var f *Failure
-	if c.args, f = resolved.parse(ctx, args); f != nil {
-		t.Fatal(f)
+	entered, left := 0, 0
+	c := call{run: r, name: "a.x", tool: resolved, core: func(context.Context) (func(), error) {
+		entered++
+		return func() { left++ }, nil
+	}}
+	for _, one := range []struct{ args, cores int }{{0, 0}, {1, 1}} {
+		given := [][]byte{[]byte(`{"a":"ab"}`), args}[one.args]
+		var f *Failure
+		if c.args, f = resolved.parse(ctx, given); f != nil {
+			t.Fatal(f)
+		}
+		c.outgoing = c.args
+		if err := c.checkArguments(ctx); err != nil || entered != one.cores || left != entered {
+			t.Errorf("%.20s: %v, took %d cores and gave %d back", given, err, entered, left)
+		}
 	}
-	c.outgoing = c.args
 	cancel()
-	if err := c.checkArguments(ctx); fault.CodeOf(err) != fault.Cancelled || r.bytes.Load() != 0 {
-		t.Errorf("%v, charged %d bytes", err, r.bytes.Load())
+	before := r.bytes.Load()
+	if err := c.checkArguments(ctx); fault.CodeOf(err) != fault.Cancelled || r.bytes.Load() != before {
+		t.Errorf("%v, charged %d bytes", err, r.bytes.Load()-before)
 	}
 	if p.calls.Load() != 0 {
 		t.Error("the tool was called")
