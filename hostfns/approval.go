@@ -62,7 +62,7 @@ func (c *call) ask(ctx context.Context) error {
 	c.ticket.SetAsking(true)
 	reply, err := guard.Call(asking, func() (Reply, error) { return asker.Ask(asking, question) })
 	if p := (*guard.Panic)(nil); errors.As(err, &p) {
-		r.table.log().Error("panic while a person was asked", "panic", p, "stack", string(p.Stack))
+		r.table.log().Error("panic while a person was asked", "panic", r.shown(fmt.Sprint(p), maxMessage), "stack", string(p.Stack))
 		err = fault.New(fault.Internal, "the prompt panicked")
 	}
 	c.ticket.SetAsking(false)

@@ -227,7 +227,7 @@ func (c *call) Do(ctx context.Context, t *queue.Ticket) (a queue.Answer, err err
 	c.ticket = t
 	defer func() {
 		if p := recover(); p != nil {
-			c.run.table.log().Error("panic in a host call", "tool", clean(c.name, 200), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			c.run.table.log().Error("panic in a host call", "tool", clean(c.name, 200), "panic", c.run.shown(fmt.Sprint(p), maxMessage), "stack", string(debug.Stack()))
 			err = fault.New(fault.Internal, "the host panicked in a call of %s", clean(c.name, 200))
 		}
 	}()

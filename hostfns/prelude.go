@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -267,7 +268,7 @@ func (c *call) readStream(ctx context.Context, in struct {
 		c.run.fail(err)
 		return nil, err
 	case errors.As(err, &panicked):
-		c.run.table.log().Error("panic in the body of a response", "panic", panicked, "stack", string(panicked.Stack))
+		c.run.table.log().Error("panic in the body of a response", "panic", c.run.shown(fmt.Sprint(panicked), maxMessage), "stack", string(panicked.Stack))
 		return nil, &Failure{Code: fault.ToolFailed, Message: "read the response: the provider panicked"}
 	}
 	return nil, failureOf(err, c.name, &c.run.table.given)

@@ -286,7 +286,7 @@ func (t *Table) ask(ctx context.Context, p Provider, server string) ([]catalogue
 	var known *fault.Error
 	switch {
 	case errors.As(err, &panicked):
-		t.log().Error("panic while tools were listed", "server", server, "panic", panicked, "stack", string(panicked.Stack))
+		t.log().Error("panic while tools were listed", "server", server, "panic", t.Redact(fmt.Sprint(panicked)), "stack", string(panicked.Stack))
 		return nil, fault.New(fault.UpstreamUnavailable, "list the tools of %s: the provider panicked", server)
 	case err != nil && ctx.Err() != nil:
 		return nil, fault.New(fault.UpstreamUnavailable, "list the tools of %s: the server did not answer in time", server)

@@ -72,7 +72,7 @@ hostfns/upstream: fault hostfns hostfns/internal/scrub hostfns/internal/toolmeta
 hostfns/fetch: fault hostfns catalogue internal/text
 hostfns/files: fault hostfns catalogue
 hostfns/approvals: fault hostfns internal/text
-hostfns/embeddings: fault catalogue internal/atomicfile internal/ownfile internal/text
+hostfns/embeddings: fault catalogue hostfns/internal/scrub internal/atomicfile internal/ownfile internal/text
 engine: fault privacy policy audit engine/internal/guestcache engine/internal/sandbox engine/internal/tokens engine/internal/world internal/atomicfile internal/jsonscan internal/ownfile internal/snapshot internal/text internal/units guests hostfns
 engine/internal/tokens:
 engine/internal/world: fault audit internal/text

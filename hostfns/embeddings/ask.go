@@ -34,6 +34,7 @@ func (x *Index) ask(ctx context.Context, texts []string) ([][]float32, error) {
 		if err != nil {
 			return nil, err
 		}
+		x.secrets.Add("", key)
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
 	res, err := x.client.Do(req)

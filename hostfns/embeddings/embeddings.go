@@ -18,6 +18,7 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/internal/text"
 )
 
@@ -43,6 +44,7 @@ type Index struct {
 	o        Options
 	endpoint string
 	client   *http.Client
+	secrets  scrub.Scrubber // the keys that were sent
 
 	mu        sync.Mutex
 	vectors   *store
@@ -177,7 +179,7 @@ func (x *Index) fail(err error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.failed.IsZero() || time.Since(x.failed) >= x.o.Rest {
-		x.o.Logger.Warn("embeddings endpoint failed; search uses words only", "url", x.endpoint, "error", err)
+		x.o.Logger.Warn("embeddings endpoint failed; search uses words only", "url", x.endpoint, "error", x.secrets.Text(err.Error()))
 	}
 	x.failed = time.Now()
 	return err

@@ -185,6 +185,14 @@ func TestAnEndpointThatFailsCostsAWarning(t *testing.T) {
 			_, _ = io.WriteString(w, `{"data":[{"index":7,"embedding":[1]}]}`)
 			return true
 		},
+		"the key": func(w http.ResponseWriter) bool {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				_, _ = io.WriteString(conn, "HTTP/1.1 401 Not with ses%61me\r\nContent-Length: 0\r\n\r\n")
+				err = conn.Close()
+			}
+			return err == nil
+		},
 		"a redirect": func(w http.ResponseWriter) bool {
 			w.Header().Set("Location", "https://example.org/")
 			w.WriteHeader(http.StatusFound)
@@ -207,7 +215,7 @@ func TestAnEndpointThatFailsCostsAWarning(t *testing.T) {
 		if n := e.requests.Load(); n != 1 {
 			t.Errorf("%s: asked %d times in a row", name, n)
 		}
-		if strings.Count(log.String(), "level=WARN") != 1 || strings.Contains(log.String(), "sesame") {
+		if strings.Count(log.String(), "level=WARN") != 1 || strings.Contains(log.String(), "sesame") || strings.Contains(log.String(), "ses%") {
 			t.Errorf("%s: the log says %s", name, log.String())
 		}
 		// After a rest it is asked again.

@@ -71,7 +71,7 @@ func (s *Server) searchTools(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	if err != nil {
 		return nil, err
 	}
-	return foundTools(found, failed)
+	return s.foundTools(found, failed)
 }
 
 func (s *Server) describeTools(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -118,7 +118,7 @@ func (s *Server) describeTools(ctx context.Context, r *mcp.CallToolRequest) (*mc
 		unknown = append(unknown, line)
 	}
 	found.Total = len(found.Tools)
-	res, err := foundTools(found, failed)
+	res, err := s.foundTools(found, failed)
 	if err == nil && len(unknown) > 0 {
 		if res.IsError = len(found.Tools) == 0; res.IsError {
 			res.Content = res.Content[1:] // without "no tools found"
@@ -130,7 +130,7 @@ func (s *Server) describeTools(ctx context.Context, r *mcp.CallToolRequest) (*mc
 
 // foundTools is a tool result with tools as structured content and as text, and
 // the errors of servers.
-func foundTools(found catalogue.Found, failed []error) (*mcp.CallToolResult, error) {
+func (s *Server) foundTools(found catalogue.Found, failed []error) (*mcp.CallToolResult, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -139,7 +139,7 @@ func foundTools(found catalogue.Found, failed []error) (*mcp.CallToolResult, err
 	}
 	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: foundText(found)}}, StructuredContent: json.RawMessage(b.Bytes())}
 	for _, err := range failed {
-		res.Content = append(res.Content, &mcp.TextContent{Text: "left out: " + err.Error()})
+		res.Content = append(res.Content, &mcp.TextContent{Text: "left out: " + s.o.Table.Redact(err.Error())})
 	}
 	return res, nil
 }

@@ -10,6 +10,7 @@ import (
 // automaton that is made while it runs: a row has what follows a set of states.
 type machine struct {
 	set   *set
+	first [256][]state  // what follows the first byte of a match; nil: not known yet
 	rows  [][256]uint16 // by row and byte: the next row, 0: not known yet
 	sets  [][]state     // by row
 	index map[string]uint16
@@ -82,7 +83,13 @@ func (m *machine) scan(data []byte, from int) {
 
 // follow makes what follows a row.
 func (m *machine) follow(row uint16, c byte) uint16 {
-	next := slices.Clone(m.set.starts()[c])
+	if m.first[c] == nil {
+		m.first[c] = []state{}
+		for p := range m.set.patterns {
+			m.first[c] = m.set.step(m.first[c], newState(p, 0, atStart, 0), c)
+		}
+	}
+	next := slices.Clone(m.first[c])
 	for _, s := range m.sets[row] {
 		next = m.set.step(next, s, c)
 	}

@@ -13,8 +13,7 @@ type secret struct{ mark, value string }
 type set struct {
 	secrets  []secret
 	patterns []pattern
-	starts   func() *[256][]state // what follows the first byte of a match
-	longest  int                  // no match is longer
+	longest  int // no match is longer
 	machines sync.Pool
 }
 
@@ -40,15 +39,6 @@ func newSet(secrets []secret) *set {
 		}
 		s.longest = max(s.longest, len(x.value)*(maxRun+10))
 	}
-	s.starts = sync.OnceValue(func() *[256][]state {
-		var starts [256][]state
-		for c := range starts {
-			for p := range s.patterns {
-				starts[c] = s.step(starts[c], newState(p, 0, atStart, 0), byte(c))
-			}
-		}
-		return &starts
-	})
 	return s
 }
 
