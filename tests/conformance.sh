@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs the CPython test suite in the Python guest, the official MCP conformance
-# suite against wexec mcp, and the MCP inspector over stdio and HTTP. Expected
-# failures are listed with reasons in guests/python/testdata/conformance-baseline.txt
+# Runs the CPython test suite in the Python guest, the web-platform-tests in the
+# JavaScript guest, the official MCP conformance suite against wexec mcp, and the
+# MCP inspector over stdio and HTTP. Expected failures are listed with reasons in
+# guests/python/testdata/conformance-baseline.txt, guests/javascript/testdata/web-baseline.txt
 # and, if they need the example server of the suite, in tests/conformance/baseline.yaml.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,6 +15,15 @@ if [ -d work/cpython/testsuite ]; then
   WEXEC_CONFORMANCE=1 go test -count=1 -timeout 60m -run TestPythonsOwnTestsPass -v ./guests/python | grep -v -e '^=== ' -e '--- PASS'
 else
   echo "work/cpython/testsuite not found: the CPython test suite is skipped" >&2
+fi
+echo "== web-platform-tests"
+if [ ! -d work/web/wpt ] && command -v apt-get >/dev/null; then
+  ./tests/web.sh || echo "the web-platform-tests cannot be downloaded" >&2
+fi
+if [ -d work/web/wpt ]; then
+  WEXEC_CONFORMANCE=1 go test -count=1 -run TestTheWebsOwnTestsPass -v ./guests/javascript | grep -v -e '^=== ' -e '--- PASS'
+else
+  echo "work/web/wpt not found: the web-platform-tests are skipped" >&2
 fi
 command -v npm >/dev/null || { echo "npm not found: the conformance suite cannot run" >&2; exit 1; }
 

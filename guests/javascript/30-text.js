@@ -15,8 +15,18 @@
     get name() { return this.#name; }
     get code() { return codes[this.#name] ?? 0; }
   }
-  const codes = { IndexSizeError: 1, InvalidCharacterError: 5, NotSupportedError: 9, InvalidStateError: 11, SyntaxError: 12,
-    InvalidAccessError: 15, NetworkError: 19, AbortError: 20, QuotaExceededError: 22, TimeoutError: 23, DataCloneError: 25 };
+  const constants = ['INDEX_SIZE', 'DOMSTRING_SIZE', 'HIERARCHY_REQUEST', 'WRONG_DOCUMENT', 'INVALID_CHARACTER', 'NO_DATA_ALLOWED',
+    'NO_MODIFICATION_ALLOWED', 'NOT_FOUND', 'NOT_SUPPORTED', 'INUSE_ATTRIBUTE', 'INVALID_STATE', 'SYNTAX', 'INVALID_MODIFICATION', 'NAMESPACE',
+    'INVALID_ACCESS', 'VALIDATION', 'TYPE_MISMATCH', 'SECURITY', 'NETWORK', 'ABORT', 'URL_MISMATCH', 'QUOTA_EXCEEDED', 'TIMEOUT',
+    'INVALID_NODE_TYPE', 'DATA_CLONE'];
+  const withoutName = ['DOMSTRING_SIZE', 'NO_DATA_ALLOWED', 'VALIDATION'];
+  const codes = { InUseAttributeError: 10, URLMismatchError: 21 };
+  constants.forEach((constant, i) => {
+    for (const owner of [DOMException, DOMException.prototype]) Object.defineProperty(owner, `${constant}_ERR`, { value: i + 1, enumerable: true });
+    const name = constant.split('_').map((word) => word[0] + word.slice(1).toLowerCase()).join('');
+    if (!withoutName.includes(constant)) codes[`${name}Error`] = i + 1;
+  });
+  Object.defineProperty(DOMException.prototype, Symbol.toStringTag, { value: 'DOMException', configurable: true });
   $.DOMException = DOMException;
   $.expose('DOMException', DOMException);
 
@@ -60,9 +70,7 @@
   $.expose('atob', function atob(value) {
     const bytes = decode64(String(value));
     if (!bytes) throw new DOMException('The string to be decoded is not correctly encoded.', 'InvalidCharacterError');
-    let text = '';
-    for (let i = 0; i < bytes.length; i += 4096) text += String.fromCharCode(...bytes.subarray(i, i + 4096));
-    return text;
+    return $.codesIn(bytes);
   });
 
   // ---- UTF-8 ----
@@ -70,6 +78,7 @@
     get encoding() { return 'utf-8'; }
     encode(text = '') { return new Uint8Array($.encode(String(text).toWellFormed())); }
     encodeInto(text, target) {
+      if ($.kind(target) !== 'Uint8Array') throw $.coded(new TypeError('The "dest" argument must be an instance of Uint8Array.'), 'ERR_INVALID_ARG_TYPE');
       let read = 0, written = 0;
       for (const c of String(text)) {
         const bytes = new Uint8Array($.encode(c.toWellFormed()));
@@ -81,26 +90,41 @@
       return { read, written };
     }
   }
-  const utf8 = new Set(['utf-8', 'utf8', 'unicode-1-1-utf-8', 'unicode11utf8', 'unicode20utf8', 'x-unicode20utf8']);
-  const latin1 = new Set(['latin1', 'iso-8859-1', 'ascii', 'us-ascii', 'windows-1252', 'l1', 'cp1252']);
-  const utf16 = new Set(['utf-16le', 'utf-16', 'ucs-2', 'unicode']);
-  const high1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+  // how many bytes at the end are the beginning of a character
+  const unfinished = (bytes) => {
+    for (let back = 1; back <= 3 && back <= bytes.length; back++) {
+      const lead = bytes[bytes.length - back], second = bytes[bytes.length - back + 1];
+      if (lead < 0x80) return 0;
+      if (lead < 0xc0) continue;
+      const size = lead < 0xc2 || lead > 0xf4 ? 0 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+      if (size <= back) return 0;
+      const low = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80, high = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
+      return back === 1 || (second >= low && second <= high) ? back : 0;
+    }
+    return 0;
+  };
+  const optionsOf = (options) => {
+    if (options !== undefined && options !== null && typeof options !== 'object' && typeof options !== 'function') {
+      throw $.coded(new TypeError('The "options" argument must be of type object.'), 'ERR_INVALID_ARG_TYPE');
+    }
+    return options ?? {};
+  };
 
   class TextDecoder {
-    #encoding; #fatal; #ignoreBOM; #held = new Uint8Array(0); #bomSeen = false;
+    #encoding; #fatal; #ignoreBOM; #held = new Uint8Array(0); #begun = false;
     constructor(label = 'utf-8', options = {}) {
-      const name = String(label).trim().toLowerCase();
-      if (utf8.has(name)) this.#encoding = 'utf-8';
-      else if (latin1.has(name)) this.#encoding = 'windows-1252';
-      else if (utf16.has(name)) this.#encoding = 'utf-16le';
-      else throw $.coded(new RangeError(`The "${label}" encoding is not supported`), 'ERR_ENCODING_NOT_SUPPORTED');
-      this.#fatal = Boolean(options?.fatal);
-      this.#ignoreBOM = Boolean(options?.ignoreBOM);
+      const name = $.encodingOf(String(label)), { fatal, ignoreBOM } = optionsOf(options);
+      if (name === undefined || name === 'replacement' || !(name.startsWith('utf-') || $.upperHalf(name))) {
+        throw $.coded(new RangeError(`The "${label}" encoding is not supported`), 'ERR_ENCODING_NOT_SUPPORTED');
+      }
+      this.#encoding = name;
+      this.#fatal = Boolean(fatal);
+      this.#ignoreBOM = Boolean(ignoreBOM);
     }
     get encoding() { return this.#encoding; }
     get fatal() { return this.#fatal; }
     get ignoreBOM() { return this.#ignoreBOM; }
-    decode(input, options = {}) {
+    decode(input = undefined, options = {}) {
       const given = input === undefined ? new Uint8Array(0) : bytesOf(input);
       let bytes = given;
       if (this.#held.length > 0) {
@@ -108,56 +132,64 @@
         bytes.set(this.#held);
         bytes.set(given, this.#held.length);
       }
-      const stream = Boolean(options?.stream);
-      const cut = stream ? this.#complete(bytes) : bytes.length;
-      this.#held = bytes.slice(cut);
+      const stream = Boolean(optionsOf(options).stream), cut = bytes.length - (stream ? this.#unfinished(bytes) : 0);
+      const begun = this.#begun;
+      this.#held = new Uint8Array(0);
+      this.#begun = false;
       let text = this.#text(bytes.subarray(0, cut));
-      if (!this.#bomSeen && text !== '') {
-        if (!this.#ignoreBOM && this.#encoding !== 'windows-1252' && text.charCodeAt(0) === 0xfeff) text = text.slice(1);
-        this.#bomSeen = true;
+      if (!begun && !this.#ignoreBOM && text.charCodeAt(0) === 0xfeff && this.#encoding.startsWith('utf-')) text = text.slice(1);
+      if (stream) {
+        this.#held = bytes.slice(cut);
+        this.#begun = begun || cut > 0;
       }
-      if (!stream) this.#bomSeen = false;
       return text;
     }
-    // how many bytes hold whole characters
-    #complete(bytes) {
-      if (this.#encoding === 'utf-16le') return bytes.length & ~1;
-      if (this.#encoding !== 'utf-8') return bytes.length;
-      for (let back = 1; back <= 3 && back <= bytes.length; back++) {
-        const byte = bytes[bytes.length - back];
-        if (byte < 0x80) break;
-        if (byte >= 0xc0) return (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) > back ? bytes.length - back : bytes.length;
-      }
-      return bytes.length;
+    #unfinished(bytes) {
+      if (this.#encoding === 'utf-8') return unfinished(bytes);
+      if (!this.#encoding.startsWith('utf-16')) return 0;
+      const odd = bytes.length % 2, high = bytes[bytes.length - odd - (this.#encoding === 'utf-16be' ? 2 : 1)];
+      return odd + (high >= 0xd8 && high <= 0xdb ? 2 : 0);
     }
     #text(bytes) {
-      if (this.#encoding === 'windows-1252') {
-        let text = '';
-        for (const byte of bytes) text += byte >= 0x80 && byte < 0xa0 ? high1252[byte - 0x80] : String.fromCharCode(byte);
+      if (this.#encoding === 'utf-8') {
+        const text = $.decode(bytes, this.#fatal);
+        if (text === -1) throw this.#invalid();
         return text;
       }
-      if (this.#encoding === 'utf-16le') {
-        let text = '';
-        for (let i = 0; i + 1 < bytes.length; i += 2) text += String.fromCharCode(bytes[i] | (bytes[i + 1] << 8));
-        if (bytes.length % 2 === 1) text += '\ufffd';
-        if (this.#fatal && !text.isWellFormed()) throw this.#invalid();
-        return text.toWellFormed();
-      }
-      const text = $.decode(bytes, this.#fatal);
-      if (text === -1) throw this.#invalid();
+      return this.#encoding.startsWith('utf-16') ? this.#wide(bytes) : this.#narrow(bytes);
+    }
+    #wide(bytes) {
+      const units = new Uint16Array(bytes.length >> 1), first = this.#encoding === 'utf-16be' ? 8 : 0;
+      for (let i = 0; i < units.length; i++) units[i] = (bytes[2 * i] << first) | (bytes[2 * i + 1] << (8 - first));
+      let text = $.codesIn(units);
+      const last = units[units.length - 1];
+      // a byte that is left over ends the half of a pair before it too
+      if (bytes.length % 2 === 1 && !(last >= 0xd800 && last <= 0xdbff)) text += '\ufffd';
+      if (this.#fatal && (bytes.length % 2 === 1 || !text.isWellFormed())) throw this.#invalid();
+      return text.toWellFormed();
+    }
+    #narrow(bytes) {
+      const upper = $.upperHalf(this.#encoding);
+      const text = Array.from(bytes, (byte) => (byte < 0x80 ? String.fromCharCode(byte) : upper[byte - 0x80])).join('');
+      if (this.#fatal && text.includes('\ufffd')) throw this.#invalid();
       return text;
     }
     #invalid() {
       return $.coded(new TypeError(`The encoded data was not valid for encoding ${this.#encoding}`), 'ERR_ENCODING_INVALID_ENCODED_DATA');
     }
   }
+  $.codesIn = (codes) => {
+    let text = '';
+    for (let i = 0; i < codes.length; i += 4096) text += String.fromCharCode(...codes.subarray(i, i + 4096));
+    return text;
+  };
   $.coded = (error, code) => {
     error.code = code;
     return error;
   };
   const bytesOf = (value) => {
     if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
-    if (value instanceof ArrayBuffer) return new Uint8Array(value);
+    if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) return new Uint8Array(value);
     throw $.coded(new TypeError('The "input" argument must be an instance of ArrayBuffer or ArrayBufferView.'), 'ERR_INVALID_ARG_TYPE');
   };
   $.bytesOf = bytesOf;
@@ -174,7 +206,7 @@
     getRandomValues(array) {
       if (!integers.has($.kind(array))) throw new DOMException('The data argument must be an integer-type TypedArray', 'TypeMismatchError');
       if (array.byteLength > 65536) {
-        throw new DOMException(`The requested length exceeds 65,536 bytes`, 'QuotaExceededError');
+        throw new DOMException('The requested length exceeds 65,536 bytes', 'QuotaExceededError');
       }
       new Uint8Array(array.buffer, array.byteOffset, array.byteLength).set(new Uint8Array($.random(array.byteLength)));
       return array;

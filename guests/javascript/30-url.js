@@ -75,13 +75,43 @@
     }
     return out;
   };
+  // Whether a label that says it is Punycode is the Punycode of some text.
+  const isLabel = (label) => {
+    if (!label.startsWith('xn--')) return true;
+    const text = label.slice(4), dash = text.lastIndexOf('-'), points = Array.from(text.slice(0, Math.max(dash, 0)), (c) => c.codePointAt(0));
+    let n = 128, at = 0, bias = 72, first = true;
+    for (let i = dash + 1; i < text.length;) {
+      const before = at;
+      for (let weight = 1, k = 36; ; k += 36) {
+        const c = text.charCodeAt(i++), digit = c >= 97 && c <= 122 ? c - 97 : c >= 48 && c <= 57 ? c - 22 : NaN;
+        at += digit * weight;
+        if (!(at < 2 ** 31)) return false;
+        const t = k <= bias ? 1 : k >= bias + 26 ? 26 : k - bias;
+        if (digit < t) break;
+        weight *= 36 - t;
+      }
+      const count = points.length + 1;
+      let delta = first ? Math.floor(at / 700) : (at - before) >> 1, k = 0;
+      for (delta += Math.floor(delta / count); delta > 455; k += 36) delta = Math.floor(delta / 35);
+      bias = k + Math.floor((36 * delta) / (delta + 38));
+      n += Math.floor(at / count);
+      at %= count;
+      if (n > 0x10ffff) return false;
+      points.splice(at++, 0, n);
+      first = false;
+    }
+    const decoded = String.fromCodePoint(...points);
+    return !first && !/[\p{Cn}\p{Cs}\p{Co}]/u.test(decoded) && decoded === decoded.normalize('NFKC').toLowerCase();
+  };
   const forbiddenHost = /[\0\t\n\r #/:<>?@[\\\]^|]/;
-  const forbiddenDomain = /[\0-\x20"#%/:<>?@[\\\]^`{|}\x7f]/;
+  const forbiddenDomain = /[\0-\x20#%/:<>?@[\\\]^|\x7f]/;
+  const ignoredInDomain = /[\u00ad\u034f\u180b-\u180d\u200b\u2060\ufe00-\ufe0f\ufeff]/g;
+  const isASCII = (text) => /^[\0-\x7f]*$/.test(text);
 
   const ipv4Number = (part) => {
     if (part === '') return NaN;
     if (/^0[xX][0-9a-fA-F]*$/.test(part)) return part.length === 2 ? 0 : parseInt(part.slice(2), 16);
-    if (/^0[0-7]+$/.test(part)) return parseInt(part, 8);
+    if (/^0\d+$/.test(part)) return /^[0-7]+$/.test(part) ? parseInt(part, 8) : NaN;
     return /^\d+$/.test(part) ? parseInt(part, 10) : NaN;
   };
   // the IPv4 address, undefined if the host is not one, null if it is invalid
@@ -130,17 +160,23 @@
   const parseHost = (text, scheme) => {
     if (text.startsWith('[')) return text.endsWith(']') ? ipv6(text.slice(1, -1)) : null;
     if (!isSpecial(scheme)) return forbiddenHost.test(text) ? null : encode(text, sets.c0);
-    let domain = decode(text).normalize('NFKC').toLowerCase().replace(/[\u3002\uff0e\uff61]/g, '.').replace(/\u00ad/g, '');
-    if (!/^[\0-\x7f]*$/.test(domain)) {
-      domain = domain.split('.').map((label) => (/^[\0-\x7f]*$/.test(label) ? label : `xn--${punycode(label)}`)).join('.');
+    let domain = decode(text).normalize('NFKC').toLowerCase().replace(/[\u3002\uff0e\uff61]/g, '.').replace(ignoredInDomain, '');
+    if (/[\ufffd\p{Cn}]/u.test(domain) || !domain.split('.').every(isLabel)) return null;
+    if (!isASCII(domain)) {
+      domain = domain.split('.').map((label) => (isASCII(label) ? label : `xn--${punycode(label)}`)).join('.');
     }
-    if (domain === '' || forbiddenDomain.test(domain) || domain.includes('\ufffd')) return null;
+    if (domain === '' || forbiddenDomain.test(domain)) return null;
     const address = ipv4(domain);
     return address === undefined ? domain : address;
   };
 
   // ---- parsing ----
   const isWindowsLetter = (text) => /^[A-Za-z][:|]$/.test(text);
+  const startsWithLetter = (text) => /^[A-Za-z][:|](?:[/\\]|$)/.test(text);
+  const isDrive = (path) => path.length > 0 && /^[A-Za-z]:$/.test(path[0]);
+  const shorten = (url) => {
+    if (!(url.scheme === 'file:' && url.path.length === 1 && isDrive(url.path))) url.path.pop();
+  };
   const isSingleDot = (s) => /^(?:\.|%2e)$/i.test(s);
   const isDoubleDot = (s) => /^(?:\.|%2e){2}$/i.test(s);
 
@@ -149,7 +185,7 @@
     segments.forEach((segment, i) => {
       const last = i === segments.length - 1;
       if (isDoubleDot(segment)) {
-        if (!(url.scheme === 'file:' && url.path.length === 1 && /^[A-Za-z]:$/.test(url.path[0]))) url.path.pop();
+        shorten(url);
         if (last) url.path.push('');
       } else if (isSingleDot(segment)) {
         if (last) url.path.push('');
@@ -249,7 +285,10 @@
       return url;
     }
     if (slashes === 1) {
-      if (base) url.host = base.host;
+      if (base) {
+        url.host = base.host;
+        if (!startsWithLetter(body.slice(1)) && isDrive(base.path)) url.path.push(base.path[0]);
+      }
       parsePath(url, body.slice(1));
       return url;
     }
@@ -262,7 +301,8 @@
     if (body === '') {
       if (url.query === null && !rest.startsWith('?')) url.query = base.query;
     } else {
-      url.path.pop();
+      if (startsWithLetter(body)) url.path = [];
+      else shorten(url);
       parsePath(url, body);
     }
     return url;
@@ -332,7 +372,9 @@
             this.#list.push([String(items[0]).toWellFormed(), String(items[1]).toWellFormed()]);
           }
         } else {
-          for (const key of Object.keys(init)) this.#list.push([key.toWellFormed(), String(init[key]).toWellFormed()]);
+          const record = new Map(); // names may become equal
+          for (const key of Object.keys(init)) record.set(key.toWellFormed(), String(init[key]).toWellFormed());
+          this.#list = [...record];
         }
       } else {
         const text = String(init);
@@ -410,7 +452,7 @@
     }
     get protocol() { return this.#url.scheme; }
     set protocol(text) {
-      const found = /^([A-Za-z][A-Za-z0-9+.-]*)/.exec(String(text));
+      const found = /^([A-Za-z][A-Za-z0-9+.-]*)(?::|$)/.exec(String(text).replace(/[\t\n\r]/g, ''));
       if (!found) return;
       const scheme = `${found[1].toLowerCase()}:`;
       if (isSpecial(scheme) !== isSpecial(this.#url.scheme)) return;
@@ -427,18 +469,26 @@
     get host() { return this.#url.host === null ? '' : this.#url.host + (this.#url.port ? `:${this.#url.port}` : ''); }
     set host(text) {
       if (this.#url.opaque !== null) return;
-      const next = { ...this.#url };
-      const cut = String(text).replace(/[\t\n\r]/g, '').split(isSpecial(next.scheme) ? /[/\\?#]/ : /[/?#]/)[0];
-      const found = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?/.exec(cut);
-      if (!parseHostPort(next, found[2] ? found[0] : found[1])) return;
-      this.#url = next;
+      const cut = String(text).replace(/[\t\n\r]/g, '').split(isSpecial(this.#url.scheme) ? /[/\\?#]/ : /[/?#]/)[0];
+      const [, name, port] = /^(\[[^\]]*\]?|[^:]*)(?::(\d*))?/.exec(cut);
+      if (this.#url.scheme === 'file:') this.#setHost(cut, false);
+      else if (this.#setHost(name, port !== undefined) && port) parsePort(this.#url, port);
+    }
+    // A host without a name is allowed where nothing else of the authority needs one.
+    #setHost(name, hasPort) {
+      const url = this.#url;
+      if (name === '' && (isSpecial(url.scheme) ? url.scheme !== 'file:' : hasPort || url.username || url.password || url.port)) return false;
+      const host = name === '' ? '' : parseHost(name, url.scheme);
+      if (host === null) return false;
+      url.host = url.scheme === 'file:' && host === 'localhost' ? '' : host;
+      return true;
     }
     get hostname() { return this.#url.host ?? ''; }
     set hostname(text) {
       if (this.#url.opaque !== null) return;
-      const cut = String(text).split(isSpecial(this.#url.scheme) ? /[/\\?#:]/ : /[/?#:]/)[0];
-      const host = cut === '' ? null : parseHost(String(text).startsWith('[') ? String(text) : cut, this.#url.scheme);
-      if (host !== null) this.#url.host = host;
+      const whole = String(text).replace(/[\t\n\r]/g, '').split(isSpecial(this.#url.scheme) ? /[/\\?#]/ : /[/?#]/)[0];
+      const name = /^(?:\[[^\]]*\]?|[^:]*)/.exec(whole)[0];
+      if (name.length === whole.length) this.#setHost(name, false);
     }
     get port() { return this.#url.port; }
     set port(text) {
@@ -451,26 +501,37 @@
     set pathname(text) {
       if (this.#url.opaque !== null) return;
       this.#url.path = [];
-      parsePath(this.#url, String(text).replace(/[\t\n\r]/g, '').replace(isSpecial(this.#url.scheme) ? /^[/\\]/ : /^\//, '')
+      if (String(text) !== '' || isSpecial(this.#url.scheme) || this.#url.host === null) parsePath(this.#url, String(text).replace(/[\t\n\r]/g, '').replace(isSpecial(this.#url.scheme) ? /^[/\\]/ : /^\//, '')
         .replace(/[?#]/g, (c) => (c === '?' ? '%3F' : '%23')));
     }
     get search() { return this.#url.query ? `?${this.#url.query}` : ''; }
     set search(text) {
       const query = String(text).replace(/^\?/, '').replace(/[\t\n\r]/g, '');
       this.#url.query = String(text) === '' ? null : encode(query, isSpecial(this.#url.scheme) ? sets.specialQuery : sets.query);
+      this.#trimOpaque();
       this.#refill();
     }
     get searchParams() {
       if (!this.#params) {
-        this.#params = new URLSearchParams(this.#url.query ?? '');
-        $.define(this.#params, changed, (text) => { this.#url.query = text === '' ? null : text; });
+        this.#params = new URLSearchParams();
+        this.#refill();
+        $.define(this.#params, changed, (text) => {
+          this.#url.query = text === '' ? null : text;
+          this.#trimOpaque();
+        });
       }
       return this.#params;
+    }
+    // Spaces at the end of an opaque path would be lost by parsing again.
+    #trimOpaque() {
+      const url = this.#url;
+      if (url.opaque !== null && url.query === null && url.fragment === null) url.opaque = url.opaque.replace(/ +$/, '');
     }
     #refill() { if (this.#params) this.#params[fill](this.#url.query ?? ''); }
     get hash() { return this.#url.fragment ? `#${this.#url.fragment}` : ''; }
     set hash(text) {
       this.#url.fragment = String(text) === '' ? null : encode(String(text).replace(/^#/, '').replace(/[\t\n\r]/g, ''), sets.fragment);
+      this.#trimOpaque();
     }
     toString() { return this.href; }
     toJSON() { return this.href; }

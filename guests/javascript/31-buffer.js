@@ -213,15 +213,31 @@
   $.expose('Buffer', Buffer);
 
   // ---- Blob and File ----
+  const dictionary = (value) => {
+    if (value !== undefined && value !== null && typeof value !== 'object' && typeof value !== 'function') {
+      throw $.coded(new TypeError('The "options" argument must be of type object.'), 'ERR_INVALID_ARG_TYPE');
+    }
+    return value ?? {};
+  };
+  const typeText = (type) => (/^[\x20-\x7e]*$/.test(type) ? type.toLowerCase() : '');
   class Blob {
     #bytes; #type;
     constructor(parts = [], options = {}) {
-      const all = [...parts].map((part) => {
-        if (part instanceof Blob) return part.#bytes;
-        return ArrayBuffer.isView(part) || part instanceof ArrayBuffer ? $.bytesOf(part) : bytesIn(String(part));
-      });
-      this.#bytes = new Uint8Array(Buffer.concat(all).buffer);
-      this.#type = String(options?.type ?? '').toLowerCase();
+      if (typeof parts !== 'object' && typeof parts !== 'function' || parts === null || typeof parts[Symbol.iterator] !== 'function') {
+        throw $.coded(new TypeError('The "sources" argument must be a sequence.'), 'ERR_INVALID_ARG_TYPE');
+      }
+      const list = [];
+      for (const part of parts) {
+        if (part instanceof Blob) list.push(part.#bytes);
+        else list.push(ArrayBuffer.isView(part) || part instanceof ArrayBuffer ? $.bytesOf(part) : `${part}`);
+      }
+      const { endings = 'transparent', type = '' } = dictionary(options);
+      if (!['transparent', 'native'].includes(String(endings))) {
+        throw $.coded(new TypeError(`The "options.endings" property is invalid: ${endings}`), 'ERR_INVALID_ARG_VALUE');
+      }
+      const ended = (text) => (String(endings) === 'native' ? text.replace(/\r\n?/g, '\n') : text);
+      this.#bytes = new Uint8Array(Buffer.concat(list.map((part) => (typeof part === 'string' ? bytesIn(ended(part)) : part))).buffer);
+      this.#type = typeText(String(type));
     }
     static bytesIn(blob) { return blob.#bytes; }
     get size() { return this.#bytes.length; }
@@ -234,9 +250,11 @@
   }
   class File extends Blob {
     constructor(parts, name, options = {}) {
+      if (arguments.length < 2) throw $.coded(new TypeError('The "fileBits" and "fileName" arguments must be specified'), 'ERR_MISSING_ARGS');
       super(parts, options);
-      $.define(this, 'name', String(name));
-      $.define(this, 'lastModified', Number(options?.lastModified ?? Date.now()));
+      const { lastModified = Date.now() } = dictionary(options);
+      $.define(this, 'name', String(name).toWellFormed());
+      $.define(this, 'lastModified', Math.trunc(Number(lastModified)) || 0);
     }
   }
   $.define(Blob.prototype, 'toJSON', function toJSON() {

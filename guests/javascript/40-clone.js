@@ -35,11 +35,13 @@
         copy.length = value.length;
         return fill(copy);
       }
-      case 'Object': case 'Arguments': return fill(keep({}));
+      case 'Object': case 'Arguments':
+        if (value instanceof File) return keep(new File([value], value.name, value));
+        return value instanceof Blob ? keep(value.slice(0, value.size, value.type)) : fill(keep({}));
       case 'Date': return keep(new Date(Date.prototype.getTime.call(value)));
       case 'RegExp': return keep(new RegExp(value.source, value.flags));
       case 'Number': case 'String': case 'Boolean': case 'BigInt': return keep(Object(value.valueOf()));
-      case 'ArrayBuffer': return keep(value.slice(0));
+      case 'ArrayBuffer': return $.detached(value) ? fail(value) : keep(value.slice(0));
       case 'Map': {
         const copy = keep(new Map());
         for (const [k, v] of [...Map.prototype.entries.call(value)]) copy.set(clone(k, seen), clone(v, seen));
@@ -51,8 +53,10 @@
         return copy;
       }
       case 'Error': {
-        const type = Object.hasOwn(errors, value.name) ? errors[value.name] : Error;
-        const copy = keep(new type(Object.hasOwn(value, 'message') ? String(value.message) : undefined));
+        const { name } = value, message = Object.getOwnPropertyDescriptor(value, 'message');
+        const type = typeof name === 'string' && Object.hasOwn(errors, name) ? errors[name] : Error;
+        const copy = keep(value instanceof $.DOMException ? new $.DOMException(value.message, name)
+          : new type(message && 'value' in message ? String(message.value) : undefined));
         $.define(copy, 'stack', String(value.stack));
         if (Object.hasOwn(value, 'cause')) $.define(copy, 'cause', clone(value.cause, seen));
         return copy;
@@ -65,10 +69,13 @@
     if (arguments.length === 0) {
       throw $.coded(new TypeError('The "value" argument must be specified'), 'ERR_MISSING_ARGS');
     }
-    const copy = clone(value, new Map());
+    const moved = new Set();
     for (const buffer of options?.transfer ?? []) {
-      if ($.kind(buffer) !== 'ArrayBuffer') fail(buffer);
+      if ($.kind(buffer) !== 'ArrayBuffer' || moved.has(buffer) || $.detached(buffer)) fail(buffer);
+      moved.add(buffer);
     }
+    const copy = clone(value, new Map());
+    for (const buffer of moved) $.detach(buffer);
     return copy;
   });
 };

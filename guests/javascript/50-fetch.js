@@ -6,8 +6,13 @@
     #map = new Map();
     constructor(init) {
       if (init === undefined || init === null) return;
+      if (typeof init !== 'object' && typeof init !== 'function') throw new TypeError('Headers: the argument must be an object or a sequence of pairs.');
       const pairs = typeof init[Symbol.iterator] === 'function' ? init : Object.entries(init);
-      for (const [name, value] of pairs) this.append(name, value);
+      for (const item of pairs) {
+        const pair = Object(item) === item ? [...item] : [];
+        if (pair.length !== 2) throw new TypeError('Headers: each pair must be an iterable [name, value] tuple.');
+        this.append(pair[0], pair[1]);
+      }
     }
     #name(name) {
       const text = String(name);
@@ -16,7 +21,7 @@
     }
     #value(value) {
       const text = String(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, '');
-      if (/[\0\n\r]/.test(text)) throw new TypeError(`Headers: ${$.inspect(text)} is an invalid header value.`);
+      if (/[\0\n\r\u0100-\uffff]/.test(text)) throw new TypeError(`Headers: ${$.inspect(text)} is an invalid header value.`);
       return text;
     }
     append(name, value) {
@@ -98,6 +103,16 @@
       return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
     }
     async text() { return new TextDecoder().decode(await this.bytes()); }
+    async formData() {
+      const type = this.headers?.get('content-type') ?? '', bytes = await this.bytes(), form = new FormData();
+      if (/^multipart\/form-data\s*;/i.test(type)) {
+        const [, quotedName, name] = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(type) ?? [];
+        fillFrom(form, bytes, quotedName ?? name);
+      } else if (/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) {
+        for (const [name, value] of new URLSearchParams(`?${new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)}`)) form.append(name, value);
+      } else throw new TypeError(`the content type ${$.inspect(type)} is not that of a form`);
+      return form;
+    }
     async json() { return JSON.parse(await this.text()); }
     async blob() { return new Blob([await this.bytes()], { type: this.headers?.get('content-type') ?? '' }); }
     get [streamOf]() { return this.#bytes; }
@@ -153,6 +168,25 @@
     return $.bytesInBlob(new Blob([...parts, `--${form[streamOf]}--\r\n`]));
   };
 
+  // Adds the parts of a multipart body to a form. The bytes are read as Latin-1,
+  // in which each is one character.
+  const fillFrom = (form, bytes, boundary) => {
+    const text = $.textOf(bytes, 'latin1'), end = `\r\n--${boundary}`, broken = () => new TypeError('the body is not a valid multipart form');
+    const inBytes = (latin1) => $.bytesIn(latin1, 'latin1'), inText = (latin1) => $.decode(inBytes(latin1), false);
+    const unquoted = (name) => inText(name).replace(/%0D%0A/gi, '\r\n').replace(/%22/g, '"');
+    if (boundary === undefined || !`\r\n${text}`.startsWith(end)) throw broken();
+    let at = boundary.length + 2;
+    while (!text.startsWith('--', at)) {
+      const start = text.indexOf('\r\n\r\n', at), stop = text.indexOf(end, start + 2), head = text.slice(at, start);
+      const [, name] = /^content-disposition:\s*form-data\s*;.*?\bname="([^"]*)"/im.exec(head) ?? [];
+      if (start < 0 || stop < 0 || name === undefined || !text.startsWith('\r\n', at)) throw broken();
+      const [, file] = /;\s*filename="([^"]*)"/i.exec(head) ?? [], content = text.slice(start + 4, stop);
+      const [, type = 'text/plain'] = /^content-type:\s*(.*?)\s*$/im.exec(head) ?? [];
+      form.append(unquoted(name), file === undefined ? inText(content) : new File([inBytes(content)], unquoted(file), { type }));
+      at = stop + end.length;
+    }
+  };
+
   const known = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
   class Request extends Body {
     constructor(input, init = {}) {
@@ -197,7 +231,12 @@
       if (!new Headers(init.headers).has('content-type')) response.headers.set('content-type', 'application/json');
       return response;
     }
-    static error() { return new Response(null, { status: 500 }); }
+    static error() { return Object.assign(new Response(null), { status: 0, type: 'error' }); }
+    static redirect(url, status = 302) {
+      const { href } = new URL(url);
+      if (![301, 302, 303, 307, 308].includes(Number(status))) throw new RangeError(`Invalid status code ${status}`);
+      return new Response(null, { status, headers: { location: href } });
+    }
     [$.customInspect]() { return `Response ${$.inspect({ status: this.status, statusText: this.statusText, headers: this.headers, ok: this.ok, redirected: this.redirected, url: this.url })}`; }
   }
 

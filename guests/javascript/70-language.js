@@ -292,7 +292,7 @@
   };
   // the record of other, and the size of the set after it was made
   const both = (set, other) => {
-    apply(sizeOf, set, []); // throws where it is no set
+    apply(sizeOf, set, []); // throws unless it is a set
     return [recordOf(other), apply(sizeOf, set, [])];
   };
   const itemsOf = (set) => ({ [Symbol.iterator]: () => apply(values, set, []) });

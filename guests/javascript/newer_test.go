@@ -69,6 +69,36 @@ const source = () => ({ __proto__: Iterator.prototype, n: 0, next() { return { d
 	}
 }
 
+// TestWebClassesFollowTheirStandards: cases of the web-platform-tests.
+func TestWebClassesFollowTheirStandards(t *testing.T) {
+	const helpers = "const throws = (type, fn) => { try { fn() } catch (e) { return e instanceof type } return 'no error' };\n"
+	for code, want := range map[string]string{
+		"const d = new TextDecoder('utf-16le'); return d.decode(new Uint8Array([0x3d]), { stream: true }) + d.decode(new Uint8Array([0xd8, 0, 0xde]))":                                                                                                                `"😀"`,
+		"throws(TypeError, () => new TextDecoder('utf-16le', { fatal: true }).decode(new Uint8Array([0x61])))":                                                                                                                                                        `true`,
+		"[new TextDecoder('utf-16be').decode(new Uint8Array([0, 0x61])), new TextDecoder('koi8-r').decode(new Uint8Array([0xd0])), new TextDecoder('latin2').encoding]":                                                                                               `["a","п","iso-8859-2"]`,
+		"[throws(RangeError, () => new TextDecoder('gbk')), throws(RangeError, () => new TextDecoder('none'))]":                                                                                                                                                       `[true,true]`,
+		"const f = structuredClone(new File(['ab'], 'n', { type: 'a/b' })); return [f instanceof File, f.name, f.type, await f.text()]":                                                                                                                               `[true,"n","a/b","ab"]`,
+		"const b = new ArrayBuffer(4), c = structuredClone({ b }, { transfer: [b] }); return [b.byteLength, c.b.byteLength, throws(DOMException, () => structuredClone(b))]":                                                                                          `[0,4,true]`,
+		"const e = structuredClone(new DOMException('m', 'DataCloneError')); return [e instanceof DOMException, e.name, e.code, DOMException.DATA_CLONE_ERR]":                                                                                                         `[true,"DataCloneError",25,25]`,
+		"const e = new Event('x', { bubbles: true, cancelable: true }); e.preventDefault(); return [e.bubbles, e.composed, e.eventPhase, e.returnValue, e.isTrusted, Event.AT_TARGET]":                                                                                `[true,false,0,false,false,2]`,
+		"const t = new EventTarget(), e = new Event('x', { cancelable: true }); t.addEventListener('x', (e) => e.preventDefault(), { passive: true }); return [t.dispatchEvent(e), e.target === t, e.currentTarget]":                                                  `[true,true,null]`,
+		"const form = new FormData(); form.append('a', 'é'); form.append('f', new File(['x'], 'q\"', { type: 'a/b' })); const back = await new Response(form).formData(); return [back.get('a'), back.get('f').name, back.get('f').type, await back.get('f').text()]": `["é","q\"","a/b","x"]`,
+		"[...(await new Response(new URLSearchParams('a=1&b=2')).formData()).keys()]":                                                                                                                                                                                 `["a","b"]`,
+		"await new Response('x').formData().catch((e) => e instanceof TypeError)":                                                                                                                                                                                     `true`,
+		"const r = Response.redirect('http://a.test/b', 307); return [r.status, r.headers.get('location'), throws(RangeError, () => Response.redirect('http://a.test', 200))]":                                                                                        `[307,"http://a.test/b",true]`,
+		"[throws(TypeError, () => new Headers([['a', 'b', 'c']])), throws(TypeError, () => new Headers(['ab', 'c'])), new Headers([new Set(['a', 'b'])]).get('a')]":                                                                                                   `[true,true,"b"]`,
+		"[new URL('C|/x', 'file:///d/e').href, new URL('/', 'file:///C:/a').href, URL.canParse('http://1.2.3.08'), URL.canParse('http://xn--/'), new URL('http://a/??b=c').searchParams.toString()]":                                                                  `["file:///C:/x","file:///C:/",false,false,"%3Fb=c"]`,
+		"const u = new URL('http://a.test/p'); u.hostname = 'b:1'; u.protocol = 'ht\\ntps'; u.host = 'c.test:65536'; return u.href":                                                                                                                                   `"https://c.test/p"`,
+		"const a = new AbortController(), order = []; const s = AbortSignal.any([a.signal]); s.onabort = () => order.push(2); a.signal.onabort = () => order.push(1, s.aborted); a.abort(null); return [order, a.signal.reason, s.reason]":                            `[[1,true,2],null,null]`,
+		"[throws(TypeError, () => new Blob('x')), throws(TypeError, () => new File(['x'])), new Blob(['a\\r\\nb'], { endings: 'native', type: 'é' }).size]":                                                                                                           `[true,true,3]`,
+	} {
+		h := run(t, helpers+code)
+		if got := string(h.document); h.outcome != outcomeValue || !sameJSON(got, want) {
+			t.Errorf("%s\n got %s\nwant %s", code, got, want)
+		}
+	}
+}
+
 // TestFormsAreSentInParts reads the body that fetch sends for a FormData.
 func TestFormsAreSentInParts(t *testing.T) {
 	var sent struct {
