@@ -30,7 +30,7 @@ type line struct {
 	by     writer // has printed characters in it
 	column int    // characters that a program may go back over, at most the cells before the cursor
 	room   int    // marks that may follow on the character before the cursor
-	styled bool   // the style was changed
+	styled writer // changed the style
 }
 
 // end appends what makes the rest of the terminal independent of the line: its
@@ -45,9 +45,9 @@ func (l *line) end(out []byte) []byte {
 }
 
 func (l *line) resetStyle(out []byte) []byte {
-	if l.styled {
+	if l.styled != nobody {
 		out = append(out, "\x1b[0m"...)
-		l.styled = false
+		l.styled = nobody
 	}
 	return out
 }
@@ -205,7 +205,7 @@ func (f *filter) sequence(out []byte, r rune, l *line) []byte {
 	if l.by != nobody {
 		out = f.begin(out, l)
 	}
-	l.styled = true
+	l.styled = f.by
 	return append(append(append(out, "\x1b["...), style...), 'm')
 }
 
@@ -286,8 +286,11 @@ func takesNoCell(r rune) bool {
 
 // begin makes the current line one of this writer: it ends the line of another.
 func (f *filter) begin(out []byte, l *line) []byte {
-	if l.by != f.by && l.by != nobody {
+	switch {
+	case l.by != f.by && l.by != nobody:
 		out = l.end(out)
+	case l.styled != f.by:
+		out = l.resetStyle(out)
 	}
 	l.by = f.by
 	return out

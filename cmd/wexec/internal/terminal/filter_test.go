@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -365,9 +366,12 @@ func TestALongQuestionHasTheMarkInEveryRow(t *testing.T) {
 	var out bytes.Buffer
 	p := newPrinter(&out, true)
 	p.beginQuestion()
-	p.drawQuestion([]string{"to: " + strings.Repeat("x", 72) + "approve? 漢漢 shop.look"}, "allow? ")
+	p.color = true
+	p.drawQuestion([]string{p.Paint("1;33", strings.Repeat("x", 70)) + " tool", "to: " + strings.Repeat("x", 72) + "approve? 漢漢 shop.look", strings.Repeat("×", 100)}, "allow? ")
 	for i, row := range strings.Split(strings.TrimPrefix(out.String(), "\x1b[0m\r\x1b[J"), "\n") {
-		if !strings.HasPrefix(row, "▐ ") || utf8.RuneCountInString(row) > 80 {
+		plain := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(row, "")
+		cells := utf8.RuneCountInString(plain) + strings.Count(plain, "×") // as in East Asia
+		if !strings.HasPrefix(plain, "▐ ") || cells > 80 || strings.Contains(plain, "\x1b") {
 			t.Errorf("row %d is %q", i, row)
 		}
 	}

@@ -215,7 +215,7 @@ func (p *Printer) SetStatus(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.open == 0 && p.line.by == nobody {
-		fmt.Fprintf(p.w, "\r\x1b[K%s", Filter(line))
+		fmt.Fprintf(p.w, "%s\r\x1b[K%s", p.line.resetStyle(nil), Filter(line))
 		p.status = true
 	}
 }
@@ -271,13 +271,16 @@ func (p *Printer) drawQuestion(lines []string, prompt string) {
 	_, _ = io.WriteString(p.w, out.String())
 }
 
-// wrap splits a line into rows of at most width cells.
+// wrap splits a filtered line into rows of at most width cells.
 func wrap(s string, width int) []string {
 	var rows []string
-	begin, cells := 0, 0
+	begin, cells, style := 0, 0, false
 	for at, r := range s {
 		n := 1
-		if r >= 0x1100 {
+		switch {
+		case r == 0x1b || style:
+			n, style = 0, r != 'm'
+		case r >= 0x80:
 			n = 2 // or less
 		}
 		if cells += n; cells > width {
@@ -321,7 +324,7 @@ func (p *Printer) Close() {
 		p.open = 0
 		p.release()
 	}
-	if p.line.styled {
+	if p.line.styled != nobody {
 		_, _ = p.w.Write(p.line.resetStyle(nil))
 	}
 }
