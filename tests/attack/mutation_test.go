@@ -74,7 +74,7 @@ var mutations = []struct{ step, file, old, new, attempts string }{
 		"\tif err := r.record(audit.Event{Decision: record}); err != nil {\n\t\treturn err\n\t}\n\tc.recorded", "\t_ = record\n\tc.recorded",
 		"record"},
 
-	// Bounds that no program can test have tests beside the code: the package and
+	// Bounds that no program can test have tests next to the code: the package and
 	// the test.
 	{"a cache folder may be open to others", "internal/ownfile/check_unix.go", "const othersWrite = 0o022", "const othersWrite = 0",
 		"internal/ownfile TestDirRefusesWhatOthersCanChange"},
