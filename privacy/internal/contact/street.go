@@ -119,12 +119,15 @@ func englishStreet(s *match.Text, i, a, b int) (ok, hit bool) {
 	end, weak := 0, false
 	for n := 0; n < 5 && b > a; n++ {
 		w := t[a:b]
-		if role := roleOf(t[a:b]); n > 0 && char.IsUpper(w[0]) && role&(streetEnd|streetWeakEnd) != 0 {
-			end, weak = b, role&streetEnd == 0 && n != 1 && n != 2
+		if n == 0 || !char.IsUpper(w[0]) {
+			// It is not the last word.
+		} else if role := endRole(w); role != 0 {
+			end, weak = b, role == streetWeakEnd && n > 2
 			if b < len(t) && t[b] == '.' {
 				end = b + 1
 			}
-		} else if n == 0 && string(w) == "Broadway" {
+		}
+		if n == 0 && string(w) == "Broadway" {
 			end = b
 		}
 		if n > 0 && char.CountDigits(w) == len(w) || !char.IsUpper(w[0]) && !char.IsDigit(w[0]) && w[0] < 0x80 && string(w) != "of" && string(w) != "the" {

@@ -213,11 +213,17 @@ var notStreets = sync.OnceValue(func() map[string]bool {
 
 func roleOf(word []byte) role {
 	var store [24]byte
-	lower := char.Lower(&store, word)
-	if role, ok := streetRoles()[string(lower)]; ok || len(lower) == 0 {
-		return role
+	return streetRoles()[string(char.Lower(&store, word))]
+}
+
+// endRole is streetEnd or streetWeakEnd for a word that ends a street, also in the
+// plural, else 0.
+func endRole(word []byte) role {
+	const ends = streetEnd | streetWeakEnd
+	if r := roleOf(word) & ends; r != 0 {
+		return min(r, streetWeakEnd)
 	}
-	return streetRoles()[string(bytes.TrimSuffix(lower, []byte("s")))] & streetWeakEnd // Meadows
+	return roleOf(bytes.TrimSuffix(word, []byte("s"))) & streetWeakEnd
 }
 
 // nextWord is the word behind spaces and dots.

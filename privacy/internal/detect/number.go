@@ -31,7 +31,7 @@ func (s *scanner) digits(i int) int {
 	oneGroup := j-i < 7 && (j+1 >= len(t) || !match.IsNumberSign(t[j]) || !groupFollows(t, j))
 	if !oneGroup && j-i <= match.MaxDigits {
 		end := s.number.Read(t, i, j)
-		if s.lettersFollow() && s.number.Context(&s.Text)&identity.AboutDocuments != 0 {
+		if !s.number.Glued && lettersFollow(t, s.number.Stop) && s.number.Context(&s.Text)&identity.AboutDocuments != 0 {
 			if stop := identity.Document(&s.Text, i); stop > 0 {
 				return stop
 			}
@@ -51,15 +51,21 @@ func (s *scanner) digits(i int) int {
 	return max(j, s.street(i, j))
 }
 
-// lettersFollow reports that the number that was read goes on with letters, as
-// 65 180539 W 007, or that it is joined to a word.
-func (s *scanner) lettersFollow() bool {
-	n := &s.number
-	if n.Glued || len(n.Groups) == 0 {
-		return !n.Glued
+// lettersFollow reports that the number up to end goes on with a letter at its end,
+// 12345678Z, or with a group that has letters, 65 180539 W 007.
+func lettersFollow(t []byte, end int) bool {
+	if end+1 >= len(t) {
+		return end < len(t) && char.IsLetter(t[end])
 	}
-	end := n.Groups[len(n.Groups)-1].To
-	return end+1 < len(s.Bytes) && match.IsNumberSign(s.Bytes[end]) && char.IsUpper(s.Bytes[end+1])
+	if char.IsLetter(t[end]) {
+		return !char.IsWord(t[end+1])
+	}
+	if !match.IsNumberSign(t[end]) || !char.IsUpper(t[end+1]) {
+		return false
+	}
+	for end++; end < len(t) && char.IsUpper(t[end]); end++ {
+	}
+	return end+1 < len(t) && (char.IsDigit(t[end]) || t[end] == ' ' && char.IsDigit(t[end+1]))
 }
 
 // groupFollows reports that digits follow behind one or two signs at j.
@@ -98,8 +104,10 @@ func (s *scanner) digitWord(i, j int) int {
 	if stop := identity.Digits(&s.Text, i, end); stop > 0 {
 		return stop
 	}
-	if stop := identity.Document(&s.Text, i); stop > 0 {
-		return stop
+	if end-i <= identity.MaxCode {
+		if stop := identity.Document(&s.Text, i); stop > 0 {
+			return stop
+		}
 	}
 	if letters <= 2 && j-i <= 5 && !under {
 		if stop := s.street(i, j); stop > 0 {

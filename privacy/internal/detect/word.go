@@ -115,6 +115,9 @@ func (s *scanner) mixed(i, j int, shape char.Shape) int {
 			return end
 		}
 	}
+	if j-i > identity.MaxCode {
+		return 0
+	}
 	return identity.Document(&s.Text, i)
 }
 

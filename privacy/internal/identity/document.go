@@ -13,8 +13,8 @@ import (
 // AboutDocuments are the words that a number of a document is behind.
 const AboutDocuments = match.AboutPassport | match.AboutLicence | match.AboutNationalID | match.AboutVAT
 
-// maxCode is how many letters and digits the longest number has.
-const maxCode = 20
+// MaxCode is how many letters and digits the longest number has.
+const MaxCode = 20
 
 // code is a number of letters and digits in capitals, without the signs between
 // its groups.
@@ -22,7 +22,7 @@ type code struct {
 	text  []byte
 	ends  []codeEnd // where the number can end: at spaces
 	small bool      // a letter was small
-	store [maxCode]byte
+	store [MaxCode]byte
 	cuts  [8]codeEnd
 }
 
@@ -37,7 +37,7 @@ func (c *code) read(t []byte, i int) {
 	}
 	for len(c.ends) < len(c.cuts) {
 		for ; joins(i, true); i++ {
-			if len(c.text) == maxCode {
+			if len(c.text) == MaxCode {
 				return
 			}
 			b := t[i]
@@ -47,11 +47,11 @@ func (c *code) read(t []byte, i int) {
 			}
 			c.text = append(c.text, b)
 		}
-		if i+2 < len(t) && t[i] == '(' && t[i+2] == ')' && joins(i+1, false) && len(c.text) < maxCode { // A123456(3)
+		if i+2 < len(t) && t[i] == '(' && t[i+2] == ')' && joins(i+1, false) && len(c.text) < MaxCode { // A123456(3)
 			c.text = append(c.text, t[i+1])
 			i += 3
 		}
-		if i < len(t) && char.IsWord(t[i]) {
+		if i < len(t) && (char.IsWord(t[i]) || t[i] == '@') {
 			return // longer than any number, or not a number
 		}
 		sign := byte(' ')
@@ -73,8 +73,8 @@ func (c *code) read(t []byte, i int) {
 // licence, a national or a VAT number, and begins at i. It returns the end of the
 // match, or 0.
 func Document(t *match.Text, i int) int {
-	if i > 0 && t.Bytes[i-1] == '\\' {
-		return 0
+	if i > 0 && strings.IndexByte("\\./@-", t.Bytes[i-1]) >= 0 {
+		return 0 // the end of a longer word
 	}
 	var c code
 	c.read(t.Bytes, i)

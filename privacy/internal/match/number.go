@@ -21,6 +21,7 @@ type Number struct {
 	Parens  bool // a group is in brackets
 	Glued   bool // a word, a dot or a hyphen is joined to its front
 	Crowded bool // other numbers are next to it
+	Stop    int  // behind the last digit that was read, which can be part of a word
 	Groups  []Group
 	Joints  [maxGroups]byte // the sign in front of each group
 	Digits  []byte          // of all groups
@@ -139,6 +140,7 @@ func (n *Number) Read(t []byte, i, j int) int {
 	if !n.Parens && !n.Plus && t[n.Start] == '(' {
 		n.Start = n.First // the bracket belongs to something else
 	}
+	n.Stop = j
 	if joinedEnd == 0 {
 		joinedEnd = j
 		if len(n.Groups) > 0 {

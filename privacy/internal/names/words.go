@@ -76,7 +76,7 @@ var nameTable string
 // RoleOf is what a word can be in a name. The words of words.txt are decided there.
 func RoleOf(word []byte) Role {
 	var store [nametable.MaxName]byte
-	lower := fold(store[:0], word)
+	lower := fold(&store, word)
 	if len(lower) == 0 {
 		return 0
 	}
@@ -99,29 +99,35 @@ func RoleOf(word []byte) Role {
 // tableRoles are the roles of the lowest two bits in nameTable.
 var tableRoles = [4]Role{0, first, last, first | last}
 
-// fold appends a word in small letters to store, nothing if it has no room.
-func fold(store, word []byte) []byte {
-	for i := 0; i < len(word); {
-		c := word[i]
-		if c < utf8.RuneSelf {
-			if char.IsUpper(c) {
-				c |= 0x20
-			}
-			if len(store) == cap(store) {
-				return nil
-			}
-			store = append(store, c)
-			i++
-			continue
+// fold writes a word in small letters into store. It is empty for words that are
+// longer than store.
+func fold(store *[nametable.MaxName]byte, word []byte) []byte {
+	if len(word) > len(store) {
+		return nil
+	}
+	for i, c := range word {
+		if c >= utf8.RuneSelf {
+			return foldRunes(store, word)
 		}
-		r, size := utf8.DecodeRune(word[i:])
-		if r = unicode.ToLower(r); len(store)+utf8.RuneLen(r) > cap(store) {
+		if char.IsUpper(c) {
+			c |= 0x20
+		}
+		store[i] = c
+	}
+	return store[:len(word)]
+}
+
+func foldRunes(store *[nametable.MaxName]byte, word []byte) []byte {
+	n := 0
+	for len(word) > 0 {
+		r, size := utf8.DecodeRune(word)
+		if r = unicode.ToLower(r); n+utf8.RuneLen(r) > len(store) {
 			return nil
 		}
-		store = utf8.AppendRune(store, r)
-		i += size
+		n += utf8.EncodeRune(store[n:], r)
+		word = word[size:]
 	}
-	return store
+	return store[:n]
 }
 
 // Ordinary reports a single word that is rarely a name outside of fields for names.
