@@ -77,7 +77,8 @@ var outlets = map[string]string{
 	"Record.call.tool": "program", "Record.call.code": "host", "Record.call.message": "program", "Record.call.answer_sha256": "host",
 	"Record.call.answer": "program", "Record.call.args": "program",
 	"Record.privacy.tool": "host", "Record.privacy.where": "host", "Record.privacy.mode": "host", "Record.privacy.counts": "host", "Record.privacy.fields": "program",
-	"Record.end.status": "host", "Record.end.code": "host", "Record.end.message": "program", "Record.end.value_sha256": "host",
+	"Record.anchor.error": "host",
+	"Record.end.status":   "host", "Record.end.code": "host", "Record.end.message": "program", "Record.end.value_sha256": "host",
 	"Record.end.value": "program", "Record.end.stdout_sha256": "host", "Record.end.stdout": "program", "Record.end.stderr_sha256": "host",
 	"Record.end.stderr": "program", "Record.end.cache": "host", "Record.end.tools": "program", "Record.end.found": "host",
 	"Record.end.saw.input": "host", "Record.end.saw.looks.op": "host", "Record.end.saw.looks.path": "host",
@@ -85,7 +86,7 @@ var outlets = map[string]string{
 	"Record.end.saw.looks.sha256": "host", "Record.end.saw.looks.parts.data": "host", "Record.end.saw.lost": "host",
 
 	"Question.id": "host", "Question.run": "host", "Question.tool": "host", "Question.message": "program", "Question.rule": "host",
-	"Question.actor": "host", "Question.intent": "program", "Question.args": "program", "Question.via": "host", "Question.remember": "host",
+	"Question.decisive": "host", "Question.actor": "host", "Question.intent": "program", "Question.args": "program", "Question.via": "host", "Question.remember": "host",
 
 	// What leaves through MCP is read from the wire as a whole.
 	"MCP": "program", "Log": "program", "View": "program",
