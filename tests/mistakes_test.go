@@ -44,7 +44,7 @@ var mistakes = []mistake{
 	{name: "parsed twice", language: "typescript", code: "const x = JSON.parse(await tools.shop.find({ id: 'a' })) as any; return x.id", hint: "already"},
 	{name: "no await", language: "javascript", code: "return tools.shop.find_many({ ids: ['a'] }).map(x => x)", hint: "await"},
 	{name: "no await", language: "typescript", code: "const list: any = tools.shop.find_many({ ids: ['a'] }); return list.map((x: string) => x)", hint: "await"},
-	{name: "parsed twice", language: "python", code: "import json\nfrom tools import shop\nreturn json.loads(shop.find(id='a'))['id']", hint: "already"},
+	{name: "parsed twice", language: "python", code: "import json\nfrom tools import shop\nreturn json.loads(shop.find(id='a'))['id']", value: `"a"`},
 
 	{name: "a name that is nearly right", language: "javascript", code: "return await tools.shop.fnd({ id: 'a' })", hint: "shop.find"},
 	{name: "a name that is nearly right", language: "python", code: "from tools import shop\nreturn shop.fnd(id='a')", hint: "shop.find"},
