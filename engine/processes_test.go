@@ -35,6 +35,10 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if kind := os.Getenv(workServer); kind != "" {
+		serveWorst(kind, os.Stdin, os.Stdout)
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -17,9 +17,9 @@ import (
 // extismModule is the module that a foreign plugin imports from.
 const extismModule = "extism:host/env"
 
-// kernelCalls lists what a foreign plugin may import from Extism: input,
+// KernelCalls lists what a foreign plugin may import from Extism: input,
 // output, memory, variables and log. The network is not among them.
-func kernelCalls() []string {
+func KernelCalls() []string {
 	return []string{
 		"alloc", "free", "load_u8", "load_u64", "store_u8", "store_u64", "input_load_u8", "input_load_u64",
 		"input_set", "output_set", "input_length", "input_offset", "output_length", "output_offset",
@@ -36,7 +36,7 @@ const kernelPrice = 2000
 // eight bytes are loaded and stored without the kernel.
 func kernelPrices() map[string]int64 {
 	prices := map[string]int64{}
-	for _, name := range kernelCalls() {
+	for _, name := range KernelCalls() {
 		if !strings.HasSuffix(name, "_u64") {
 			prices[extismModule+"."+name] = kernelPrice
 		}
@@ -69,7 +69,7 @@ func CheckPlugin(ctx context.Context, wasm []byte) (*Plugin, error) {
 	for _, i := range info.Imports {
 		switch {
 		case i.Module == "wasi_snapshot_preview1":
-		case i.Module == extismModule && slices.Contains(kernelCalls(), i.Name):
+		case i.Module == extismModule && slices.Contains(KernelCalls(), i.Name):
 		default:
 			return nil, fault.New(fault.UsageFile, "load the plugin: it imports %s.%s, which plugins may not import", shortName(i.Module), shortName(i.Name))
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// wasiModule is the module that foreign plugins import the system from.
+// wasiModule is the module that guests import the system from.
 const wasiModule = "wasi_snapshot_preview1"
 
 // Bounds of one call of WASI. Programs stay far below them; POSIX has the same
@@ -34,7 +34,7 @@ type wasiBound struct {
 	what  string
 }
 
-// wasiBounds returns the parameters that a plugin chooses and that determine how
+// wasiBounds returns the parameters that a guest chooses and that determine how
 // much the host does in one call.
 func wasiBounds() map[string][]wasiBound {
 	vectors := []wasiBound{{2, maxVectors, "vectors"}}
@@ -57,33 +57,36 @@ func wasiBounds() map[string][]wasiBound {
 	}
 }
 
-// withWASIBounds returns a context in which the WASI functions of a foreign
-// plugin are compiled with bounds. Each call also checks the deadline and the
-// context of the run, since fuel does not cover the time of the host. The
-// interpreters do not need this: what a program makes them call is bounded by
-// their own code.
-func withWASIBounds(ctx context.Context) context.Context {
-	return experimental.WithFunctionListenerFactory(ctx, wasiGuards(wasiBounds()))
+// withGuards returns a context in which host functions are compiled with a guard.
+// A call checks the deadline and the context of the run, since fuel does not cover
+// the time of the host, and bounds what its parameters ask for. An interpreter is
+// not trusted more than a plugin: a program may have corrupted it.
+func withGuards(ctx context.Context) context.Context {
+	return experimental.WithFunctionListenerFactory(ctx, guards(wasiBounds()))
 }
 
-type wasiGuards map[string][]wasiBound
+type guards map[string][]wasiBound
 
 // NewFunctionListener implements experimental.FunctionListenerFactory.
-func (g wasiGuards) NewFunctionListener(def api.FunctionDefinition) experimental.FunctionListener {
-	if def.ModuleName() != wasiModule || len(def.ExportNames()) == 0 {
-		return nil
+func (g guards) NewFunctionListener(def api.FunctionDefinition) experimental.FunctionListener {
+	switch {
+	case len(def.ExportNames()) == 0:
+	case def.ModuleName() == wasiModule:
+		return guard{def.ExportNames()[0], g[def.ExportNames()[0]]}
+	case def.ModuleName() == extismModule:
+		return guard{name: def.ExportNames()[0]}
 	}
-	return wasiGuard{def.ExportNames()[0], g[def.ExportNames()[0]]}
+	return nil
 }
 
-// wasiGuard checks the calls of one function.
-type wasiGuard struct {
+// guard checks the calls of one function.
+type guard struct {
 	name   string
 	bounds []wasiBound
 }
 
 // Before ends the run where a call asks for too much, or where the run is over.
-func (g wasiGuard) Before(ctx context.Context, _ api.Module, _ api.FunctionDefinition, params []uint64, _ experimental.StackIterator) {
+func (g guard) Before(ctx context.Context, _ api.Module, _ api.FunctionDefinition, params []uint64, _ experimental.StackIterator) {
 	h, ok := ctx.Value(hostKey{}).(*Host)
 	if !ok {
 		return
@@ -101,7 +104,7 @@ func (g wasiGuard) Before(ctx context.Context, _ api.Module, _ api.FunctionDefin
 }
 
 // After implements experimental.FunctionListener.
-func (wasiGuard) After(context.Context, api.Module, api.FunctionDefinition, []uint64) {}
+func (guard) After(context.Context, api.Module, api.FunctionDefinition, []uint64) {}
 
 // Abort implements experimental.FunctionListener.
-func (wasiGuard) Abort(context.Context, api.Module, api.FunctionDefinition, error) {}
+func (guard) Abort(context.Context, api.Module, api.FunctionDefinition, error) {}

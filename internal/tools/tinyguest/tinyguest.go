@@ -28,8 +28,11 @@ var Wasm []byte
 
 // Module returns the guest as the engine opens it: metered, and split into code
 // and an image.
-func Module(o meter.Options) (*wasmmodules.Module, error) {
-	metered, _, err := meter.Rewrite(Wasm, o)
+func Module(o meter.Options) (*wasmmodules.Module, error) { return ModuleOf(Wasm, o) }
+
+// ModuleOf is Module for another guest.
+func ModuleOf(wasm []byte, o meter.Options) (*wasmmodules.Module, error) {
+	metered, _, err := meter.Rewrite(wasm, o)
 	if err != nil {
 		return nil, err
 	}
