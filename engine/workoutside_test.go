@@ -43,6 +43,7 @@ func outsideRows() []work {
 	// tool calls a tool of a server that answers as its kind says.
 	tool := func(kind, rules string) func(*workplace) Request {
 		return func(p *workplace) Request {
+			p.slow = true
 			req := p.guest(calling("s.tool", p.json(map[string]any{"text": strings.Repeat("a", 1000)})))
 			req.Table = p.table(rules, p.server(kind))
 			return req

@@ -120,6 +120,10 @@ func (g *gate) File(ctx context.Context, req FileRequest) error {
 
 func (g *gate) Count(n int64) error { return g.run.spend(n) }
 
+func (g *gate) Arriving(n int64) bool {
+	return g.run.arriving.Add(n)+g.run.bytes.Load() <= g.run.limits.HostBytes
+}
+
 func (g *gate) Lifetime() context.Context { return g.run.ctx }
 
 func (g *gate) HostSecrets(ctx context.Context, host string) ([]Secret, error) {

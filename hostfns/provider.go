@@ -82,6 +82,10 @@ type Gate interface {
 	// Count adds to the bytes that passed through the host. An error ends the
 	// run.
 	Count(bytes int64) error
+	// Arriving notes bytes of an answer that is being read and not counted yet, and
+	// with a negative number that they are counted or dropped. It reports whether
+	// the run has room for all of them.
+	Arriving(bytes int64) bool
 	// HostSecrets returns the secrets for requests to a host.
 	HostSecrets(ctx context.Context, host string) ([]Secret, error)
 	// Lifetime returns a context that ends with the run, for what outlives the

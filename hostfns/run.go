@@ -107,6 +107,7 @@ type Run struct {
 	workers     *queue.Workers
 	streams     streams.Set
 	bytes       atomic.Int64
+	arriving    atomic.Int64  // bytes of answers that are being read
 	number      atomic.Uint64 // of the last call
 	toolCalls   atomic.Int64
 
@@ -447,7 +448,7 @@ func (r *Run) Reveal(text string) string {
 func (r *Run) Summary() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := Summary{HostBytes: r.bytes.Load(), AuditHead: r.head, Warnings: slices.Clone(r.warnings), Cacheable: r.cache, Order: slices.Clone(r.order)}
+	s := Summary{HostBytes: r.bytes.Load() + r.arriving.Load(), AuditHead: r.head, Warnings: slices.Clone(r.warnings), Cacheable: r.cache, Order: slices.Clone(r.order)}
 	s.ToolCalls = int(min(r.toolCalls.Load(), int64(r.limits.ToolCalls)))
 	if r.noCache {
 		s.Cacheable = 0

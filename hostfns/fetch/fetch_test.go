@@ -269,6 +269,7 @@ func TestASecretGoesOverHTTPSOnly(t *testing.T) {
 
 type keeper struct{ door }
 
+func (*keeper) Arriving(int64) bool { return true }
 func (*keeper) HostSecrets(context.Context, string) ([]hostfns.Secret, error) {
 	return []hostfns.Secret{{Name: "K", As: "header:Authorization: {}", Value: "v"}}, nil
 }

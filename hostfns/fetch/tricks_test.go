@@ -162,6 +162,7 @@ func (d *door) Network(_ context.Context, req hostfns.NetworkRequest) error {
 }
 func (d *door) File(context.Context, hostfns.FileRequest) error               { return errors.New("no") }
 func (d *door) Count(int64) error                                             { return nil }
+func (d *door) Arriving(int64) bool                                           { return true }
 func (d *door) HostSecrets(context.Context, string) ([]hostfns.Secret, error) { return nil, nil }
 func (d *door) Lifetime() context.Context                                     { return d.life }
 

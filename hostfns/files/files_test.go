@@ -64,6 +64,7 @@ func (g *guard) Count(n int64) error {
 	}
 	return nil
 }
+func (g *guard) Arriving(int64) bool                                           { return true }
 func (g *guard) HostSecrets(context.Context, string) ([]hostfns.Secret, error) { return nil, nil }
 func (g *guard) Lifetime() context.Context                                     { return g.ctx }
 

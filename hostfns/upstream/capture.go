@@ -3,7 +3,6 @@ package upstream
 import (
 	"bufio"
 	"bytes"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -75,7 +74,7 @@ func (b *bodyReader) Read(p []byte) (int, error) { return b.next.Read(p) }
 func (b *bodyReader) Close() error               { return b.body.Close() }
 
 // filter returns the message for the SDK, or nil.
-func (a *answers) filter(data []byte) []byte {
+func (a *answers) filter(data []byte, from *arrival) []byte {
 	msg, err := jsonrpc.DecodeMessage(data)
 	if err != nil {
 		return data[:min(len(data), maxOther)] // the SDK reports it
@@ -86,7 +85,7 @@ func (a *answers) filter(data []byte) []byte {
 			return nil
 		}
 	case *jsonrpc.Response:
-		if a.receive(m) {
+		if a.receive(m, from) {
 			if data, err = jsonrpc.EncodeMessage(m); err != nil {
 				return nil
 			}
@@ -94,8 +93,6 @@ func (a *answers) filter(data []byte) []byte {
 	}
 	return data
 }
-
-func tooLong() error { return fmt.Errorf("a message is longer than %d bytes", maxMessage) }
 
 // messageReader reads a body that is one message.
 type messageReader struct {
@@ -106,14 +103,13 @@ type messageReader struct {
 
 func (r *messageReader) Read(p []byte) (int, error) {
 	if r.out == nil {
-		data, err := io.ReadAll(io.LimitReader(r.in, maxMessage+1))
-		switch {
-		case err != nil:
+		m := &arrival{of: r.answers}
+		defer m.end()
+		data, err := m.readAll(r.in)
+		if err != nil {
 			return 0, err
-		case len(data) > maxMessage:
-			return 0, tooLong()
 		}
-		r.out = bytes.NewReader(r.answers.filter(data))
+		r.out = bytes.NewReader(r.answers.filter(data, m))
 	}
 	return r.out.Read(p)
 }
@@ -138,40 +134,35 @@ func (r *eventReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// event reads one event with the blank line that ends it.
+// event reads one event with the blank line that ends it, which the last event may
+// lack.
 func (r *eventReader) event() ([]byte, error) {
-	var whole, fields, data []byte // fields: all lines but data
-	for start := 0; ; {
-		part, err := r.in.ReadSlice('\n')
-		if len(whole)+len(part) > maxMessage {
-			return nil, tooLong()
+	m := &arrival{of: r.answers}
+	defer m.end()
+	var event, data []byte // event: all lines but data
+	for {
+		line, err := m.readLine(r.in)
+		if err != nil && err != io.EOF {
+			return nil, err
 		}
-		whole = append(whole, part...)
-		if err == bufio.ErrBufferFull {
+		line = bytes.TrimRight(line, "\r\n")
+		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			value = bytes.TrimPrefix(value, []byte(" "))
+			if data != nil {
+				value = append(append(data, '\n'), value...)
+			}
+			data = value
+		} else if len(line) > 0 {
+			event = append(append(event, line...), '\n')
+		}
+		if len(line) > 0 && err == nil {
 			continue
 		}
-		if err != nil {
-			return whole, err
-		}
-		line := bytes.TrimRight(whole[start:], "\r\n")
-		start = len(whole)
-		switch value, ok := bytes.CutPrefix(line, []byte("data:")); {
-		case ok:
-			if len(data) > 0 {
-				data = append(data, '\n')
-			}
-			data = append(data, bytes.TrimPrefix(value, []byte(" "))...)
-		case len(line) > 0:
-			fields = append(append(fields, line...), '\n')
-		default:
-			if data == nil {
-				return whole, nil
-			}
-			event := fields
-			if message := r.answers.filter(data); message != nil {
+		if data != nil {
+			if message := r.answers.filter(data, m); message != nil {
 				event = append(append(append(event, "data: "...), message...), '\n')
 			}
-			return append(event, '\n'), nil
 		}
+		return append(event, '\n'), err
 	}
 }

@@ -275,10 +275,20 @@ func (c *connection) close() {
 	if opening != nil {
 		<-opening
 	}
-	if l != nil {
+	if l == nil {
+		return
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
 		_ = l.session.Close()
-		if l.process != nil {
-			l.process.stop()
-		}
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeGrace): // the library waits for a server that sends all the time
+	}
+	if l.process != nil {
+		l.process.stop()
+		<-closed
 	}
 }

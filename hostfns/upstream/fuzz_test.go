@@ -66,10 +66,12 @@ func FuzzLines(f *testing.F) {
 		c := &lineConn{p: &process{stderr: newTail(&scrub.Scrubber{})}, answers: &answers{}}
 		var got []string
 		for {
-			line, err := readLine(r)
+			m := &arrival{of: c.answers}
+			line, err := m.readLine(r)
+			line = bytes.TrimSpace(line)
 			if len(line) > 0 {
 				got = append(got, string(line))
-				c.message(line)
+				c.message(line, m)
 			}
 			if err != nil {
 				if !errors.Is(err, io.EOF) {

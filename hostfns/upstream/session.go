@@ -94,6 +94,8 @@ const lastOutputWait = time.Second
 // raw answers and progress notifications to the call.
 func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, error) {
 	n := l.calls.Add(1)
+	l.answers.admit(n, call.Gate)
+	defer l.answers.forget(n)
 	if call.Progress != nil {
 		l.watch.Store(n, call.Progress)
 		defer l.watch.Delete(n)
@@ -110,7 +112,6 @@ func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, err
 	res, err := l.session.CallTool(ctx, params)
 	raw, kept := l.answers.collect(n)
 	if err != nil {
-		l.answers.forget(n)
 		if ctx.Err() != nil {
 			return hostfns.Answer{}, context.Cause(ctx)
 		}

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/jsonscan"
 )
 
@@ -51,15 +51,24 @@ func (c *lineConn) read() {
 	defer close(c.incoming)
 	r := bufio.NewReaderSize(c.p.stdout, 64<<10)
 	for {
-		line, err := readLine(r)
-		if len(line) > 0 {
-			if msg := c.message(line); msg != nil {
-				select {
-				case c.incoming <- msg:
-				case <-c.closed:
-					_, _ = io.Copy(io.Discard, r)
-					return
-				}
+		m := &arrival{of: c.answers}
+		line, err := m.readLine(r)
+		var arrived []jsonrpc.Message
+		if err == errLong {
+			arrived, err = c.answers.refuseAll(), nil
+		} else if line = bytes.TrimSpace(line); len(line) > 0 {
+			arrived = []jsonrpc.Message{c.message(line, m)}
+		}
+		m.end()
+		for _, msg := range arrived {
+			if msg == nil {
+				continue
+			}
+			select {
+			case c.incoming <- msg:
+			case <-c.closed:
+				_, _ = io.Copy(io.Discard, r)
+				return
 			}
 		}
 		if err != nil {
@@ -68,30 +77,8 @@ func (c *lineConn) read() {
 	}
 }
 
-// readLine reads a line without its end. A line that is too long is empty.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	part, err := r.ReadSlice('\n')
-	if !errors.Is(err, bufio.ErrBufferFull) {
-		return bytes.TrimSpace(bytes.Clone(part)), err
-	}
-	var line []byte
-	for {
-		if len(line) <= maxMessage {
-			line = append(line, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			break
-		}
-		part, err = r.ReadSlice('\n')
-	}
-	if len(line) > maxMessage {
-		return nil, err
-	}
-	return bytes.TrimSpace(line), err
-}
-
 // message decodes a line. Other output is kept with the server's stderr.
-func (c *lineConn) message(line []byte) jsonrpc.Message {
+func (c *lineConn) message(line []byte, a *arrival) jsonrpc.Message {
 	if line[0] != '{' {
 		c.noise(line)
 		return nil
@@ -103,7 +90,7 @@ func (c *lineConn) message(line []byte) jsonrpc.Message {
 	}
 	switch m := msg.(type) {
 	case *jsonrpc.Response:
-		c.answers.receive(m)
+		c.answers.receive(m, a)
 	case *jsonrpc.Request:
 		if len(m.Params) > maxOther {
 			return nil
@@ -166,6 +153,30 @@ type answers struct {
 	mu      sync.Mutex
 	waiting map[jsonrpc.ID]int64 // the call of a request; listing for tools/list
 	arrived map[int64]json.RawMessage
+	gates   map[int64]hostfns.Gate // of the calls that wait; nil for a call of a Go host
+	kept    map[int64]int64        // bytes that their runs know to be arriving
+}
+
+// admit notes a call before its request is sent. Forget ends it.
+func (a *answers) admit(call int64, gate hostfns.Gate) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.gates == nil {
+		a.gates, a.kept = map[int64]hostfns.Gate{}, map[int64]int64{}
+	}
+	a.gates[call] = gate
+}
+
+// refuseAll returns an error for every request that waits. It is for a server whose
+// message is too long: the message does not tell what it answers.
+func (a *answers) refuseAll() (all []jsonrpc.Message) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id := range a.waiting {
+		all = append(all, &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: errLong.Error()}})
+	}
+	clear(a.waiting)
+	return all
 }
 
 // listing stands for a request for a page of tools. Calls are numbered from 1.
@@ -174,8 +185,8 @@ const listing = 0
 // Bounds of one page of tools. The library decodes each schema into Go values,
 // which take about 100 bytes for each JSON value.
 const (
-	maxListing       = 16 << 20
-	maxListingValues = 250_000
+	maxListing       = 12 << 20
+	maxListingValues = 100_000
 )
 
 // maxOther bounds what is decoded of every other message, in bytes:
@@ -213,7 +224,7 @@ func (a *answers) expect(req *jsonrpc.Request) {
 
 // receive keeps the result of a tool call and leaves the library an empty one,
 // or refuses a listing. It reports whether it changed the response.
-func (a *answers) receive(resp *jsonrpc.Response) bool {
+func (a *answers) receive(resp *jsonrpc.Response, from *arrival) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	call, expected := a.waiting[resp.ID]
@@ -230,6 +241,7 @@ func (a *answers) receive(resp *jsonrpc.Response) bool {
 		err = checkListing(resp.Result)
 	default:
 		a.arrived[call] = resp.Result
+		from.keep(call)
 		resp.Result = json.RawMessage(`{"content":[]}`)
 		return true
 	}
@@ -266,6 +278,11 @@ func (a *answers) forget(call int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.arrived, call)
+	if n := a.kept[call]; n > 0 && a.gates[call].Lifetime().Err() == nil {
+		a.gates[call].Arriving(-n)
+	}
+	delete(a.gates, call)
+	delete(a.kept, call)
 	for id, c := range a.waiting {
 		if c == call {
 			delete(a.waiting, id)
