@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -251,6 +252,7 @@ type measured struct {
 func measure(t *testing.T, w work, known signatures) {
 	e := newTiny(t, Config{Ready: -1})
 	place := &workplace{t: t, e: e, known: known, web: os.Getenv(workURL), dir: t.TempDir(), usage: &lastUsage{}}
+	place.closeLater(func() error { http.DefaultClient.CloseIdleConnections(); return nil })
 	req := w.run(place)
 	if req.Limits == (Limits{}) {
 		req.Limits = workLimits()

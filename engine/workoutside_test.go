@@ -106,8 +106,8 @@ func outsideRows() []work {
 			req.Table = p.table("pii: {mode: tokenize}\n")
 			return req
 		}, false},
-		{"wexec:compile", "a module of 8 MB", func(p *workplace) Request {
-			code := "let a: any = " + strings.Repeat("[", 4000) + strings.Repeat("]", 4000) + ";\n" + strings.Repeat("export type T = {a: number};\n", 280_000)
+		{"wexec:compile", "a module of a megabyte", func(p *workplace) Request {
+			code := "let a: any = " + strings.Repeat("[", 4000) + strings.Repeat("]", 4000) + ";\n" + strings.Repeat("export type T = {a: number};\n", 34_000)
 			real, err := open(Config{Ready: -1, Cache: testCache(p.t)})
 			if err != nil {
 				p.t.Fatal(err)
@@ -117,18 +117,18 @@ func outsideRows() []work {
 			req := p.guest(calling("wexec:compile", p.json(map[string]any{"File": "a.ts", "Code": code})))
 			hostileOpen := p.e.guests.Open
 			p.e.guests.Open = func(name string) (*wasmmodules.Module, error) {
-				if name == "javascript" {
-					return hostileOpen(name)
+				if name == "esbuild" {
+					return compiler(name)
 				}
-				return compiler(name)
+				return hostileOpen(name)
 			}
 			return req
 		}, false},
 
 		{"Provider.Call", "a server without an answer", tool("hang", allow), true},
-		{"Provider.Call", "an answer of 30 MB", tool("large", allow), false},
+		{"Provider.Call", "an answer of 16 MB", tool("large", allow), false},
 		{"Provider.Call", "an answer of ten million objects", tool("objects", allow), true},
-		{"Provider.Call", "an answer of 30 MB with personal data", tool("large", allow+"pii: {mode: tokenize}\n"), false},
+		{"Provider.Call", "an answer of 16 MB with personal data", tool("large", allow+"pii: {mode: tokenize}\n"), false},
 		{"Provider.Call", "a JSON body without an end", web("/mcp-json"), false},
 		{"Provider.Call", "an event without an end", web("/mcp-sse"), false},
 		{"Provider.Call", "a schema with 8,000 checks of 200,000 numbers", func(p *workplace) Request {
@@ -291,7 +291,7 @@ func worstReply(kind string, message []byte) []byte {
 		case "hang", "stubborn", "changes":
 			return nil
 		case "large":
-			result = []byte(`{"content":[{"type":"text","text":"` + strings.Repeat("Ada Byron, 536-22-8731. ", 30<<20/24) + `"}]}`)
+			result = []byte(`{"content":[{"type":"text","text":"` + strings.Repeat("Ada Byron, 536-22-8731. ", 16<<20/24) + `"}]}`)
 		case "objects":
 			result = append(append([]byte(`{"content":[],"structuredContent":{"v":`), repeated("{}", 10_000_000)...), "}}"...)
 		default:

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
@@ -37,30 +36,48 @@ func (c *contentItems) UnmarshalJSON(data []byte) error {
 	default:
 		return errors.New("content is not a list")
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if _, err := dec.Token(); err != nil {
-		return err
-	}
-	for dec.More() {
-		var item json.RawMessage
-		if err := dec.Decode(&item); err != nil {
-			return err
-		}
+	items := jsonscan.New(data)
+	items.Next()
+	for items.Next() && items.Kind != jsonscan.ArrayEnd {
 		if len(*c) == maxItems {
 			return fmt.Errorf("the answer has more than %d content items", maxItems)
 		}
-		*c = append(*c, item)
+		start := items.Start
+		for items.Depth() > 1 && items.Next() { // to the end of the item
+		}
+		*c = append(*c, data[start:items.End]) // without a copy: the answer does not change
 	}
 	return nil
 }
 
 // item is the part of a content item that unwrap reads.
 type item struct {
-	Type     string          `json:"type"`
-	Text     *string         `json:"text"`
-	Data     *string         `json:"data"`
-	MIMEType string          `json:"mimeType"`
-	Resource json.RawMessage `json:"resource"`
+	Type string  `json:"type"`
+	Text rawText `json:"text"`
+}
+
+// rawText is a JSON string as it was sent, without a copy; nil: none.
+type rawText []byte
+
+// UnmarshalJSON keeps the bytes: the answer does not change.
+func (t *rawText) UnmarshalJSON(data []byte) error {
+	if data[0] != '"' {
+		return errors.New("text is not a string")
+	}
+	*t = data
+	return nil
+}
+
+// decode returns the text.
+func (t rawText) decode() []byte {
+	if inner := t[1 : len(t)-1]; bytes.IndexByte(inner, '\\') < 0 {
+		return bytes.ToValidUTF8(inner, []byte("�"))
+	}
+	var s string
+	if json.Unmarshal(t, &s) != nil {
+		return nil
+	}
+	return []byte(s)
 }
 
 // unwrap converts an answer to the program's value: structured content, else
@@ -82,9 +99,9 @@ func unwrap(server, tool string, raw json.RawMessage) (hostfns.Answer, error) {
 	}
 	if text, ok := onlyText(r.Content); ok {
 		if isDocument(text) {
-			return hostfns.Answer{Kind: hostfns.JSON, Data: []byte(text), Checked: true}, nil
+			return hostfns.Answer{Kind: hostfns.JSON, Data: text, Checked: true}, nil
 		}
-		return hostfns.Answer{Kind: hostfns.Text, Data: []byte(strings.ToValidUTF8(text, "�")), Checked: true}, nil
+		return hostfns.Answer{Kind: hostfns.Text, Data: text, Checked: true}, nil
 	}
 	if len(r.Content) == 0 {
 		return hostfns.Answer{Kind: hostfns.JSON, Data: []byte("null"), Checked: true}, nil
@@ -97,24 +114,21 @@ func unwrap(server, tool string, raw json.RawMessage) (hostfns.Answer, error) {
 }
 
 // onlyText returns the text of an answer with a single text item.
-func onlyText(content []json.RawMessage) (string, bool) {
+func onlyText(content []json.RawMessage) ([]byte, bool) {
 	if len(content) != 1 {
-		return "", false
+		return nil, false
 	}
 	var it item
 	if json.Unmarshal(content[0], &it) != nil || it.Type != "text" || it.Text == nil {
-		return "", false
+		return nil, false
 	}
-	return *it.Text, true
+	return it.Text.decode(), true
 }
 
 // isDocument reports whether a text is a JSON object or array.
-func isDocument(text string) bool {
-	t := strings.TrimSpace(text)
-	if t == "" || (t[0] != '{' && t[0] != '[') {
-		return false
-	}
-	return utf8.ValidString(t) && jsonscan.Valid([]byte(t))
+func isDocument(text []byte) bool {
+	t := bytes.TrimSpace(text)
+	return len(t) > 0 && (t[0] == '{' || t[0] == '[') && jsonscan.Valid(t)
 }
 
 // contentList returns the items, with base64 data marked as bytes.
@@ -155,8 +169,8 @@ func errorText(r result) string {
 	var parts []string
 	for _, raw := range r.Content {
 		var it item
-		if json.Unmarshal(raw, &it) == nil && it.Text != nil && *it.Text != "" {
-			parts = append(parts, *it.Text)
+		if json.Unmarshal(raw, &it) == nil && len(it.Text) > 2 {
+			parts = append(parts, string(it.Text.decode()))
 		}
 	}
 	if len(parts) == 0 && len(r.Structured) > 0 {
