@@ -64,7 +64,7 @@ func Compile(ctx context.Context, wasm []byte, entry string, cache wazero.Compil
 		Wasm:   []extism.Wasm{extism.WasmData{Data: wasm}},
 		Memory: &extism.ManifestMemory{MaxHttpResponseBytes: 0, MaxVarBytes: 0},
 	}
-	ctx = withGuards(ctx)
+	ctx = withGuards(ctx, entry == "")
 	config := extism.PluginConfig{EnableWasi: true, RuntimeConfig: RuntimeConfig(interpreter).WithCompilationCache(cache)}
 	plugin, err := extism.NewCompiledPlugin(ctx, manifest, config, hostFunctions())
 	if err != nil {

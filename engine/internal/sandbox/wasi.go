@@ -61,8 +61,34 @@ func wasiBounds() map[string][]wasiBound {
 // A call checks the deadline and the context of the run, since fuel does not cover
 // the time of the host, and bounds what its parameters ask for. An interpreter is
 // not trusted more than a plugin: a program may have corrupted it.
-func withGuards(ctx context.Context) context.Context {
-	return experimental.WithFunctionListenerFactory(ctx, guards(wasiBounds()))
+//
+// With all false only the first module that is compiled has guards, which is WASI.
+// They would change the name of the native code of a guest, and make it start
+// later: each of its functions would be looked at.
+func withGuards(ctx context.Context, all bool) context.Context {
+	ctx = experimental.WithFunctionListenerFactory(ctx, guards(wasiBounds()))
+	if all {
+		return ctx
+	}
+	return &once{Context: ctx}
+}
+
+// once is a context that has a factory of listeners for one module.
+type once struct {
+	context.Context
+	used bool
+}
+
+// Value implements context.Context.
+func (o *once) Value(key any) any {
+	v := o.Context.Value(key)
+	if _, ok := v.(experimental.FunctionListenerFactory); ok {
+		if o.used {
+			return nil
+		}
+		o.used = true
+	}
+	return v
 }
 
 type guards map[string][]wasiBound
