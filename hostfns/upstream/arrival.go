@@ -37,8 +37,10 @@ func (m *arrival) grow(n int) bool {
 		m.waiting, m.free = m.of.runs()
 	}
 	fits := m.free || m.size <= maxListing
-	for _, gate := range m.waiting {
-		fits = gate.Arriving(int64(m.size)-m.noted) || fits
+	for run, gate := range m.waiting {
+		if run.Err() == nil {
+			fits = gate.Arriving(int64(m.size)-m.noted) || fits
+		}
 	}
 	m.noted = int64(m.size)
 	return fits && m.size <= maxMessage

@@ -97,6 +97,42 @@ var mutations = []struct{ step, file, old, new, attempts string }{
 		"cmd/wexec/mcpd TestManyBodiesAtOnceAreBounded"},
 	{"headers may be long", "cmd/wexec/mcpd/http.go", "MaxHeaderBytes: maxHeader,", "MaxHeaderBytes: 1 << 20,",
 		"cmd/wexec/mcpd TestARefusedRequestEndsItsConnection"},
+	{"memory of a shortened file is kept", "hostfns/files/memory.go", "case size < int64(cap(n.data))/2:", "case size < 0:",
+		"hostfns/files TestMemoryOfATruncatedFileIsReleased"},
+	{"descriptors are not counted", "hostfns/files/descriptor.go", "d.open < maxDescriptors && ", "",
+		"hostfns/files TestDescriptorsAreBounded"},
+	{"listings are not counted", "hostfns/files/descriptor.go", "cost += entryCost + int64(len(e.Name))", "_ = e",
+		"hostfns/files TestListingsThatAreHeldOpenCount"},
+	{"a hole in a file of the host is free", "hostfns/files/hostfile.go", "if hole := size - info.Size(); hole > 0 {", "if hole := int64(0); hole > 0 {",
+		"engine TestTheHostsWorkIsBounded/Filer.Mount:_a_large_file_that_is_sparse"},
+	{"protected files can be opened", "hostfns/files/host.go", "if n.info != nil && h.never.has(n.info) {", "if false {",
+		"hostfns/files TestProtectedFiles"},
+	{"files of the kernel can be opened", "hostfns/files/host.go", "if h.never.above(base) || kernelFS(root) {", "if h.never.above(base) {",
+		"hostfns/files TestTheKernelsFilesAreOutOfReach"},
+	{"content items are not counted", "hostfns/upstream/unwrap.go", "if len(*c) == maxItems {", "if false {",
+		"hostfns/upstream TestAnAnswerOfManySmallItemsIsNotDecoded"},
+	{"values of a page of tools are not counted", "hostfns/upstream/stdio.go", "if values++; values > maxListingValues {", "if values++; values < 0 {",
+		"hostfns/upstream TestAListingOfHugeSchemasIsRefused"},
+	{"a message may have any size", "hostfns/upstream/arrival.go", "return fits && m.size <= maxMessage", "return true",
+		"engine TestTheHostsWorkIsBounded/Provider.Call:_an_event_without_an_end"},
+	{"redirects go to other origins", "hostfns/upstream/http.go", "req.URL.Scheme != from.Scheme || req.URL.Host != from.Host {", "false {\n\t\t\t_ = from",
+		"hostfns/upstream TestAServerCannotSendOurRequestsElsewhere"},
+	{"tables of plugins have any size", "internal/meter/sections.go", "limit = max(limit/int64(m.ownTables), int64(l.Min))", "_ = l.Min",
+		"internal/meter TestTablesTogetherAreBounded"},
+	{"calls of WASI have any length", "engine/internal/sandbox/wasi.go", "n > b.most {", "n < b.most && false {",
+		"engine TestAPluginsCallsOfWASIAreBounded"},
+	{"guests have no guards", "engine/internal/sandbox/wasi.go", "return &once{Context: ctx}", "return &once{Context: ctx, used: true}",
+		"engine TestTheHostsWorkIsBounded/wasi.random_get:_a_guest,_too_much"},
+	{"calls of WASI do not see the deadline", "engine/internal/sandbox/wasi.go", "\th.deadline.check(time.Now())\n\th.checkContext()\n\tfor", "\t_ = time.Now\n\tfor",
+		"engine TestTheHostsWorkIsBounded/extism.reset"},
+	{"a search is not charged", "catalogue/index.go", "func (b *budget) spend(bytes int64) error {", "func (b *budget) spend(bytes int64) error {\n\tif bytes >= 0 {\n\t\treturn nil\n\t}",
+		"hostfns TestASearchIsChargedToItsRun"},
+	{"revealing goes on after the end of a call", "hostfns/arguments.go", "if ctx.Err() != nil {\n\t\t\treturn context.Cause(ctx)\n\t\t}\n\t\treturn r.spend(int64(n))", "return r.spend(int64(n))",
+		"hostfns TestACallThatIsCancelledRevealsNoMore"},
+	{"a waiting read holds a large buffer", "hostfns/internal/streams/streams.go", "make([]byte, min(n, firstRead+s.read))", "make([]byte, n)",
+		"hostfns/internal/streams TestAStreamThatWaitsHoldsASmallBuffer"},
+	{"one address may hold all connections", "cmd/wexec/mcpd/door.go", "count[address] >= d.perAddress:", "false:",
+		"cmd/wexec/mcpd TestAnAddressHasFewPendingConnections"},
 }
 
 // TestEachStepOfTheGateIsHeldByAnAttempt builds this test without a step and expects
@@ -125,7 +161,7 @@ func TestEachStepOfTheGateIsHeldByAnAttempt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, bin := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "attack.test")
+			list, bin := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "mutated.test")
 			if err := errors.Join(os.WriteFile(changed, []byte(strings.Replace(string(data), m.old, m.new, 1)), 0o600),
 				os.WriteFile(list, overlay, 0o600)); err != nil {
 				t.Fatal(err)
