@@ -1,12 +1,6 @@
 // Hints for common mistakes.
 ($) => {
   const missing = {
-    require: "require is not available: use import, for example import { readFile } from 'fs/promises'",
-    module: 'module.exports is not available: return the value, or use export default',
-    exports: 'exports is not available: return the value, or use export default',
-    process: 'process is not available: use args, env and console.log, and return to end the program',
-    __dirname: "__dirname is not available: write files to '/tmp'",
-    __filename: '__filename is not available',
     ReadableStream: 'streams are not available: use response.text(), .json() or .bytes(), or iterate response.body with for await',
     TransformStream: 'streams are not available: use an async generator',
     WritableStream: 'streams are not available: collect the parts in an array',
@@ -38,9 +32,6 @@
 
   const forSyntax = (outcome, code) => {
     const line = outcome.text || '';
-    if (/\bJSON\.parse\b/.test(line) && /^unexpected token: '(?:object|\[object)|"\[object Object\]" is not valid/.test(outcome.message)) {
-      return 'the value is already an object, as every tool answer is: remove JSON.parse';
-    }
     if (/[\u2018\u2019\u201c\u201d\u00ab\u00bb]/.test(line)) return 'the line contains typographic quotes: use \' or "';
     if (/^\s*```/m.test(code)) return 'the code contains Markdown fences (```): remove them';
     if (/\u00a0|\u200b|\ufeff/.test(line)) return 'the line contains an invisible character, such as a no-break space';
@@ -106,6 +97,9 @@
       if (message === 'object is not iterable') return 'to iterate an object, use Object.keys(…), Object.values(…) or Object.entries(…)';
       if (message.startsWith('Cannot mix BigInt')) return 'convert one of the two with Number(x) or BigInt(x)';
       if (/^(?:cannot read propert|Cannot read propert)/.test(message)) {
+        if (/\bcontent\b|\bstructuredContent\b/.test(outcome.text ?? '')) {
+          return "a tool's answer is unwrapped already: use it without content[0].text and without JSON.parse";
+        }
         return 'the value is undefined or null: use ?. if it is optional, or print it with console.log';
       }
     }

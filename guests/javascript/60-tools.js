@@ -95,11 +95,13 @@
     get label() { return `[server ${this.title}]`; }
   }
 
+  const spelled = /^(?:mcp__)?(.+?)__(.+)$/;
   class Tools extends Namespace {
     make(name) {
       if (hasOwn(helpers, name)) return helpers[name];
-      const flat = /^mcp__(.+?)__(.+)$/.exec(name);
-      if (flat) return newTool(`${flat[1]}.${flat[2]}`);
+      if (name === 'call' && !$.serverNames.includes(name)) return helpers.callTool;
+      const flat = spelled.exec(name);
+      if (flat && $.serverNames.includes(flat[1])) return newTool(`${flat[1]}.${flat[2]}`);
       return name.includes('.') ? newTool(name) : $.server(name);
     }
     list() { return $.serverNames; }
@@ -125,6 +127,15 @@
   $.serverNames = [];
   define(globalThis, 'tools', $.tools);
 
+  // the tools that a program calls by names such as mcp__github__list_issues
+  $.exposeSpelled = (code) => {
+    if (!code.includes('__')) return;
+    for (const [, name] of code.matchAll(/(?<![\w$.])([A-Za-z]\w*?__\w+)\s*\(/g)) {
+      const [, server, tool] = spelled.exec(name) ?? [];
+      if ($.serverNames.includes(server) && !(name in globalThis)) $.expose(name, newTool(`${server}.${tool}`));
+    }
+  };
+
   // {$bytes} in a content list stands for bytes
   const withBytes = (value) => {
     if (Array.isArray(value)) return value.map(withBytes);
@@ -144,6 +155,11 @@
   };
   helpers.describeTool = (name) =>
     call('wexec:describe', { name: typeof name === 'function' ? name.name : String(name) });
+  helpers.callTool = (name, args) => {
+    const [, server, tool] = spelled.exec(name) ?? [];
+    return newTool(!name.includes('.') && $.serverNames.includes(server) ? `${server}.${tool}` : String(name))(args);
+  };
+  helpers.call_tool = helpers.callTool;
   helpers.search_tools = helpers.searchTools;
   helpers.describe_tool = helpers.describeTool;
 

@@ -3,7 +3,7 @@
 ($) => {
   const hints = {
     child_process: 'a program cannot start processes', net: 'use fetch, if the policy allows the host', http: 'use fetch, if the policy allows the host',
-    https: 'use fetch, if the policy allows the host', process: 'use args, env and console.log',
+    https: 'use fetch, if the policy allows the host',
     worker_threads: 'there is one thread: run tool calls concurrently with Promise.all', stream: 'use async generators and for await',
     readline: 'use stdin.lines() to read the input line by line', async_hooks: 'there is no context across await: pass the value as an argument',
     vm: 'there is one global scope: use import to load files next to the program', sqlite: 'write the program in Python, which has sqlite3', test: 'use node:assert, and call the tests yourself',
@@ -28,6 +28,7 @@
     crypto: () => ({ ...$.hashes, subtle: crypto.subtle, randomUUID: crypto.randomUUID, getRandomValues: crypto.getRandomValues, webcrypto: crypto,
       randomBytes: (n) => Buffer.from($.random(n)), randomInt: (low, high) => (high === undefined ? Math.floor(Math.random() * low) : low + Math.floor(Math.random() * (high - low))) }),
     perf_hooks: () => ({ performance }),
+    process: () => $.process,
     tools: () => {
       const values = { ...$.helpers, tools: $.tools };
       for (const name of $.serverNames) values[name] = $.server(name);
@@ -167,7 +168,8 @@
     if (!server || server === 'index.ts') return Object.fromEntries([...$.serverNames.map((name) => [name, $.server(name)]), ['default', $.tools]]);
     const owner = $.server(server);
     if (tool && tool !== 'index') return { [tool]: owner[tool], default: owner[tool] };
-    return Object.fromEntries([...Object.keys(owner).map((name) => [name, owner[name]]), ['default', owner]]);
+    const camel = (name) => name.replace(/[-_]+(\w)/g, (_, letter) => letter.toUpperCase());
+    return Object.fromEntries([...Object.keys(owner).flatMap((name) => [[camel(name), owner[name]], [name, owner[name]]]), ['default', owner]]);
   };
 
   // A session sees tools that are added later: a module with other
@@ -189,6 +191,11 @@
     // the program is in its root, whatever path the caller used
     const from = base.startsWith('/') && base !== ($.input && $.input.file) ? base : `${root}/${$.path.basename(base)}`;
     if (/^\/mcp-servers(?:\/|$)/.test(name)) return toolModuleName($.path.normalize(name).replace(/\/$/, ''));
+    // the folder of servers under the name that other sandboxes give it
+    const served = /^(?:\.\/|\/)?servers(?:\/([^/]+?)(?:\/([^/]+?))?)?(?:\.[jt]s)?$/.exec(name);
+    if (served && !(root && kindOf(`${root}/servers`))) {
+      return toolModuleName(['/mcp-servers', ...served.slice(1).filter((part) => part && part !== 'index')].join('/'));
+    }
     if (name.startsWith('./') || name.startsWith('../') || name.startsWith('/') || name === '.' || name === '..') {
       if (isAddon(name)) throw notFound(name, base, 'native addons are not supported: only pure JavaScript is');
       const packages = ($.input && $.input.packages) || '';
@@ -226,9 +233,8 @@
     if (full.startsWith('wexec:')) return valuesOf(full.slice(6));
     return loadCommon(full);
   };
-  // what packages read from Node's process
-  const process = { env: { NODE_ENV: 'production' }, argv: [], platform: 'wasi', version: 'v20.0.0', versions: { node: '20.0.0' },
-    cwd: () => $.path.resolve('.'), nextTick: (fn, ...list) => queueMicrotask(() => fn(...list)), emitWarning: () => {} };
+  // what packages read from process.env
+  const packageEnv = { NODE_ENV: 'production' };
   const loadCommon = (file) => {
     if (common.has(file)) return common.get(file).exports;
     const module = { exports: {}, id: file, filename: file, loaded: false };
@@ -237,6 +243,7 @@
     if (text === undefined) throw new Error(`cannot read ${file}`);
     if (file.endsWith('.json')) module.exports = JSON.parse(text);
     else {
+      const process = Object.create(globalThis.process, { env: { value: packageEnv, writable: true } });
       const run = $.evaluate(`(function (exports, require, module, __filename, __dirname, process) {${text}\n})`, file);
       run.call(module.exports, module.exports, requireFrom(file), module, file, $.path.dirname(file), process);
     }
@@ -259,6 +266,8 @@ export default ${values !== null && typeof values === 'object' && 'default' in v
     return [text, values];
   };
 
+  $.requireFrom = requireFrom;
+  $.resolve = resolve;
   $.hook('resolve', resolve);
   $.hook('load', (name) => {
     if (name.startsWith('wexec:')) return synthetic(valuesOf(name.slice(6)));

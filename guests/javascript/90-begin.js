@@ -19,5 +19,7 @@
     const servers = Array.isArray(input.servers) ? input.servers : [];
     $.serverNames = servers;
     $.exposeServers(servers);
+    $.newProcess();
+    $.exposeSpelled(input.code);
   });
 };

@@ -50,6 +50,7 @@ typedef struct {
     int64_t waited_at;        /* where it waited when the wait was dropped; -1: it was not */
     JSValue timer_prototype;  /* of what setTimeout gives */
     JSValue note_last;        /* native_note_last */
+    BOOL exited;              /* process.exit ended the program */
     BOOL is_last;             /* the value is that of the last statement, which no `return` asked for */
 } Guest;
 

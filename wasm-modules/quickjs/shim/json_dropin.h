@@ -31,6 +31,20 @@ static JSValue fast_parse_string(JSContext *ctx, JSString *s, BOOL *too_deep) {
     return value;
 }
 
+/* Objects and arrays are no JSON text. A program that parses one, most often the
+   answer of a tool, gets it back. */
+static BOOL is_plain_data(JSValueConst value) {
+    if (JS_VALUE_GET_TAG(value) != JS_TAG_OBJECT)
+        return FALSE;
+    int class = JS_VALUE_GET_OBJ(value)->class_id;
+    return class == JS_CLASS_OBJECT || class == JS_CLASS_ARRAY;
+}
+
+static BOOL is_syntax_error(JSContext *ctx, JSValueConst error) {
+    return JS_VALUE_GET_TAG(error) == JS_TAG_OBJECT && JS_VALUE_GET_OBJ(error)->shape->proto ==
+        JS_VALUE_GET_OBJ(ctx->native_error_proto[JS_SYNTAX_ERROR]);
+}
+
 static JSValue dropin_parse(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
     if (argc >= 1 && (argc == 1 || !JS_IsFunction(ctx, argv[1])) && JS_IsString(argv[0])) {
         JSValue text = JS_ToString(ctx, argv[0]); /* flattens a rope */
@@ -43,7 +57,12 @@ static JSValue dropin_parse(JSContext *ctx, JSValueConst this_val, int argc, JSV
             return value;
         JS_FreeValue(ctx, JS_GetException(ctx));
     }
-    return JS_Call(ctx, original_parse, this_val, argc, argv);
+    JSValue value = JS_Call(ctx, original_parse, this_val, argc, argv);
+    if (JS_IsException(value) && argc == 1 && is_plain_data(argv[0]) && is_syntax_error(ctx, ctx->rt->current_exception)) {
+        JS_FreeValue(ctx, JS_GetException(ctx));
+        return JS_DupValue(ctx, argv[0]);
+    }
+    return value;
 }
 
 static JSValue dropin_stringify(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {

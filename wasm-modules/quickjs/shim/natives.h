@@ -24,6 +24,41 @@ static JSValue native_write(JSContext *ctx, JSValueConst this_val, int argc, JSV
     return JS_UNDEFINED;
 }
 
+/* $.exit(outcome): ends the program. No outcome is success without a value. */
+static JSValue native_exit(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    output_flush_all();
+    if (!guest.exited) {
+        JSONWriter *w = JS_IsUndefined(argv[0]) ? NULL : new_json_writer(ctx, WRITE_PLAIN, "");
+        if (w && write_value(w, argv[0]))
+            w->size = 0;
+        host_finish(w ? OUTCOME_ERROR : OUTCOME_NOTHING, w ? w->out : NULL, w ? w->size : 0);
+        free_json_writer(w);
+        guest.exited = TRUE;
+    }
+    JS_ThrowInternalError(ctx, "the program has ended");
+    JS_SetUncatchableError(ctx, ctx->rt->current_exception, TRUE);
+    return JS_EXCEPTION;
+}
+
+static JSValue call_job(JSContext *ctx, int argc, JSValueConst *argv) {
+    return JS_Call(ctx, argv[0], JS_UNDEFINED, 0, NULL);
+}
+
+/* $.ahead(function): runs the function before the jobs that wait */
+static JSValue native_ahead(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    if (JS_EnqueueJob(ctx, call_job, 1, argv) < 0)
+        return JS_EXCEPTION;
+    struct list_head *job = ctx->rt->job_list.prev;
+    list_del(job);
+    list_add(job, &ctx->rt->job_list);
+    return JS_UNDEFINED;
+}
+
+/* $.memory(): bytes that the program's values take */
+static JSValue native_memory(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
+    return JS_NewInt64(ctx, ctx->rt->malloc_state.malloc_size);
+}
+
 /* $.now(): milliseconds of the monotonic clock */
 static JSValue native_now(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
     return JS_NewFloat64(ctx, monotonic_ns() / 1e6);
@@ -279,6 +314,9 @@ static const JSCFunctionListEntry native_functions[] = {
     JS_CFUNC_DEF("stopTimer", 1, native_stop_timer),
     JS_CFUNC_DEF("holdTimer", 2, native_hold_timer),
     JS_CFUNC_DEF("markTimers", 1, native_mark_timers),
+    JS_CFUNC_DEF("exit", 1, native_exit),
+    JS_CFUNC_DEF("ahead", 1, native_ahead),
+    JS_CFUNC_DEF("memory", 0, native_memory),
     JS_CFUNC_DEF("now", 0, native_now),
     JS_CFUNC_DEF("random", 1, native_random),
     JS_CFUNC_DEF("encode", 1, native_encode),

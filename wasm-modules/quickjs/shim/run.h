@@ -45,6 +45,10 @@ static void finish_out_of_memory(void) {
 
 /* The outcome for an exception, which is taken over. */
 static void finish_exception(JSContext *ctx, JSValue exception, JSValueConst input) {
+    if (guest.exited) {
+        JS_FreeValue(ctx, exception);
+        return;
+    }
     if (guest.recursion_ended) {
         finish_text(OUTCOME_ERROR, "{\"code\":\"limit.recursion\",\"name\":\"RangeError\","
                                    "\"message\":\"the program exceeded its recursion limit\"}");
@@ -178,14 +182,15 @@ static void finish_stalled(JSContext *ctx, JSValueConst function, JSValueConst i
 /* Runs every pending job; -1: one threw. */
 static int run_jobs(JSContext *ctx) {
     JSContext *job_context;
-    int r;
-    while ((r = JS_ExecutePendingJob(ctx->rt, &job_context)) > 0)
-        ;
-    return r;
+    int r = 1;
+    while (!guest.exited && r > 0)
+        r = JS_ExecutePendingJob(ctx->rt, &job_context);
+    return guest.exited ? -1 : r;
 }
 
 /* Waits until the promise is settled and nothing is left that keeps the program
-   for. 1: settled, 0: nothing can settle it any more, -1: a callback threw.
+   for. 1: settled, 0: nothing can settle it any more, -1: a callback threw, or the
+   program exited.
    Timers alone hold a program only while it has not named its value. */
 static int turn_event_loop(JSContext *ctx, JSValueConst promise) {
     for (;;) {
@@ -346,7 +351,7 @@ static void run_program(JSContext *ctx, JSValueConst input) {
         if (!JS_IsException(guest.main_promise))
             r = await_program(ctx, &program, input);
     }
-    if (r < 0) {
+    if (r < 0 || guest.exited) {
         finish_exception(ctx, JS_GetException(ctx), input);
     } else {
         int state = JS_PromiseState(ctx, guest.main_promise);
@@ -373,10 +378,24 @@ done:
     JS_FreeValue(ctx, program.function);
 }
 
+static void drop_jobs(JSRuntime *rt) {
+    struct list_head *el, *next;
+    list_for_each_safe(el, next, &rt->job_list) {
+        JSJobEntry *job = list_entry(el, JSJobEntry, link);
+        list_del(el);
+        for (int i = 0; i < job->argc; i++)
+            JS_FreeValue(job->ctx, job->argv[i]);
+        js_free_rt(rt, job);
+    }
+}
+
 /* What a run leaves behind that the next one of a session must not see. */
 static void clear_run(JSContext *ctx) {
     cancel_calls(ctx);
     free_timers(ctx);
+    if (guest.exited)
+        drop_jobs(ctx->rt);
+    guest.exited = FALSE;
     while (guest.unhandled_count > 0)
         JS_FreeValue(ctx, guest.unhandled[--guest.unhandled_count]);
     set_value(ctx, &guest.main_promise, JS_UNDEFINED);
