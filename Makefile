@@ -1,7 +1,7 @@
 # make            builds the command and runs the commits job with it
 # make test       the tests
 # make check      all checks that a change must pass
-# Longer: arm64 bench bench-check bench-peers compare conformance soak guests fuzz dist recording
+# Longer: arm64 bench bench-check bench-peers compare conformance soak guests fuzz fuzz-hour dist recording
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -71,6 +71,12 @@ compare:
 .PHONY: fuzz
 fuzz:
 	@./tests/fuzz.sh 10s
+
+# Schemas, revealing, and what servers send, an hour in all on two processors:
+# the output goes to docs/understand/proof.md. SPAN is the time of each target.
+.PHONY: fuzz-hour
+fuzz-hour:
+	@$(GO) run ./internal/tools/proof -of fuzz-hour -- ./tests/fuzz.sh $(or $(SPAN),15m) '(FuzzCompileAndCheck|FuzzRevealUndoesTokenize|FuzzLines|FuzzAnswers|FuzzListedTools|FuzzTargets|FuzzEvents)$$'
 
 # Archives for every platform, with checksums and lists of contents, in dist/.
 .PHONY: dist

@@ -75,7 +75,7 @@ const (
 	workURL    = "WEXEC_TEST_WORK_URL"
 )
 
-// TestTheHostsWorkIsBounded runs each row in a process of its own. The process
+// TestTheHostsWorkIsBounded runs each row in a separate process. The process
 // takes no more memory than the run was charged for, a run ends at its deadline and
 // when it is cancelled, whatever the host does for it.
 func TestTheHostsWorkIsBounded(t *testing.T) {

@@ -94,7 +94,7 @@ func outsideRows() []work {
 		{"wexec:read", "all of a bomb", page("/bomb", "wexec:read", map[string]any{"Stream": 1, "Max": 8 << 20}), false},
 		{"wexec:fetch", "a server without an answer", page("/hang", "wexec:fetch", nil), false},
 		{"wexec:fetch", "a head of 250,000 bytes", page("/head", "wexec:fetch", nil), false},
-		{"wexec:fetch", "bodies that nobody reads", page("/endless", "wexec:fetch", nil), false},
+		{"wexec:fetch", "bodies that are not read", page("/endless", "wexec:fetch", nil), false},
 		{"wexec:fetch", "a request of 20 MB", func(p *workplace) Request {
 			req := page("/drip", "wexec:fetch", nil)(p)
 			args := []byte(`{"method":"POST","url":"` + p.web + `/drip","headers":[],"body":"` + strings.Repeat("A", 16<<20) + `"}`)
@@ -271,7 +271,7 @@ func serveWorst(kind string, in io.Reader, out io.Writer) {
 	}
 }
 
-// worstReply answers a message; nil is no answer.
+// worstReply answers a message; nil: it is not answered.
 func worstReply(kind string, message []byte) []byte {
 	var m struct {
 		ID     json.RawMessage

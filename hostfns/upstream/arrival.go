@@ -10,7 +10,7 @@ import (
 	"github.com/wexec/wexec/hostfns"
 )
 
-// arrival is a message while it is read. Until it is decoded nobody knows which
+// arrival is a message while it is read. Before it is decoded it is not known which
 // call it answers, so it may take what any run that waits has left, and each of
 // them counts it as arriving.
 type arrival struct {

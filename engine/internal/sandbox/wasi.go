@@ -64,7 +64,7 @@ func wasiBounds() map[string][]wasiBound {
 //
 // With all false only the first module that is compiled has guards, which is WASI.
 // They would change the name of the native code of a guest, and make it start
-// later: each of its functions would be looked at.
+// later, since wazero asks about each of its functions.
 func withGuards(ctx context.Context, all bool) context.Context {
 	ctx = experimental.WithFunctionListenerFactory(ctx, guards(wasiBounds()))
 	if all {
