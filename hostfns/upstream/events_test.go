@@ -28,3 +28,10 @@ func FuzzEvents(f *testing.F) {
 		}
 	})
 }
+
+func TestAMessageThatNoCallWaitsForIsShort(t *testing.T) {
+	m := &arrival{of: &answers{}}
+	if !m.grow(maxListing) || m.grow(1) {
+		t.Errorf("it may have more or less than %d bytes", maxListing)
+	}
+}
