@@ -175,7 +175,7 @@ func (w *walk) member(top *level, raw []byte) *node {
 	if !ok {
 		name := raw
 		if w.scan.Escaped {
-			name = encodings.UnescapeJSON(raw).Text
+			name = encodings.TextOfJSON(raw)
 		}
 		n = &node{Field: w.p.d.fields.child(top.node.field(), name, top.person), index: len(holder.members)}
 		if len(w.p.nodes) < maxNodes {
@@ -210,17 +210,23 @@ func (w *walk) string(n *node) {
 		return
 	}
 	raw := w.doc[from:to]
-	var view *encodings.View
+	text := raw
 	if w.scan.Escaped {
-		view = encodings.UnescapeJSON(raw)
-		raw = view.Text
+		text = encodings.TextOfJSON(raw)
 	}
-	spans := w.p.value(raw, n, w.nested+1)
+	spans := w.p.value(text, n, w.nested+1)
+	if w.scan.Escaped && len(spans) > 0 {
+		places := make([]int, 0, 2*len(spans))
+		for _, s := range spans {
+			places = append(places, s.Start, s.End)
+		}
+		encodings.PlacesInJSON(raw, places)
+		for i := range spans {
+			spans[i].Start, spans[i].End = places[2*i], places[2*i+1]
+		}
+	}
 	for i := range spans {
 		s := &spans[i]
-		if view != nil {
-			s.Start, s.End = view.Start(s.Start), view.End(s.End)
-		}
 		if s.Replaced {
 			s.Put = encodings.EscapeJSON(s.Put)
 		}

@@ -20,12 +20,18 @@ type View struct {
 	pieces []piece
 }
 
-// piece is a part of a View that is written differently in the source.
+// piece is a part of a View that is written differently in the source. It is small,
+// since a hostile text has one for every few bytes; texts are shorter than 4 GiB.
 type piece struct {
-	at, size     int // in the view; size 0: left out
-	from, length int // in the source
-	encoding     encoding
+	at       uint32 // in the view
+	from     uint32 // in the source
+	size     uint8  // in the view; 0: left out
+	length   uint8  // in the source
+	encoding encoding
 }
+
+// end is the offset after the piece in the view.
+func (p piece) end() int { return int(p.at) + int(p.size) }
 
 type encoding uint8
 
@@ -38,32 +44,32 @@ const (
 
 // Start maps the first byte of a span to the source.
 func (v *View) Start(p int) int {
-	i := sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].at > p }) - 1
+	i := sort.Search(len(v.pieces), func(i int) bool { return int(v.pieces[i].at) > p }) - 1
 	if i < 0 {
 		return p
 	}
 	b := v.pieces[i]
-	if p < b.at+b.size {
-		return b.from
+	if p < b.end() {
+		return int(b.from)
 	}
-	return b.from + b.length + p - b.at - b.size
+	return int(b.from) + int(b.length) + p - b.end()
 }
 
 // End maps the end of a span to the source.
 func (v *View) End(p int) int {
-	i := sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].at >= p }) - 1
+	i := sort.Search(len(v.pieces), func(i int) bool { return int(v.pieces[i].at) >= p }) - 1
 	if i < 0 {
 		return p
 	}
 	b := v.pieces[i]
-	return b.from + b.length + max(0, p-b.at-b.size)
+	return int(b.from) + int(b.length) + max(0, p-b.end())
 }
 
 // Encode encodes the replacement of a span as the span is written in the source.
 func (v *View) Encode(replacement string, start, end int) string {
 	var used [unicodeEscape + 1]bool
-	i := sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].at+v.pieces[i].size > start })
-	for ; i < len(v.pieces) && v.pieces[i].at < end; i++ {
+	i := sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].end() > start })
+	for ; i < len(v.pieces) && int(v.pieces[i].at) < end; i++ {
 		used[v.pieces[i].encoding] = true
 	}
 	switch {
@@ -79,25 +85,12 @@ func (v *View) Encode(replacement string, start, end int) string {
 // from and to. It returns to.
 func (v *View) replace(src []byte, done, from, to int, text []byte, e encoding) int {
 	v.Text = append(v.Text, src[done:from]...)
-	v.pieces = append(v.pieces, piece{at: len(v.Text), size: len(text), from: from, length: to - from, encoding: e})
+	v.pieces = append(v.pieces, piece{uint32(len(v.Text)), uint32(from), uint8(len(text)), uint8(to - from), e})
 	v.Text = append(v.Text, text...)
 	return to
 }
 
-// UnescapeJSON decodes the inside of a JSON string. Invalid escapes stay as they
-// are.
-func UnescapeJSON(raw []byte) *View {
-	v := &View{Text: make([]byte, 0, len(raw))}
-	done := 0
-	escapes(raw, func(from, to int, text []byte) {
-		done = v.replace(raw, done, from, to, text, unicodeEscape)
-	})
-	v.Text = append(v.Text, raw[done:]...)
-	return v
-}
-
-// TextOfJSON is the text of UnescapeJSON, without the way back, which takes much
-// memory where many escapes are.
+// TextOfJSON decodes the inside of a JSON string. Invalid escapes stay as they are.
 func TextOfJSON(raw []byte) []byte {
 	out := make([]byte, 0, len(raw))
 	done := 0
@@ -106,6 +99,33 @@ func TextOfJSON(raw []byte) []byte {
 		done = to
 	})
 	return append(out, raw[done:]...)
+}
+
+// PlacesInJSON converts spans of TextOfJSON(raw) to spans of raw. The offsets are
+// the start and the end of each span in turn, in rising order. A View would take
+// much memory where many escapes are.
+func PlacesInJSON(raw []byte, offsets []int) {
+	next, shift := 0, 0 // the next offset; what the escapes before it add
+	upTo := func(from, size, to int) {
+		for ; next < len(offsets); next++ {
+			at := offsets[next] + shift
+			switch isEnd := next%2 == 1; {
+			case at < from || isEnd && at == from:
+				offsets[next] = at
+			case at < from+size && !isEnd:
+				offsets[next] = from
+			case at <= from+size && isEnd:
+				offsets[next] = to
+			default:
+				return
+			}
+		}
+	}
+	escapes(raw, func(from, to int, text []byte) {
+		upTo(from, len(text), to)
+		shift += to - from - len(text)
+	})
+	upTo(len(raw)+1, 0, 0)
 }
 
 // escapes visits the escapes in a JSON string, and the text of each.
