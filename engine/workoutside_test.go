@@ -128,7 +128,7 @@ func outsideRows() []work {
 		{"Provider.Call", "a server without an answer", tool("hang", allow), true},
 		{"Provider.Call", "an answer of 8 MB", tool("large", allow), false},
 		{"Provider.Call", "an answer of four million objects", tool("objects", allow), true},
-		{"Provider.Call", "an answer of 8 MB with some personal data", tool("person", allow+"pii: {mode: tokenize}\n"), false},
+		{"Provider.Call", "an answer of 8 MB of personal data", tool("person", allow+"pii: {mode: tokenize}\n"), false},
 		{"Provider.Call", "a JSON body without an end", web("/mcp-json"), false},
 		{"Provider.Call", "an event without an end", web("/mcp-sse"), false},
 		{"Provider.Call", "a schema with 8,000 checks of 200,000 numbers", func(p *workplace) Request {
@@ -293,7 +293,7 @@ func worstReply(kind string, message []byte) []byte {
 		case "large":
 			result = []byte(`{"content":[{"type":"text","text":"` + strings.Repeat("Ada Byron, 536-22-8731. ", 8<<20/24) + `"}]}`)
 		case "person":
-			result = []byte(`{"content":[{"type":"text","text":"` + strings.Repeat("Ada Byron, 536-22-8731. "+strings.Repeat("A text without a name. ", 400), 8<<20/9624) + `"}]}`)
+			result = []byte(`{"content":[{"type":"text","text":"` + strings.Repeat("Ada Byron, 536-22-8731. ", 8<<20/24) + `"}]}`)
 		case "objects":
 			result = append(append([]byte(`{"content":[],"structuredContent":{"v":`), repeated("{}", 4_000_000)...), "}}"...)
 		default:

@@ -2,6 +2,7 @@ package hostfns
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -195,10 +196,23 @@ func validUTF8(data []byte) []byte {
 	return bytes.ToValidUTF8(data, []byte("�"))
 }
 
-// redact removes personal data.
+// findingCost is the memory that a finding takes while an answer is searched.
+const findingCost = 128
+
+// redact removes personal data. The run is charged for its memory: the values in the
+// vault, and the findings.
 func (c *call) redact(ctx context.Context, a *Answer) error {
 	r, received := c.run, a.Data
-	counts, mode, err := r.redactor.answer(a, c.name)
+	var ended error
+	counts, mode, err := r.redactor.answer(a, c.name, func(findings int) error {
+		ended = cmp.Or(ctx.Err(), r.spend(findingCost*int64(findings)))
+		return ended
+	})
+	if ended = cmp.Or(ended, r.spend(r.redactor.growth())); endsRun(ended) {
+		return ended
+	} else if ended != nil {
+		return failureOf(ended, c.name, &r.table.given)
+	}
 	if len(counts.Kinds) > 0 {
 		for i, f := range counts.Fields {
 			counts.Fields[i] = c.values.Text(f)

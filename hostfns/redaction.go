@@ -17,8 +17,9 @@ type redactor struct {
 	vault *privacy.Vault
 	pii   policy.PII
 
-	mu     sync.Mutex
-	counts map[string]int
+	mu      sync.Mutex
+	counts  map[string]int
+	charged int // of the size of the vault
 }
 
 // blocked replaces text that the policy blocks.
@@ -44,7 +45,20 @@ func newRedactor(pii policy.PII, s *Session, start audit.Start, detector func() 
 	written := append([]string{string(start.Code), string(start.Args)}, start.Argv...)
 	s.vault.Reserve(append(written, string(start.Input))...)
 	s.vault.Exempt(written...)
-	return &redactor{vault: s.vault, pii: pii, counts: map[string]int{}}, nil
+	return &redactor{vault: s.vault, pii: pii, counts: map[string]int{}, charged: s.vault.Size()}, nil
+}
+
+// growth returns by how much the vault grew since the last call.
+func (d *redactor) growth() int64 {
+	if d == nil {
+		return 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	size := d.vault.Size()
+	grown := size - d.charged
+	d.charged = size
+	return int64(grown)
 }
 
 // off reports whether text that leaves the run is not redacted.
@@ -88,8 +102,8 @@ func (d *redactor) given(args []byte, tool string) *scrub.Scrubber {
 	return given
 }
 
-// answer redacts the answer of a tool.
-func (d *redactor) answer(a *Answer, tool string) (privacy.Counts, privacy.Mode, error) {
+// answer redacts the answer of a tool. An error of spend ends it.
+func (d *redactor) answer(a *Answer, tool string, spend func(findings int) error) (privacy.Counts, privacy.Mode, error) {
 	if d == nil {
 		return privacy.Counts{}, privacy.Off, nil
 	}
@@ -101,10 +115,10 @@ func (d *redactor) answer(a *Answer, tool string) (privacy.Counts, privacy.Mode,
 	var err error
 	switch a.Kind {
 	case JSON, Content:
-		a.Data, counts, err = d.vault.JSON(a.Data, mode)
+		a.Data, counts, err = d.vault.JSONWithin(a.Data, mode, spend)
 	case Text:
 		var s string
-		s, counts, err = d.vault.Text(string(a.Data), mode)
+		s, counts, err = d.vault.TextWithin(string(a.Data), mode, spend)
 		a.Data = []byte(s)
 	}
 	d.add(counts)

@@ -16,13 +16,36 @@ import (
 // with the code denied.tool. A text that is not JSON is an error with the code
 // guest.result: use Text for it.
 func (v *Vault) JSON(doc []byte, mode Mode) ([]byte, Counts, error) {
-	return v.newRedaction(mode, true).json(doc)
+	return v.JSONWithin(doc, mode, nil)
+}
+
+// JSONWithin is JSON that calls spend regularly with the number of findings since
+// the call before. An error of spend ends the search and is returned.
+func (v *Vault) JSONWithin(doc []byte, mode Mode, spend func(findings int) error) ([]byte, Counts, error) {
+	r := v.newRedaction(mode, true)
+	r.spend(spend)
+	out, counts, err := r.json(doc)
+	if r.spent != nil {
+		return nil, counts, r.spent
+	}
+	return out, counts, err
 }
 
 // Text is JSON for a text that a tool answered. A text that is a JSON document is
 // treated as JSON.
 func (v *Vault) Text(s string, mode Mode) (string, Counts, error) {
-	return v.newRedaction(mode, true).text(s)
+	return v.TextWithin(s, mode, nil)
+}
+
+// TextWithin is Text with spend as in [Vault.JSONWithin].
+func (v *Vault) TextWithin(s string, mode Mode, spend func(findings int) error) (string, Counts, error) {
+	r := v.newRedaction(mode, true)
+	r.spend(spend)
+	out, counts, err := r.text(s)
+	if r.spent != nil {
+		return "", counts, r.spent
+	}
+	return out, counts, err
 }
 
 // Egress redacts a text that leaves for the agent: output, an error, a question
@@ -55,6 +78,7 @@ type redaction struct {
 	known   int  // values that were known when it began
 	counts  Counts
 	err     error // of mode block
+	spent   error // of the caller's spend
 }
 
 func (v *Vault) newRedaction(mode Mode, inbound bool) *redaction {
@@ -66,6 +90,17 @@ func (v *Vault) newRedaction(mode Mode, inbound bool) *redaction {
 	r.pass.Put = r.put
 	r.pass.Known = v.findKnown
 	return r
+}
+
+// spend makes the redaction end when spend fails; nil never fails.
+func (r *redaction) spend(spend func(findings int) error) {
+	if spend == nil {
+		return
+	}
+	r.pass.Stop = func(found int) bool {
+		r.spent = spend(found)
+		return r.spent != nil
+	}
 }
 
 // idle reports that a text stays as it is: no mode searches anything, and there

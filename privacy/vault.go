@@ -73,6 +73,13 @@ func (v *Vault) Full() bool {
 	return v.full
 }
 
+// Size is the memory that the values take, in bytes.
+func (v *Vault) Size() int {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.size
+}
+
 // issue returns the token of a value: the one it has, or a new one if frozen is
 // false. The value of a tool may hold text that is written like a token, which is
 // escaped; a value that leaves may hold real tokens, which are resolved with it.

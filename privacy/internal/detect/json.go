@@ -1,6 +1,8 @@
 package detect
 
 import (
+	"errors"
+
 	"github.com/wexec/wexec/internal/jsonscan"
 	"github.com/wexec/wexec/privacy/internal/char"
 	"github.com/wexec/wexec/privacy/internal/encodings"
@@ -57,13 +59,18 @@ func (w *walk) emit(s *match.Span) {
 	}
 }
 
+var errStopped = errors.New("the search was stopped")
+
 func (w *walk) run() error {
 	if w.p.nodes == nil {
 		w.p.nodes = make(map[nodeKey]*node)
 	}
 	w.scan = jsonscan.New(w.doc)
 	w.stack = make([]level, 0, 16)
-	for w.scan.Next() {
+	for steps := 1; w.scan.Next(); steps++ {
+		if steps%256 == 0 && w.p.Stopped(0) {
+			return errStopped
+		}
 		switch w.scan.Kind {
 		case jsonscan.Name:
 			w.name()

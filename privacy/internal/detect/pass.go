@@ -17,8 +17,12 @@ type Pass struct {
 	// Put decides what takes the place of a span; nil: nothing is replaced. number
 	// reports that the span is a number of a JSON document.
 	Put func(s *match.Span, f *match.Field, number bool)
+	// Stop is told how much was found since it was called before, and reports that
+	// the search must end; nil: it never must. See Stopped.
+	Stop func(found int) bool
 
 	d        *Detector
+	stopped  bool
 	nodes    map[nodeKey]*node
 	top      node                   // its members are those of objects without a field
 	scanners [maxNested + 1]scanner // by nesting of encodings
@@ -26,6 +30,13 @@ type Pass struct {
 
 // NewPass starts a pass.
 func (d *Detector) NewPass() *Pass { return &Pass{d: d} }
+
+// Stopped reports that the search ended before the text did, so that what it found
+// must not be used. It asks Stop.
+func (p *Pass) Stopped(found int) bool {
+	p.stopped = p.stopped || p.Stop != nil && p.Stop(found)
+	return p.stopped
+}
 
 // Document searches a text: as JSON if it is an object or a list, else line by
 // line. The spans are in order and without overlap.
@@ -80,20 +91,27 @@ func (p *Pass) text(src []byte, n *node, nested int) []match.Span {
 	} else if !s.field() {
 		s.Spans = s.Spans[:0]
 		s.scan()
-		s.tables()
-		for i := range p.d.custom {
-			p.d.custom[i].find(&s.Text)
+		if !s.stopped() {
+			s.tables()
 		}
-		if p.Known != nil {
+		for i := range p.d.custom {
+			if !s.stopped() {
+				p.d.custom[i].find(&s.Text)
+			}
+		}
+		if p.Known != nil && !s.stopped() {
 			p.Known(&s.Text)
 		}
 	}
-	if len(s.Spans) == 0 {
+	if len(s.Spans) == 0 || s.stopped() {
 		return nil
 	}
 	spans := match.Settle(s.Spans)
 	out := spans[:0]
 	for i := range spans {
+		if i%1024 == 1023 && p.Stopped(0) {
+			return nil
+		}
 		h := &spans[i]
 		if !h.Settled && !p.settle(h, t) {
 			continue

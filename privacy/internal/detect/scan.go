@@ -7,10 +7,16 @@ import (
 	"github.com/wexec/wexec/privacy/internal/secrets"
 )
 
-// scan reads the whole text.
+// scan reads the whole text, or until it is stopped.
 func (s *scanner) scan() {
+	const stride = 32 << 10 // bytes between two checks
 	t := s.Bytes
-	for i := 0; i < len(t); {
+	for i, check := 0, stride; i < len(t); {
+		if i >= check {
+			if check = i + stride; s.stopped() {
+				return
+			}
+		}
 		switch char.ClassOf[t[i]] {
 		case char.Digit:
 			i = s.digits(i)

@@ -24,11 +24,13 @@ type scanner struct {
 	secretTries int          // the labels for secrets in that value
 	cells       [][2]int     // the cells of tables whose column says what they hold
 	judged      []match.Span // what was found in them
+	told        int          // findings that the pass knows of
 }
 
 // searcher searches a text that was found encoded in another. It is the Pass.
 type searcher interface {
 	value(text []byte, n *node, nested int) []match.Span
+	Stopped(found int) bool
 }
 
 // maxNested is how many encodings within each other are read.
@@ -40,6 +42,14 @@ func (s *scanner) reset(d *Detector, pass searcher, t []byte, n *node, nested in
 	s.d, s.pass, s.node, s.nested = d, pass, n, nested
 	s.decoded, s.labeled, s.secretEnd, s.secretTries = 0, 0, 0, 0
 	s.cells, s.judged = s.cells[:0], s.judged[:0]
+	s.told = 0
+}
+
+// stopped tells the pass what was found, and reports that the search must end.
+func (s *scanner) stopped() bool {
+	found := len(s.Spans) - s.told
+	s.told = len(s.Spans)
+	return s.pass.Stopped(found)
 }
 
 // token records text that is written like a token, [EMAIL_1], as a span without a
