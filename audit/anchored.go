@@ -35,7 +35,7 @@ func (a *anchored) parse(data []byte, keys []ed25519.PublicKey, depth int) error
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%w: %v", errHead, err)
+			return fmt.Errorf("%w: %w", errHead, err)
 		}
 		if depth > maxDepth {
 			return errHead

@@ -103,7 +103,7 @@ func TestASearchIsChargedForItsWork(t *testing.T) {
 			t.Errorf("%q costs %d, want at least %d and the same each time", query, got, least)
 		}
 	}
-	if got := cost(hostile, Query{Text: misspelledWords}); got < maxAsked*int64(min(maxTerms, 100*200))*termCost {
+	if got := cost(hostile, Query{Text: misspelledWords}); got < maxAsked*min(maxTerms, 100*200)*termCost {
 		t.Errorf("comparing with all words costs %d", got)
 	}
 	if plain, full := cost(few, Query{Text: "invoice"}), cost(few, Query{Text: "invoice", Detail: "full"}); full < plain+100 {

@@ -15,6 +15,7 @@ import (
 	"github.com/wexec/wexec/hostfns/schema"
 	"github.com/wexec/wexec/internal/jsonnum"
 	"github.com/wexec/wexec/internal/jsonscan"
+	"github.com/wexec/wexec/privacy"
 )
 
 // send calls the provider. It returns when the context ends or the rule's time is
@@ -196,22 +197,18 @@ func validUTF8(data []byte) []byte {
 	return bytes.ToValidUTF8(data, []byte("�"))
 }
 
-// findingCost is the memory that a finding takes while an answer is searched.
-const findingCost = 128
-
 // redact removes personal data. The run is charged for its memory: the values in the
 // vault, and the findings.
 func (c *call) redact(ctx context.Context, a *Answer) error {
 	r, received := c.run, a.Data
-	var ended error
-	counts, mode, err := r.redactor.answer(a, c.name, func(findings int) error {
-		ended = cmp.Or(ctx.Err(), r.spend(findingCost*int64(findings)))
-		return ended
-	})
-	if ended = cmp.Or(ended, r.spend(r.redactor.growth())); endsRun(ended) {
-		return ended
-	} else if ended != nil {
-		return failureOf(ended, c.name, &r.table.given)
+	counts, mode, err := r.redactor.answer(ctx, r, a, c.name)
+	if mode != privacy.Off {
+		switch err := cmp.Or(ctx.Err(), r.charge(r.redactor.growth())); {
+		case endsRun(err):
+			return err
+		case err != nil:
+			return failureOf(err, c.name, &r.table.given)
+		}
 	}
 	if len(counts.Kinds) > 0 {
 		for i, f := range counts.Fields {

@@ -1,6 +1,8 @@
 package hostfns
 
 import (
+	"cmp"
+	"context"
 	"maps"
 	"sync"
 
@@ -102,8 +104,15 @@ func (d *redactor) given(args []byte, tool string) *scrub.Scrubber {
 	return given
 }
 
-// answer redacts the answer of a tool. An error of spend ends it.
-func (d *redactor) answer(a *Answer, tool string, spend func(findings int) error) (privacy.Counts, privacy.Mode, error) {
+// charger is the run that host_bytes are charged to.
+type charger interface{ charge(n int64) error }
+
+// findingCost is the memory that a finding takes while an answer is searched.
+const findingCost = 128
+
+// answer redacts the answer of a tool. The run is charged for what is found. The
+// result is of no use once the context or the run has ended.
+func (d *redactor) answer(ctx context.Context, r charger, a *Answer, tool string) (privacy.Counts, privacy.Mode, error) {
 	if d == nil {
 		return privacy.Counts{}, privacy.Off, nil
 	}
@@ -111,6 +120,7 @@ func (d *redactor) answer(a *Answer, tool string, spend func(findings int) error
 	if mode == privacy.Off {
 		return privacy.Counts{}, mode, nil
 	}
+	spend := func(findings int) error { return cmp.Or(ctx.Err(), r.charge(findingCost*int64(findings))) }
 	var counts privacy.Counts
 	var err error
 	switch a.Kind {

@@ -40,8 +40,8 @@ var mistakes = []mistake{
 	{name: "positional arguments of a tool that has several", language: "javascript", code: "return await tools.shop.order('a', 2)", value: "2"},
 	{name: "positional arguments of a tool that has several", language: "python", code: "from tools import shop\nreturn shop.order('a', 2)", value: "2"},
 
-	{name: "parsed twice", language: "javascript", code: "return JSON.parse(await tools.shop.find({ id: 'a' })).id", hint: "already"},
-	{name: "parsed twice", language: "typescript", code: "const x = JSON.parse(await tools.shop.find({ id: 'a' })) as any; return x.id", hint: "already"},
+	{name: "parsed twice", language: "javascript", code: "return JSON.parse(await tools.shop.find({ id: 'a' })).id", value: `"a"`},
+	{name: "parsed twice", language: "typescript", code: "const x = JSON.parse(await tools.shop.find({ id: 'a' })) as any; return x.id", value: `"a"`},
 	{name: "no await", language: "javascript", code: "return tools.shop.find_many({ ids: ['a'] }).map(x => x)", hint: "await"},
 	{name: "no await", language: "typescript", code: "const list: any = tools.shop.find_many({ ids: ['a'] }); return list.map((x: string) => x)", hint: "await"},
 	{name: "parsed twice", language: "python", code: "import json\nfrom tools import shop\nreturn json.loads(shop.find(id='a'))['id']", value: `"a"`},

@@ -129,7 +129,6 @@
 
   // the tools that a program calls by names such as mcp__github__list_issues
   $.exposeSpelled = (code) => {
-    if (!code.includes('__')) return;
     for (const [, name] of code.matchAll(/(?<![\w$.])([A-Za-z]\w*?__\w+)\s*\(/g)) {
       const [, server, tool] = spelled.exec(name) ?? [];
       if ($.serverNames.includes(server) && !(name in globalThis)) $.expose(name, newTool(`${server}.${tool}`));

@@ -19,7 +19,7 @@
     const servers = Array.isArray(input.servers) ? input.servers : [];
     $.serverNames = servers;
     $.exposeServers(servers);
-    $.newProcess();
-    $.exposeSpelled(input.code);
+    if (input.session) $.newProcess();
+    if (input.code.includes('__')) $.exposeSpelled(input.code);
   });
 };

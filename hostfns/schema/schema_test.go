@@ -280,6 +280,9 @@ func TestTheCheckAgreesWithAnotherImplementation(t *testing.T) {
 				t.Fatal(err)
 			}
 			f, err := s.Check("v", plain, Work{})
+			if err != nil {
+				t.Fatal(err)
+			}
 			theirs, err := oracle.UnmarshalJSON(bytes.NewReader(b))
 			if err != nil {
 				t.Fatal(err)

@@ -63,7 +63,7 @@ func TestNumbersAreThoseOfTheirTexts(t *testing.T) {
 		for i := range texts {
 			n := new(big.Int).Add(big.NewInt(near), big.NewInt(int64(rapid.IntRange(-3, 3).Draw(t, "offset"))))
 			texts[i] = n.String() + rapid.SampledFrom([]string{"", "0", ".0", ".5", "e1", "e-1", "00e-2", "E+20", ".25e1"}).Draw(t, "form")
-			exact := false
+			var exact bool
 			var err error
 			if numbers[i], exact, err = Parse(texts[i]); err != nil {
 				t.Fatal(err)

@@ -29,7 +29,6 @@ func read(v []byte) reading {
 			if a, b = word(v, next); b == a && char.IsUpper(v[pos]) {
 				a, b = next, char.WordEnd(v, next) // Le roux
 			}
-			pos = next
 		}
 		if b == a {
 			break

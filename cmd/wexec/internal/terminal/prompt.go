@@ -23,8 +23,8 @@ func (p *Printer) CanAsk(in io.Reader) bool {
 // Choose asks for numbers from 1 to n. It returns nil if the person chooses
 // nothing or gives three answers that make no sense.
 func (p *Printer) Choose(in io.Reader, question string, n int) []int {
-	for range 3 {
-		line := p.askLine(in, fmt.Sprintf("%s [numbers from 1 to %d, all, enter for none]? ", question, n))
+	for i := range 3 {
+		line := p.askLine(in, fmt.Sprintf("%s [numbers from 1 to %d, all, enter for none]? ", question, n), i == 0)
 		if line == "" {
 			return nil
 		}
@@ -36,10 +36,13 @@ func (p *Printer) Choose(in io.Reader, question string, n int) []int {
 	return nil
 }
 
-// askLine asks for one line. It returns "" if there is none.
-func (p *Printer) askLine(in io.Reader, prompt string) string {
+// askLine asks for one line. It returns "" if there is none. Only the first question
+// of several discards what was typed before.
+func (p *Printer) askLine(in io.Reader, prompt string, first bool) string {
 	p.beginQuestion()
-	discardInput(in)
+	if first {
+		discardInput(in)
+	}
 	p.drawQuestion(nil, prompt)
 	line, err := ReadLine(in)
 	p.endQuestion(err == nil)
@@ -69,7 +72,7 @@ func parseChoice(line string, n int) ([]int, bool) {
 
 // Confirm asks a question with yes or no for an answer. Anything but yes is no.
 func (p *Printer) Confirm(in io.Reader, question string) bool {
-	line := p.askLine(in, question+" [y/N]? ")
+	line := p.askLine(in, question+" [y/N]? ", true)
 	return strings.EqualFold(line, "y") || strings.EqualFold(line, "yes")
 }
 
