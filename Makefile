@@ -76,7 +76,7 @@ fuzz:
 # the output goes to docs/understand/proof.md. SPAN is the time of each target.
 .PHONY: fuzz-hour
 fuzz-hour:
-	@$(GO) run ./internal/tools/proof -of fuzz-hour -- ./tests/fuzz.sh $(or $(SPAN),15m) '(FuzzCompileAndCheck|FuzzRevealUndoesTokenize|FuzzLines|FuzzAnswers|FuzzListedTools|FuzzTargets|FuzzEvents)$$'
+	@$(GO) run ./internal/tools/proof -of fuzz-hour -- ./tests/fuzz.sh $(or $(SPAN),15m) '(FuzzCompileAndCheck|FuzzRevealUndoesTokenize|FuzzLines|FuzzAnswers|FuzzListedTools|FuzzTargets|FuzzEvents|FuzzPluginCallsOfWASI)$$'
 
 # Archives for every platform, with checksums and lists of contents, in dist/.
 .PHONY: dist
