@@ -35,7 +35,7 @@ func (a *anchored) parse(data []byte, keys []ed25519.PublicKey, depth int) error
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%w: %w", errHead, err)
+			return fmt.Errorf("not a head: %w", err)
 		}
 		if depth > maxDepth {
 			return errHead
