@@ -54,7 +54,7 @@ func (a *app) run(ctx *cli.Context) error {
 	if err != nil {
 		return a.failed(ctx, err)
 	}
-	a.noteUnusedArguments(ctx, req)
+	a.noteMisplacedFlag(ctx, req)
 	settings, err := a.settings(ctx)
 	if err != nil {
 		return a.failed(ctx, err)
@@ -79,17 +79,15 @@ func (a *app) run(ctx *cli.Context) error {
 	return a.runOnce(ctx, host, req)
 }
 
-// noteUnusedArguments tells a person about arguments after a program in a
-// language whose programs do not see them.
-func (a *app) noteUnusedArguments(ctx *cli.Context, req engine.Request) {
+// noteMisplacedFlag tells a person about a flag of wexec after a program that
+// hardly reads flags. Programs in Python often do: advise notes theirs.
+func (a *app) noteMisplacedFlag(ctx *cli.Context, req engine.Request) {
 	if len(req.Argv) == 0 || req.Language == engine.Python || ctx.Bool("json") || ctx.Bool("jsonl") {
 		return
 	}
 	if name := misplacedFlag(ctx, req.Argv[:1]); name != "" {
 		a.noteMisplaced(name)
-		return
 	}
-	a.term.Note("a %s program does not see the arguments after it: use --arg NAME=VALUE before it", req.Language)
 }
 
 // misplacedFlag returns the first argument of a program that is a flag of wexec.
@@ -214,7 +212,7 @@ func (a *app) checkTimeline(name string) error {
 // advise prints likely causes of a program's error that are outside the program:
 // misplaced flags and servers that are not configured.
 func (a *app) advise(ctx *cli.Context, host *config.Host, req engine.Request, err error) {
-	if req.Language == engine.Python { // noteUnusedArguments has checked the others
+	if req.Language == engine.Python { // noteMisplacedFlag has checked the others
 		if name := misplacedFlag(ctx, req.Argv); strings.HasPrefix(name, "--") {
 			a.noteMisplaced(name)
 			return
