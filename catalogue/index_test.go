@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -209,13 +210,23 @@ func TestASearchAllocatesTheSameForManyTools(t *testing.T) {
 }
 
 func TestFiveThousandToolsAreSearchedInAMillisecond(t *testing.T) {
-	c, best := New(many(5000)), time.Hour
+	c, best, most := New(many(5000)), time.Hour, time.Millisecond
+	if raceDetector() {
+		most *= 10
+	}
 	for range 50 { // what else the machine does is not in all of them
 		start := time.Now()
 		searched(t, c, Query{Text: "create an invoice for a customer"})
-		if best = min(best, time.Since(start)); best < time.Millisecond {
+		if best = min(best, time.Since(start)); best < most {
 			return
 		}
 	}
 	t.Errorf("a search takes %v", best)
+}
+
+// raceDetector reports whether the test runs with the race detector, which takes
+// several times as long.
+func raceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
 }

@@ -244,9 +244,9 @@ func (c *call) checkOutput(ctx context.Context, a *Answer, received []byte) {
 	if err != nil {
 		return
 	}
-	spend, leave := c.working(ctx)
-	defer leave()
-	work := schema.Work{Size: len(received), Spend: spend}
+	check := c.beginCheck(ctx)
+	defer check.end()
+	work := schema.Work{Size: len(received), Spender: check}
 	f, _ := c.tool.output.Check("answer", v, work)
 	if f != nil && !bytes.Equal(received, a.Data) {
 		redacted, _ := jsonnum.Decode(a.Data)

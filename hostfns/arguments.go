@@ -191,9 +191,9 @@ func (c *call) checkArguments(ctx context.Context) error {
 	}
 	var f *schema.Fault
 	var err error
-	spend, leave := c.working(ctx)
-	defer leave()
-	work := schema.Work{Size: len(c.outgoing.raw), Spend: spend}
+	check := c.beginCheck(ctx)
+	defer check.end()
+	work := schema.Work{Size: len(c.outgoing.raw), Spender: check}
 	if c.hasTokens && c.run.redactor.reveals(c.name) {
 		f, err = c.tool.schema().CheckMasked("args", c.outgoing.values, c.args.values, work, filled...)
 	} else {
@@ -215,29 +215,40 @@ func (c *call) checkArguments(ctx context.Context) error {
 // freeWork is the work of one check that is neither counted nor waits for a core.
 const freeWork = 1 << 20
 
-// working returns a function that charges the run for the work of a check, a byte
-// for each unit, and ends with the context. A long check takes a core, which leave
-// gives back.
-func (c *call) working(ctx context.Context) (spend func(units int) error, leave func()) {
-	free := freeWork
-	var back func()
-	spend = func(units int) (err error) {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		spared := min(free, units)
-		free -= spared
-		if units > spared && back == nil {
-			if back, err = c.core.enter(ctx); err != nil {
-				return err
-			}
-		}
-		return c.run.spend(int64(units - spared))
+// checking charges a run for the work of a check, a byte for each unit, and ends it
+// with the context. A long check takes a core.
+type checking struct {
+	ctx  context.Context
+	call *call
+	free int
+	back func() // gives the core back; nil: it has none
+}
+
+// beginCheck begins a check of one of the call's values.
+func (c *call) beginCheck(ctx context.Context) *checking {
+	c.checking = checking{ctx: ctx, call: c, free: freeWork}
+	return &c.checking
+}
+
+// Spend implements schema.Spender.
+func (w *checking) Spend(units int) (err error) {
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx)
 	}
-	return spend, func() {
-		if back != nil {
-			back()
+	spared := min(w.free, units)
+	w.free -= spared
+	if units > spared && w.back == nil {
+		if w.back, err = w.call.core.enter(w.ctx); err != nil {
+			return err
 		}
+	}
+	return w.call.run.spend(int64(units - spared))
+}
+
+// end gives back the core.
+func (w *checking) end() {
+	if w.back != nil {
+		w.back()
 	}
 }
 

@@ -43,8 +43,9 @@ type call struct {
 	hasTokens bool      // they differ from args
 	// Set by decide and recordDecision.
 	decision policy.Decision
-	counted  bool // against the limits of rules
-	recorded bool // the decision was recorded with the arguments as given
+	counted  bool     // against the limits of rules
+	recorded bool     // the decision was recorded with the arguments as given
+	checking checking // of the check that goes on
 	// Set by ask.
 	approval *audit.Approval
 	// Set by reveal.

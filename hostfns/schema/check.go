@@ -20,7 +20,7 @@ import (
 
 // Check returns the first way in which a value, with the numbers of package
 // jsonnum, does not match the schema, or nil. The path of a fault starts with
-// name. With an error of Spend or [ErrTooMuch] nothing is known. Properties of
+// name. With an error of the Spender or [ErrTooMuch] nothing is known. Properties of
 // the top object that are listed as later may be missing.
 func (s *Schema) Check(name string, v any, w Work, later ...string) (*Fault, error) {
 	if s == nil {

@@ -62,16 +62,19 @@ var ErrTooMuch = errors.New("the check of the schema takes too much work")
 type Work struct {
 	// Size is the length of the value as JSON. Large values may take more work.
 	Size int
-	// Spend receives the units as they are done, some thousands at a time. Its
-	// error ends the check. Nil: they are not counted.
-	Spend func(units int) error
+	// Spender receives the units as they are done. Nil: they are not counted.
+	Spender Spender
 }
+
+// A Spender receives units of work, some thousands at a time. Its error ends the
+// work.
+type Spender interface{ Spend(units int) error }
 
 const (
 	maxWork  = 4 << 20  // units of a check
 	maxFor   = 16       // additional units for each byte of the value
 	visit    = 4        // units of a schema applied to a value
-	interval = 16 << 10 // units between two calls of Spend
+	interval = 16 << 10 // units between two calls of the Spender
 )
 
 type check struct {
@@ -83,7 +86,7 @@ type check struct {
 	depth   int  // steps into the value
 	work    Work
 	done    int   // units
-	counted int   // units that Spend has received
+	counted int   // units that the Spender has received
 	err     error // why the check ended
 }
 
@@ -98,8 +101,8 @@ func (c *check) spend(units int) bool {
 
 // look ends the check if it has to end, without counting anything.
 func (c *check) look() {
-	if c.work.Spend != nil && c.err == nil {
-		c.err = c.work.Spend(0)
+	if c.work.Spender != nil && c.err == nil {
+		c.err = c.work.Spender.Spend(0)
 	}
 }
 
@@ -110,8 +113,8 @@ func (c *check) flush() {
 	}
 	units := c.done - c.counted
 	c.counted = c.done
-	if c.work.Spend != nil && units > 0 {
-		if err := c.work.Spend(units); err != nil {
+	if c.work.Spender != nil && units > 0 {
+		if err := c.work.Spender.Spend(units); err != nil {
 			c.err = err
 		}
 	}

@@ -62,7 +62,7 @@ var mutations = []struct{ step, file, old, new, attempts string }{
 	{"declarations as files are free", "hostfns/guest.go", ".Tree(r.charge)", ".Tree(nil)", "limits-js-tree-work"},
 	{"the ID of a tool may begin with another server", "hostfns/tools.go", "err = ambiguous(server, tool.Name, servers)", "_ = ambiguous", "tools-js-server-in-server"},
 	{"names may have characters that nobody sees", "hostfns/internal/toolmeta/toolmeta.go", " && text.Visible(name) == name &&", " &&", "tools-js-invisible-names"},
-	{"checks of arguments are not charged", "hostfns/arguments.go", "return c.run.spend(int64(units - spared))", "return nil",
+	{"checks of arguments are not charged", "hostfns/arguments.go", "return w.call.run.spend(int64(units - spared))", "return nil",
 		"limits-js-schema-charged"},
 	{"checks of arguments take any work", "hostfns/schema/work.go", "; c.done > most {", "; most < 0 {",
 		"limits-js-schema-unique"},
