@@ -5,7 +5,8 @@
 set -eu
 version=20.19.2+dfsg
 sha256=5e5559381ad031d245a8efa403458abbb73755f74c3e6380f185a4dd342b7949
-work=$(cd "$(dirname "$0")/.." && pwd)/work/web
+cd "$(dirname "$0")/.."
+work=work/web
 
 mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' | awk '$1 == "Debian" && !/security/ { print $2; exit }')
 if [ -z "$mirror" ]; then

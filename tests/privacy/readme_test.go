@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wexec/wexec/internal/tools/testenv"
 	"github.com/wexec/wexec/privacy"
 )
 
@@ -18,7 +19,7 @@ var authors = regexp.MustCompile(`(?im)https?:|recv-keys|mailto:|@|copyright|©|
 // TestDocumentationOfPackagesHasFewFalseAlarms reads the documentation of the
 // packages that tests/npm.sh installs. Its names are those of authors.
 func TestDocumentationOfPackagesHasFewFalseAlarms(t *testing.T) {
-	const dir = "../../work/npm/node_modules/"
+	dir := filepath.Join(testenv.NPM(t), "node_modules")
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("needs the packages of tests/npm.sh")
 	}

@@ -35,7 +35,7 @@ var common = regexp.MustCompile(`^(de|en|es|fr|it|nl|pl|pt|da|nb|sv|fi|cs|sk|hr|
 
 func main() {
 	out := flag.String("out", "names.bin", "the file to write")
-	work := flag.String("work", "../../../work/names", "the directory for downloads")
+	work := flag.String("work", filepath.Join(os.TempDir(), "wexec-names"), "the directory for downloads")
 	flag.Parse()
 	data, err := build(*work)
 	if err == nil {
