@@ -29,6 +29,7 @@ func (x *Index) ask(ctx context.Context, texts []string) ([][]float32, error) {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	req.Header["Idempotency-Key"] = nil // not sent; asks again if the server closed the connection meanwhile
 	if x.o.Key != nil {
 		key, err := x.o.Key(ctx)
 		if err != nil {
