@@ -41,9 +41,9 @@ const (
 	workFactor = 3                      //
 	workLate   = 100 * time.Millisecond // after the deadline, or after the run was cancelled
 	workTime   = 300 * time.Millisecond // the time limit of the runs
-	workTries  = 5                      //
+	workTries  = 10                     //
 
-	workPatience = 30 * time.Second // after which a row is killed
+	workPatience = 60 * time.Second // after which a row is killed
 )
 
 // workLimits are the limits of the runs.
