@@ -43,12 +43,18 @@ func TestExitEndsTheProgram(t *testing.T) {
 		"setTimeout(() => process.exit(%s), 1)\nsetInterval(() => console.log('late'), 50)",
 		"process.nextTick(() => process.exit(%s)); Promise.resolve().then(() => console.log('late'))\nawait 1\nconsole.log('late')",
 		"export default () => process.exit(%s)",
+		"const f = async () => process.exit(%s)\nf()\nconsole.log('late')",
+		"const f = async () => process.exit(%s)\nconst g = async () => { f(); f(); console.log('late') }\ng(); g()\nfor (;;) {}",
+		"const f = async () => process.exit(%s)\nf(); require('fs').writeFileSync('/tmp/late', ''); github.late()",
 	} {
 		for status, want := range map[string]string{
 			"": "", "0": "", "2": `{"code":"guest.exit","name":"Error","message":"the program ended with exit(2)","exit":2}`,
 		} {
 			program := fmt.Sprintf("console.log('early')\n"+code, status)
-			h := run(t, program)
+			h := run(t, program, func(h *host) { h.input["servers"] = []string{"github"} })
+			if len(h.started) > 0 {
+				t.Errorf("%s\nstarts %q", program, h.started)
+			}
 			if string(h.document) != want || strings.Contains(h.stdout.String(), "late") || h.stdout.String() != "early\n" {
 				t.Errorf("%s\ngives %s, prints %q", program, h.document, h.stdout.String())
 			}
@@ -59,6 +65,10 @@ func TestExitEndsTheProgram(t *testing.T) {
 	for _, step := range []struct{ code, want string }{
 		{"let n = 1; Promise.resolve().then(() => { n = 99 }); process.exit(0)", ""},
 		{"n + 1", "2"},
+		{"(async () => process.exit(0))(); n = 99", ""},
+		{"(async function* () { process.exit(0) })().next(); n = 99", ""},
+		{"new Promise(() => process.exit(0)); n = 99", ""},
+		{"for (let i = 0; i < 1e5; i++) n += 0; n + 2", "3"},
 	} {
 		h.input["code"], h.document = step.code, nil
 		if err := g.run(t); err != nil {

@@ -31,6 +31,7 @@ GUEST_EXPORT("guest_init") int32_t guest_init(void) {
     if (!guest.rt)
         return 1;
     JS_SetMaxStackSize(guest.rt, STACK_SIZE);
+    JS_SetInterruptHandler(guest.rt, stop_after_exit, NULL);
     JS_SetHostPromiseRejectionTracker(guest.rt, track_rejection, NULL);
     guest.ctx = JS_NewContext(guest.rt);
     if (!guest.ctx)

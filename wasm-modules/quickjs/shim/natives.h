@@ -24,6 +24,15 @@ static JSValue native_write(JSContext *ctx, JSValueConst this_val, int argc, JSV
     return JS_UNDEFINED;
 }
 
+/* Interrupts every call and every turn of a loop once the program has exited. An
+   async function turns the exception of exit into a rejected promise, and its
+   caller must not go on. */
+static int stop_after_exit(JSRuntime *rt, void *opaque) {
+    if (guest.exited)
+        guest.ctx->interrupt_counter = 0;
+    return guest.exited;
+}
+
 /* $.exit(outcome): ends the program. No outcome is success without a value. */
 static JSValue native_exit(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv) {
     output_flush_all();
@@ -34,6 +43,7 @@ static JSValue native_exit(JSContext *ctx, JSValueConst this_val, int argc, JSVa
         host_finish(w ? OUTCOME_ERROR : OUTCOME_NOTHING, w ? w->out : NULL, w ? w->size : 0);
         free_json_writer(w);
         guest.exited = TRUE;
+        ctx->interrupt_counter = 0; /* see stop_after_exit */
     }
     JS_ThrowInternalError(ctx, "the program has ended");
     JS_SetUncatchableError(ctx, ctx->rt->current_exception, TRUE);
