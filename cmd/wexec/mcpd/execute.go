@@ -76,6 +76,7 @@ func (s *Server) resume(ctx context.Context, r *mcp.CallToolRequest, owner, id s
 	if !ok {
 		return nil, invalid(fmt.Sprintf("there is no waiting run %q: its result was returned, or no call waited for it for 10 minutes", clip(id, 64)))
 	}
+	run.setCut(false)
 	run.takeAnswers(r.Params.InputResponses)
 	return s.await(ctx, r, run)
 }
@@ -84,8 +85,9 @@ func (s *Server) resume(ctx context.Context, r *mcp.CallToolRequest, owner, id s
 const collectForms = 20 * time.Millisecond
 
 // await answers when the run has ended, when the client has to show forms, or
-// when people have been waited for too long. If the call is cancelled or its
-// client has disconnected, the run is cancelled.
+// when people have been waited for too long. If the call is cancelled, so is the
+// run. If its connection was cut, the run goes on and its result is kept: only in
+// the protocol without sessions is that how a client cancels.
 func (s *Server) await(ctx context.Context, r *mcp.CallToolRequest, run *run) (*mcp.CallToolResult, error) {
 	defer run.attach(&listener{ctx: ctx, session: r.Session, token: r.Params.GetProgressToken()})()
 	disconnected := s.requestDone(r.Extra)
@@ -111,12 +113,17 @@ func (s *Server) await(ctx context.Context, r *mcp.CallToolRequest, run *run) (*
 			case <-run.sentAll:
 			case <-time.After(time.Second): // the client does not read
 			}
-			s.runs.remove(run)
+			if !run.isCut() {
+				s.runs.remove(run)
+			}
 			return s.answer(ctx, r, run)
 		case <-ctx.Done():
 			return nil, s.abandon(run, "the client cancelled the call")
 		case <-disconnected:
-			return nil, s.abandon(run, clientLeft)
+			if r.Session.ID() == "" || !s.runs.detach(run) {
+				return nil, s.abandon(run, clientLeft)
+			}
+			disconnected = nil
 		case <-formsReady:
 			formsReady = nil
 			if forms := run.unsentForms(true); len(forms) > 0 {

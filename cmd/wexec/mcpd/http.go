@@ -80,7 +80,7 @@ func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
 	// checkHost does what the library's protection does, and knows o.Hosts.
 	stateful := mcp.StreamableHTTPOptions{Logger: s.o.Logger, MaxRequestBodyBytes: maxBody, DisableLocalhostProtection: true}
 	stateless := stateful
-	stateful.SessionTimeout = o.Idle
+	stateful.SessionTimeout, stateful.EventStore = o.Idle, new(events)
 	stateless.Stateless, stateless.PropagateRequestCancellation = true, true
 	h := &httpHandler{s: s, o: o, auth: auth,
 		stateful: mcp.NewStreamableHTTPHandler(server, &stateful), stateless: mcp.NewStreamableHTTPHandler(server, &stateless)}

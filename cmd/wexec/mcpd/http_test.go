@@ -167,8 +167,10 @@ func TestHTTPHoldsAsManyClientsAsItMay(t *testing.T) {
 	_ = c.Close()
 }
 
+// In the protocol without sessions, a client cancels a call by closing its
+// connection. TestARunSurvivesACutConnection is about the other.
 func TestARunEndsWithItsHTTPClient(t *testing.T) {
-	for _, version := range versions {
+	for _, version := range versions[1:] {
 		s := newServer(t, openPolicy, nil, (&shop{}).providers()...)
 		address := serve(t, s, HTTPOptions{})
 		transport := &http.Transport{}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -65,14 +64,7 @@ type run struct {
 	calls    int // that wait for the run
 	expiry   *time.Timer
 	removed  bool // expiry stays stopped, so that nothing refers to the run
-}
-
-// listener is the call that receives progress.
-type listener struct {
-	ctx     context.Context
-	session *mcp.ServerSession
-	token   any
-	step    float64
+	cut      bool // the connection of its call was cut; see runs.detach
 }
 
 // form is a question that a client shows to its person between two calls.
@@ -123,6 +115,43 @@ func (rs *runs) remove(r *run) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	delete(rs.all, r.id)
+}
+
+// Bounds of the runs whose connection was cut.
+const (
+	maxCut     = 64
+	maxCutCode = 32 << 20 // bytes of their programs
+)
+
+// detach lets a run go on whose connection was cut: its client can connect again,
+// and fetch it with wait_run. It returns false if there are too many such runs.
+func (rs *runs) detach(r *run) bool {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	n, size := 1, len(r.params.Code)+len(r.params.Args)
+	for _, o := range rs.all {
+		if o != r && o.isCut() {
+			n++
+			size += len(o.params.Code) + len(o.params.Args)
+		}
+	}
+	if n > maxCut || size > maxCutCode {
+		return false
+	}
+	r.setCut(true)
+	return true
+}
+
+func (r *run) isCut() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cut
+}
+
+func (r *run) setCut(cut bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cut = cut
 }
 
 // cancelAll cancels and removes all runs.
@@ -196,41 +225,9 @@ func (r *run) sendEvents() {
 		l := r.listener
 		r.mu.Unlock()
 		if l != nil {
-			l.send(e)
+			l.send(r.id, e)
 		}
 	}
-}
-
-// send sends an event as notifications of progress and log. A client that cannot
-// be reached misses it.
-func (l *listener) send(e engine.Event) {
-	message, level := eventMessage(e)
-	if l.token != nil {
-		l.step++
-		_ = l.session.NotifyProgress(l.ctx, &mcp.ProgressNotificationParams{ProgressToken: l.token, Progress: l.step, Message: message})
-	}
-	_ = l.session.Log(l.ctx, &mcp.LoggingMessageParams{Logger: "wexec", Level: level, Data: message})
-}
-
-// eventMessage is an event for clients, or "" for one that they do not receive.
-func eventMessage(e engine.Event) (string, mcp.LoggingLevel) {
-	switch {
-	case e.Type == engine.EventQueued:
-		return fmt.Sprintf("queued behind %d runs", e.Count), "info"
-	case e.Type == engine.EventCompiling:
-		return "compiling " + e.Text + ", once on this machine", "info"
-	case e.Type == engine.EventCall && e.Call != nil && e.Call.OK:
-		return fmt.Sprintf("%s answered in %d ms", e.Call.Tool, e.Call.MS), "info"
-	case e.Type == engine.EventCall && e.Call != nil:
-		return fmt.Sprintf("%s failed: %s", e.Call.Tool, e.Call.Code), "warning"
-	case e.Type == engine.EventProgress && e.Total > 0:
-		return strings.TrimSpace(fmt.Sprintf("%g of %g %s", e.Done, e.Total, e.Text)), "info"
-	case e.Type == engine.EventProgress:
-		return e.Text, "info"
-	case e.Type == engine.EventWaiting:
-		return "waiting for a person: " + e.Text, "notice"
-	}
-	return "", ""
 }
 
 // update changes the questions of the run and wakes the calls that wait for it.
