@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/wexec/wexec/internal/text"
+	"github.com/wexec/wexec/internal/tools/race"
 )
 
 // crowded returns tools whose descriptions have as many words as fit, all different
@@ -211,7 +211,7 @@ func TestASearchAllocatesTheSameForManyTools(t *testing.T) {
 
 func TestFiveThousandToolsAreSearchedInAMillisecond(t *testing.T) {
 	c, best, most := New(many(5000)), time.Hour, time.Millisecond
-	if raceDetector() {
+	if race.Enabled() {
 		most *= 10
 	}
 	for range 50 { // what else the machine does is not in all of them
@@ -222,11 +222,4 @@ func TestFiveThousandToolsAreSearchedInAMillisecond(t *testing.T) {
 		}
 	}
 	t.Errorf("a search takes %v", best)
-}
-
-// raceDetector reports whether the test runs with the race detector, which takes
-// several times as long.
-func raceDetector() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
 }

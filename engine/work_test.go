@@ -33,6 +33,7 @@ import (
 	"github.com/wexec/wexec/hostfns/fetch"
 	"github.com/wexec/wexec/internal/meter"
 	"github.com/wexec/wexec/internal/snapshot"
+	"github.com/wexec/wexec/internal/tools/race"
 )
 
 // The bounds of what the host does for a run.
@@ -79,7 +80,7 @@ const (
 // takes no more memory than the run was charged for, a run ends at its deadline and
 // when it is cancelled, whatever the host does for it.
 func TestTheHostsWorkIsBounded(t *testing.T) {
-	if onInterpreter() || raceDetector() {
+	if onInterpreter() || race.Enabled() {
 		t.Skip("needs native code: the interpreter is too slow for deadlines")
 	}
 	known := registered(t)
@@ -115,13 +116,6 @@ func TestTheHostsWorkIsBounded(t *testing.T) {
 			t.Logf("%s", regexp.MustCompile(`(?m)^ .*work_test.go:\d+: (.*)$`).FindSubmatch(out)[1])
 		})
 	}
-}
-
-// raceDetector reports whether the test runs with the race detector, which takes
-// several times the memory.
-func raceDetector() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
 }
 
 // atOnce bounds the processes that measure at the same time.

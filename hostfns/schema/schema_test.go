@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/wexec/wexec/internal/jsonnum"
 	"github.com/wexec/wexec/internal/jsonschema"
+	"github.com/wexec/wexec/internal/tools/race"
 )
 
 // spendFunc is a Spender.
@@ -118,7 +118,7 @@ func TestAHostileSchemaCostsItsCheckOnly(t *testing.T) {
 			deep = map[string]any{"a": deep}
 		}
 		best, most := time.Hour, 2*time.Second
-		if raceDetector() {
+		if race.Enabled() {
 			most *= 5
 		}
 		for try := 0; try < 5 && best > most; try++ { // a busy machine is slow now and then
@@ -450,11 +450,4 @@ func TestLargeIntegersAreCheckedAsTheyAre(t *testing.T) {
 			t.Errorf("%s, %s: %v %v", c.schema, c.value, f, err)
 		}
 	}
-}
-
-// raceDetector reports whether the test runs with the race detector, which takes
-// several times as long.
-func raceDetector() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
 }
