@@ -96,6 +96,24 @@ func TestHardLinesReachTheGoals(t *testing.T) {
 	report(t, Measure(detector(t), lines))
 }
 
+// TestTheDocumentStatesTheGoals compares docs/operate/privacy.md with the goals of
+// the tests.
+func TestTheDocumentStatesTheGoals(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others, phone, name := goalOf(privacy.Email), goalOf(privacy.Phone), goalOf(privacy.Name)
+	for _, want := range []string{
+		fmt.Sprintf("precision and recall are at least %.0f %% for structured kinds, %.0f %% for telephone numbers and secrets, and %.0f %% for names and addresses", others.recall, phone.recall, name.recall),
+		fmt.Sprintf("scans %.0f MB per second of answers without personal data, and %.0f MB per second if every record has some", plainSpeed, denseSpeed),
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("docs/operate/privacy.md does not say %q", want)
+		}
+	}
+}
+
 func TestGeneratorIsTheSameForASeed(t *testing.T) {
 	a, b := Generate(7, 20), Generate(7, 20)
 	if !slices.EqualFunc(a, b, func(x, y Sample) bool { return x.Text == y.Text }) {

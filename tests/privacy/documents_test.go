@@ -2,10 +2,12 @@ package privacy
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/wexec/wexec/internal/tools/figures"
 	"github.com/wexec/wexec/privacy"
 )
 
@@ -33,11 +35,19 @@ func documentLines(t *testing.T) []Sample {
 	return all
 }
 
+const writeDocuments = "go test ./tests/privacy -run NumbersOfDocuments -update"
+
+// TestNumbersOfDocumentsAreFoundBehindTheirWords compares the figures of
+// docs/operate/privacy.md with those that it measures.
 func TestNumbersOfDocumentsAreFoundBehindTheirWords(t *testing.T) {
 	scores := Measure(detector(t), documentLines(t))
-	for _, kind := range []privacy.Kind{privacy.Passport, privacy.NationalID, privacy.VAT, privacy.Licence} {
-		s := scores[kind]
-		t.Logf("%-10s %d of %d", kind, s.Found, s.Found+s.Missed)
+	var found []string
+	for _, k := range []struct {
+		kind privacy.Kind
+		name string
+	}{{privacy.Passport, "passports"}, {privacy.NationalID, "national numbers"}, {privacy.VAT, "VAT numbers"}, {privacy.Licence, "driving licences"}} {
+		kind, s := k.kind, scores[k.kind]
+		found = append(found, fmt.Sprintf("%d of %d %s", s.Found, s.Found+s.Missed, k.name))
 		for _, m := range s.Misses {
 			t.Logf("   missed %s", m)
 		}
@@ -48,4 +58,5 @@ func TestNumbersOfDocumentsAreFoundBehindTheirWords(t *testing.T) {
 			t.Errorf("%s: precision %.1f%%, recall %.1f%%", kind, s.Precision(), s.Recall())
 		}
 	}
+	figures.Compare(t, page, writeDocuments, "Found on "+figures.Today+": "+strings.Join(found, ", ")+".\n", *update)
 }
