@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/internal/text"
 )
@@ -56,15 +57,22 @@ var all = []Guest{
 // error is of the code usage.language.
 func Lookup(language string) (Guest, error) {
 	name := strings.ToLower(strings.TrimSpace(language))
+	var names []string
 	for _, g := range All() {
 		if name == g.Language || slices.Contains(g.Aliases, name) {
 			return g, nil
 		}
+		names = append(append(names, g.Language), g.Aliases...)
 	}
+	const hint = "use javascript, typescript or python"
 	if name == "" {
-		return Guest{}, fault.New(fault.UsageLanguage, "no language given").WithHint("use javascript, typescript or python")
+		return Guest{}, fault.New(fault.UsageLanguage, "no language given").WithHint(hint)
 	}
-	return Guest{}, fault.New(fault.UsageLanguage, "unknown language %q", text.ClipRunes(language, 40)).WithHint("use javascript, typescript or python")
+	err := fault.New(fault.UsageLanguage, "unknown language %q", text.ClipRunes(language, 40))
+	if near := catalogue.NearestOf(text.ClipRunes(name, 40), names); near != "" {
+		return Guest{}, err.WithHint("did you mean %q?", near)
+	}
+	return Guest{}, err.WithHint(hint)
 }
 
 // LanguageOfFile returns the language of a file by its extension.

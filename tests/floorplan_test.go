@@ -57,7 +57,7 @@ internal/units: fault internal/text
 internal/yamldoc: fault catalogue internal/jsonnum internal/text internal/units
 internal/snapshot: internal/atomicfile internal/ownfile
 wasm-modules: fault internal/atomicfile internal/meter internal/snapshot
-guests: fault wasm-modules internal/text
+guests: fault catalogue wasm-modules internal/text
 hostfns: fault policy policy/lint audit privacy catalogue hostfns/schema hostfns/internal/guard hostfns/internal/queue hostfns/internal/scrub hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/jsonnum internal/jsonscan internal/text
 hostfns/internal/guard:
 hostfns/internal/queue:

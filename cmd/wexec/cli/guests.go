@@ -98,7 +98,7 @@ func (a *app) guestsWarm(ctx *cli.Context) error {
 	}
 	var languages []string
 	for _, name := range ctx.Args().Slice() {
-		l, err := parseLanguage(name)
+		l, err := engine.Language(name)
 		if err != nil {
 			return err
 		}

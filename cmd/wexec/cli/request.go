@@ -3,18 +3,16 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"github.com/wexec/wexec/internal/jsonc"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
+	"github.com/wexec/wexec/internal/jsonc"
 )
 
 // request reads the program, its arguments and its input.
@@ -90,13 +88,13 @@ func (a *app) readProgram(ctx *cli.Context, req *engine.Request) (stdinRead bool
 // name, of its first line, or of what the code looks like.
 func (a *app) languageOf(flag string, req *engine.Request) (string, error) {
 	if flag != "" {
-		return parseLanguage(flag)
+		return engine.Language(flag)
 	}
 	if name, ok := guests.LanguageOfFile(req.File); ok {
 		return name, nil
 	}
 	if name := shebangLanguage(req.Code); name != "" {
-		return parseLanguage(name)
+		return engine.Language(name)
 	}
 	name, why, ok := guests.GuessLanguage(req.Code)
 	if !ok {
@@ -106,23 +104,6 @@ func (a *app) languageOf(flag string, req *engine.Request) (string, error) {
 		a.term.Note("running this as %s: %s (set the language with -l)", name, why)
 	}
 	return name, nil
-}
-
-// parseLanguage returns the language of a name or an alias.
-func parseLanguage(name string) (string, error) {
-	language, err := engine.Language(name)
-	if err == nil {
-		return language, nil
-	}
-	var names []string
-	for _, g := range guests.All() {
-		names = append(append(names, g.Language), g.Aliases...)
-	}
-	var wrong *fault.Error
-	if near := catalogue.NearestOf(name, names); near != "" && errors.As(err, &wrong) {
-		return "", wrong.WithHint("did you mean %s?", near)
-	}
-	return "", err
 }
 
 // shebangLanguage returns the language in a first line such as

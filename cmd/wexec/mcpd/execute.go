@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,9 +16,13 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/policy"
 )
 
 func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if message := misnamed(r.Params.Arguments); message != "" {
+		return refusal(message), nil
+	}
 	var p executeParams
 	if err := decodeParams(r.Params.Arguments, &p); err != nil {
 		return nil, err
@@ -32,6 +37,9 @@ func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	if err := p.Limits.Check(); err != nil {
 		return nil, invalid(withHint(err))
 	}
+	if _, err := engine.Language(p.Language); err != nil {
+		return refusal(withHint(err)), nil
+	}
 	req := engine.Request{
 		Language: p.Language, Code: p.Code, Args: unquoteArgs(p.Args), Intent: p.Intent, Trigger: "mcp",
 		Limits: s.o.Table.Policy().Limits().Tighten(s.o.Limits).OrDefaults().Tighten(p.Limits), Actor: actorOf(r.Session, r.Extra), Env: s.o.Env, Dir: s.o.Dir,
@@ -44,6 +52,48 @@ func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	req.Asker = &clientAsker{session: r.Session, next: s.o.Asker, run: run}
 	go func() { run.end(s.o.Engine.Run(run.ctx, req)) }()
 	return s.await(ctx, r, run)
+}
+
+// misnamed says which argument of execute_code, or which limit, does not exist,
+// and which one may be meant. It returns "" if there is none.
+func misnamed(args json.RawMessage) string {
+	var given map[string]json.RawMessage
+	if json.Unmarshal(args, &given) != nil {
+		return "" // decodeParams says why
+	}
+	if unknown := unknownName("argument", given, argumentNames); unknown != "" {
+		return unknown
+	}
+	var limits map[string]json.RawMessage
+	_ = json.Unmarshal(given["limits"], &limits) // decodeParams says why it cannot be read
+	var names []string
+	for _, f := range policy.LimitFields() {
+		names = append(names, f.Key)
+	}
+	return unknownName("limit", limits, names)
+}
+
+// argumentNames are the names in executeParams.
+var argumentNames = []string{"language", "code", "args", "intent", "session", "limits"}
+
+// unknownName says which name is not known, the first of several by the alphabet.
+func unknownName(what string, given map[string]json.RawMessage, known []string) string {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		message := fmt.Sprintf("unknown %s %q: ", what, clip(name, 64))
+		if near := catalogue.NearestOf(clip(name, 64), known); near != "" {
+			return message + fmt.Sprintf("did you mean %q?", near)
+		}
+		return message + "use " + strings.Join(known, ", ")
+	}
+	return ""
+}
+
+// refusal is the tool result of a call that starts no run: the model can mend it.
+func refusal(message string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: message}}}
 }
 
 // unquoteArgs returns the object or array in args that a model wrote as a
@@ -170,11 +220,13 @@ func (s *Server) answer(ctx context.Context, r *mcp.CallToolRequest, run *run) (
 	case fault.ClassInternal:
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: withHint(run.err)}
 	}
-	message := failure(run.res, run.err)
+	res := *run.res
+	links := s.shorten(run, &res)
+	message := failure(&res, run.err)
 	if tools := s.suggestTools(ctx, s.core(r.Session, r.Extra), code, run.res, run.params); tools != "" {
 		message += "\n\n" + tools
 	}
-	return textResult(run.res, message, true)
+	return toolResult(&res, append([]mcp.Content{&mcp.TextContent{Text: message}}, links...), true)
 }
 
 // suggestTools returns declarations for the next attempt: that of a tool that was

@@ -67,14 +67,13 @@ const (
 "intent":{"type":"string","description":"the goal in words"},
 "session":{"type":"string","description":"a name: keeps globals between runs"},
 "limits":{"type":"object","description":"lower than the defaults: fuel, memory, output, host_bytes (bytes), time (ms), tool_calls, parallel, recursion"}}}`
-	executeOutput = `{"type":"object","required":["run_id","status"],"properties":{
+	executeOutput = `{"type":"object","required":["status"],"properties":{
 "run_id":{"type":"string"},
 "status":{"enum":["ok","error","denied","limit","waiting"]},
 "value":{},
 "stdout":{"type":"string"},
 "stderr":{"type":"string"},
 "error":{"type":"object"},
-"usage":{"type":"object"},
 "waiting":{"type":"array"}}}`
 	searchInput = `{"type":"object","additionalProperties":false,"required":["query"],"properties":{
 "query":{"type":"string"},"limit":{"type":"integer","minimum":1,"maximum":100,"default":10},

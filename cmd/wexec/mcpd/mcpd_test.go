@@ -152,15 +152,11 @@ func execute(t *testing.T, c *mcp.ClientSession, args map[string]any) *mcp.CallT
 
 func resultOf(t *testing.T, res *mcp.CallToolResult) engine.Result {
 	t.Helper()
-	data, err := json.Marshal(res.StructuredContent)
+	out, err := ResultOf(res)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out engine.Result
-	if err := json.Unmarshal(data, &out); err != nil {
-		t.Fatalf("%v in %s", err, data)
-	}
-	return out
+	return *out
 }
 
 func textOf(res *mcp.CallToolResult) string {
@@ -178,10 +174,10 @@ func TestAProgramsValueIsStructuredWithItsTextBeside(t *testing.T) {
 	for _, version := range versions {
 		c := connect(t, s, version, nil)
 		res := execute(t, c, map[string]any{"code": "const l = await tools.shop.list_items({limit: args.n}); console.log('seen'); return {n: l.length}", "args": map[string]any{"n": 7}})
-		if got := textOf(res); got != "seen\n{\"n\":7}" || res.IsError {
+		if got := textOf(res); got != "{\"n\":7}" || res.IsError {
 			t.Errorf("%s: text %q, error %v", version, got, res.IsError)
 		}
-		if r := resultOf(t, res); r.Status != engine.StatusOK || string(r.Value) != `{"n":7}` || r.Usage.ToolCalls != 1 {
+		if r := resultOf(t, res); r.Status != engine.StatusOK || string(r.Value) != `{"n":7}` || r.Usage.ToolCalls != 1 || r.Stdout != "seen\n" {
 			t.Errorf("%s: result %+v", version, r)
 		}
 	}
@@ -213,8 +209,6 @@ func TestFaultsAreSortedIntoErrorsOfTheProtocolAndOfTheProgram(t *testing.T) {
 	s := newServer(t, openPolicy, nil, (&shop{}).providers()...)
 	c := connect(t, s, "", nil)
 	for name, args := range map[string]map[string]any{
-		"an unknown parameter":   {"language": "javascript", "code": "1", "actor": map[string]any{"id": "root"}},
-		"an unknown language":    {"language": "perl", "code": "1"},
 		"a limit below zero":     {"language": "javascript", "code": "1", "limits": map[string]any{"fuel": -1}},
 		"a parameter of no type": {"language": "javascript", "code": 5},
 		"no code":                {"language": "javascript"},
@@ -240,6 +234,61 @@ func TestFaultsAreSortedIntoErrorsOfTheProtocolAndOfTheProgram(t *testing.T) {
 		if r := resultOf(t, res); r.Error == nil || string(r.Error.Code) != want || r.Usage.Fuel == 0 && want != "guest.syntax" {
 			t.Errorf("%s: %+v", code, r.Error)
 		}
+	}
+}
+
+// TestWrongNamesAreAnsweredWithTheNearestOne holds what a model mends at once: an
+// error of the protocol may never reach it.
+func TestWrongNamesAreAnsweredWithTheNearestOne(t *testing.T) {
+	c := connect(t, newServer(t, openPolicy, nil, (&shop{}).providers()...), "", nil)
+	for want, args := range map[string]map[string]any{
+		`unknown language "pythn": did you mean "python"?`:                                                                          {"language": "pythn", "code": "1"},
+		`unknown language "perl": use javascript, typescript or python`:                                                             {"language": "perl", "code": "1"},
+		`no language given: use javascript, typescript or python`:                                                                   {"language": "", "code": "1"},
+		`unknown argument "langauge": did you mean "language"?`:                                                                     {"langauge": "python", "code": "1"},
+		`unknown argument "actor": use language, code, args, intent, session, limits`:                                               {"code": "1", "actor": map[string]any{"id": "root"}},
+		`unknown limit "tool_call": did you mean "tool_calls"?`:                                                                     {"code": "1", "limits": map[string]any{"tool_call": 1}},
+		`unknown argument "` + strings.Repeat("x", 64) + "… (99 bytes in all)\": use language, code, args, intent, session, limits": {"code": "1", strings.Repeat("x", 99): 1},
+	} {
+		if res := execute(t, c, args); !res.IsError || textOf(res) != want || res.StructuredContent != nil {
+			t.Errorf("error %v, %q, want %q", res.IsError, textOf(res), want)
+		}
+	}
+}
+
+// TestAnAnswerIsSmall counts what a model reads: the content, or the structured
+// content in clients that prefer it.
+func TestAnAnswerIsSmall(t *testing.T) {
+	c := connect(t, newServer(t, openPolicy, nil, (&shop{}).providers()...), "", nil)
+	written := func(v any) string {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	res := execute(t, c, map[string]any{"code": "await tools.shop.list_items({limit: 3}); return [2, 4, 6]"})
+	if got := written(res.Content); len(got) >= 60 {
+		t.Errorf("content of %d bytes: %s", len(got), got)
+	}
+	if got := written(res.StructuredContent); got != `{"status":"ok","value":[2,4,6]}` {
+		t.Errorf("structured content %s", got)
+	}
+	if r := resultOf(t, res); r.RunID == "" || len(r.Calls) != 1 || r.Provenance.Code == "" || r.Usage.Fuel == 0 || r.Started.IsZero() {
+		t.Errorf("the rest is not in _meta: %+v", r)
+	}
+	for code, times := range map[string]int{
+		"console.log('se' + 'en'); return 1":                1,
+		"console.error('se' + 'en'); return 1":              1,
+		"console.log('se' + 'en'); throw new Error('stop')": 1,
+	} {
+		if res := execute(t, c, map[string]any{"code": code}); strings.Count(written(res), "seen") != times {
+			t.Errorf("%s: the output is not there once: %s", code, written(res))
+		}
+	}
+	printed := execute(t, c, map[string]any{"code": "console.log('x'.repeat(1e5)); throw new Error('stop')"})
+	if len(textOf(printed)) > 4000 || len(printed.Content) != 2 {
+		t.Errorf("a failure repeats %d bytes of output, with %d parts", len(textOf(printed)), len(printed.Content))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -27,33 +28,94 @@ func textResult(res *engine.Result, text string, failed bool) (*mcp.CallToolResu
 	return toolResult(res, []mcp.Content{&mcp.TextContent{Text: text}}, failed)
 }
 
+// shown is what a model reads of a Result. The rest is in about.
+type shown struct {
+	RunID   string           `json:"run_id,omitempty"` // if it is needed for wait_run
+	Status  engine.Status    `json:"status"`
+	Value   json.RawMessage  `json:"value"`
+	Stdout  string           `json:"stdout,omitempty"`
+	Stderr  string           `json:"stderr,omitempty"`
+	Error   *engine.Error    `json:"error,omitempty"`
+	Waiting []engine.Waiting `json:"waiting,omitempty"`
+}
+
+// aboutKey is the key in _meta of what a host, and not its model, may want to
+// know of a run.
+const aboutKey = "wexec/run"
+
+type about struct {
+	RunID      string            `json:"run_id"`
+	Started    time.Time         `json:"started"`
+	Usage      engine.Usage      `json:"usage"`
+	Calls      []engine.Call     `json:"calls,omitempty"`
+	Privacy    *engine.Privacy   `json:"privacy,omitempty"`
+	Provenance engine.Provenance `json:"provenance"`
+	Cache      string            `json:"cache"`
+}
+
 func toolResult(res *engine.Result, content []mcp.Content, failed bool) (*mcp.CallToolResult, error) {
-	structured, err := json.Marshal(res)
+	s := shown{Status: res.Status, Value: res.Value, Stdout: res.Stdout, Stderr: res.Stderr, Error: res.Error, Waiting: res.Waiting}
+	switch {
+	case res.Status == engine.StatusWaiting:
+		s.RunID = res.RunID
+	case failed: // the text has the output
+		s.Stdout = ""
+	}
+	structured, err := json.Marshal(s)
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "encode the result: " + err.Error()}
 	}
-	return &mcp.CallToolResult{Content: content, StructuredContent: json.RawMessage(structured), IsError: failed}, nil
+	return &mcp.CallToolResult{
+		Meta:    mcp.Meta{aboutKey: about{res.RunID, res.Started, res.Usage, res.Calls, res.Privacy, res.Provenance, res.Cache}},
+		Content: content, StructuredContent: json.RawMessage(structured), IsError: failed,
+	}, nil
 }
 
-// success is the tool result of a run that succeeded: images as images, a value
-// or output that is too large as a preview with a link, and the rest as text.
-func (s *Server) success(r *run) (*mcp.CallToolResult, error) {
-	res := *r.res
-	var content []mcp.Content
+// ResultOf returns the Result in an answer of execute_code or wait_run, as a
+// client has it. Output that is in the text of the answer is missing.
+func ResultOf(answer *mcp.CallToolResult) (*engine.Result, error) {
+	res := &engine.Result{}
+	for _, part := range []any{answer.Meta[aboutKey], answer.StructuredContent} {
+		data, err := json.Marshal(part)
+		if err == nil {
+			err = json.Unmarshal(data, res)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("unexpected form of the result: %w", err)
+		}
+	}
+	return res, nil
+}
+
+// shorten replaces large outputs by the start of each and returns links to them.
+func (s *Server) shorten(r *run, res *engine.Result) (links []mcp.Content) {
 	for _, out := range []struct {
 		name string
 		text *string
 	}{{"stdout", &res.Stdout}, {"stderr", &res.Stderr}} {
-		switch trimmed := strings.TrimRight(*out.text, "\n"); {
-		case trimmed == "":
-		case len(trimmed) <= maxInline:
-			content = append(content, &mcp.TextContent{Text: trimmed})
-		default:
-			link := s.values.put(r, out.name, "text/plain", []byte(*out.text))
-			*out.text = clip(trimmed, previewSize)
-			content = append(content, &mcp.TextContent{Text: *out.text}, link)
+		if len(*out.text) > maxInline {
+			links = append(links, s.values.put(r, out.name, "text/plain", []byte(*out.text)))
+			*out.text = clip(*out.text, previewSize)
 		}
 	}
+	return links
+}
+
+// success is the tool result of a run that succeeded: images as images, a value
+// or output that is too large as a preview with a link, and the rest as text.
+// Output is in the text if the program has no value, so that it is the answer.
+func (s *Server) success(r *run) (*mcp.CallToolResult, error) {
+	res := *r.res
+	links := s.shorten(r, &res)
+	var content []mcp.Content
+	if len(res.Value) == 0 || string(res.Value) == "null" {
+		for _, out := range []string{res.Stdout, res.Stderr} {
+			if out != "" {
+				content = append(content, &mcp.TextContent{Text: strings.TrimRight(out, "\n")})
+			}
+		}
+	}
+	content = append(content, links...)
 	if media, description := mediaOf(res.Value); len(media) > 0 {
 		res.Value = description
 		return toolResult(&res, append(content, media...), false)

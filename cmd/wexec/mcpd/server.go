@@ -161,7 +161,7 @@ func decodeParams(data json.RawMessage, into any) error {
 // withHint is an error's message with its hint.
 func withHint(err error) string {
 	if hint := fault.HintOf(err); hint != "" {
-		return err.Error() + " (" + hint + ")"
+		return err.Error() + ": " + hint
 	}
 	return err.Error()
 }

@@ -189,18 +189,14 @@ func (c *compare) note(s *side, tool string, args map[string]any, answer string)
 }
 
 func resultOf(res *mcp.CallToolResult) (*engine.Result, error) {
-	data, err := json.Marshal(res.StructuredContent)
+	result, err := mcpd.ResultOf(res)
 	if err != nil {
 		return nil, err
-	}
-	var result engine.Result
-	if err := json.Unmarshal(data, &result); err != nil {
-		return nil, fmt.Errorf("unexpected form of the result: %w", err)
 	}
 	if result.Status != "ok" {
 		return nil, fmt.Errorf("the program ended with status %s", result.Status)
 	}
-	return &result, nil
+	return result, nil
 }
 
 // exact counts what the engine estimates: the answers that the guest saw, from the

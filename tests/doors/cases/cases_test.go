@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/wexec/wexec/cmd/wexec/mcpd"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/internal/tools/testenv"
@@ -191,14 +192,14 @@ func (d server) run(t *testing.T, p testProgram, code string) (*engine.Result, [
 	if err != nil {
 		t.Fatalf("%v\n%.2000s", err, d.traffic.seen())
 	}
-	var res engine.Result
-	if err := json.Unmarshal(mustJSON(t, got.StructuredContent), &res); err != nil {
+	res, err := mcpd.ResultOf(got)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if got.IsError != (res.Error != nil) {
 		t.Errorf("isError is %v with error %v", got.IsError, res.Error)
 	}
-	return &res, d.traffic.seen()
+	return res, d.traffic.seen()
 }
 
 // library is the Go API.
