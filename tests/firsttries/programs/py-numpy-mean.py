@@ -1,5 +1,5 @@
 # Task: mean and standard deviation of the amounts
-# Want: [366.5,375.65]
+# Want: [366.5,383.5]
 import numpy as np
 
 amounts = np.array([o["amount"] for o in tools.crm.list_orders()["orders"]])

@@ -1,0 +1,5 @@
+# Task: name of customer 3
+# Want: "Cyan SA"
+# Advice: ['name']
+customer = tools.crm.get_customer(id=3)
+customer['name']
