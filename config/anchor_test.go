@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -122,5 +124,14 @@ func TestAnAnchorBelongsToItsFolder(t *testing.T) {
 	}
 	if s, err = Load(env, Flags{Audit: filepath.Join(env.System, "records")}); err != nil || s.Audit.Anchor.String() != want {
 		t.Errorf("the same folder: anchor %s, %v", s.Audit.Anchor, err)
+	}
+}
+
+func TestAnAnchorWithoutAnyPlaceIsRefused(t *testing.T) {
+	for _, anchor := range []string{"{command: []}", `{command: [""]}`, "{}", "{every: 1m}"} {
+		_, err := parseFile("wexec.yaml", []byte("audit: {anchor: "+anchor+"}\n"))
+		if !errors.Is(err, fault.UsageConfig) || !strings.Contains(err.Error(), "must have a file, a command or a tool") {
+			t.Errorf("%s gives %v", anchor, err)
+		}
 	}
 }

@@ -310,6 +310,19 @@ func (s *Settings) addServers(more Servers) {
 	s.IgnoredGrants = append(s.IgnoredGrants, more.Warnings...)
 }
 
+// BrokenServers returns why no server can be used, if that is so because of the
+// configuration of each.
+func (s *Settings) BrokenServers() error {
+	var problems []error
+	for _, srv := range s.Servers {
+		if srv.Fault == nil {
+			return nil
+		}
+		problems = append(problems, srv.Fault)
+	}
+	return errors.Join(problems...)
+}
+
 // checkServers reports every invalid name of a server.
 func (s *Settings) checkServers() error {
 	var problems []error

@@ -71,8 +71,11 @@ func TestMCPFilesOfEveryClientAreRead(t *testing.T) {
 }
 
 func TestAnUnsetVariableNamesFileAndKey(t *testing.T) {
-	_, err := parseServers("mcp.json", []byte(`{"mcpServers": {"a": {"command": "x", "env": {"K": "${NOPE}"}}}}`), expander{lookup: func(string) (string, bool) { return "", false }})
-	if !errors.Is(err, fault.UsageConfig) {
+	got, err := parseServers("mcp.json", []byte(`{"mcpServers": {"a": {"command": "x", "env": {"K": "${NOPE}"}}, "b": {"command": "y"}}}`), expander{lookup: func(string) (string, bool) { return "", false }})
+	if err != nil || len(got.Servers) != 2 || got.Servers[1].Fault != nil || got.Servers[1].Command != "y" {
+		t.Fatalf("a fault of one server costs another: %+v, %v", got, err)
+	}
+	if err = got.Servers[0].Fault; !errors.Is(err, fault.UsageConfig) {
 		t.Fatal(err)
 	}
 	for _, part := range []string{"mcp.json", "env.K", "NOPE", `"a"`} {
@@ -98,7 +101,10 @@ func TestDamagedMCPFiles(t *testing.T) {
 		`{"mcpServers": {"a": {"type": "smoke", "command": "x"}}}`: "smoke",
 		`/* never closed`:                                          "unterminated comment",
 	} {
-		_, err := parseServers("mcp.json", []byte(text), expander{})
+		got, err := parseServers("mcp.json", []byte(text), expander{})
+		if err == nil && len(got.Servers) == 1 {
+			err = got.Servers[0].Fault
+		}
 		if !errors.Is(err, fault.UsageConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s gives %v, want %q", text, err, want)
 		}

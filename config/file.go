@@ -100,6 +100,12 @@ func parseFile(name string, data []byte) (*file, error) {
 	if err := r.Err(fault.UsageConfig); err != nil {
 		return nil, err
 	}
+	if f.Audit != nil && f.Audit.Anchor != nil {
+		if a := f.Audit.Anchor; a.File == "" && a.Tool == "" && (len(a.Command) == 0 || a.Command[0] == "") {
+			return nil, fault.New(fault.UsageConfig, "%s: audit.anchor must have a file, a command or a tool", name).
+				WithHint("write  anchor: {command: [keep-head]},  or remove anchor")
+		}
+	}
 	return &f, nil
 }
 
@@ -113,7 +119,7 @@ func (f *file) servers(name string, x expander) (Servers, error) {
 		}
 		entries = append(entries, serverEntry{file: name, name: s.Key, line: s.KeyPos.Line, definition: definition})
 	}
-	return readEntries(entries, x)
+	return readEntries(entries, x), nil
 }
 
 // limitValues lists the limits that are set.

@@ -67,7 +67,7 @@ func parseServers(name string, data []byte, x expander) (Servers, error) {
 	for _, server := range slices.Sorted(maps.Keys(all)) {
 		entries = append(entries, serverEntry{file: name, name: server, line: lineOf(data, server), definition: all[server]})
 	}
-	return readEntries(entries, x)
+	return readEntries(entries, x), nil
 }
 
 // lineOf returns the line on which a key of a JSON text first occurs.
@@ -110,20 +110,21 @@ func (e serverEntry) problem(format string, args ...any) *fault.Error {
 	return fault.New(fault.UsageConfig, "%s: server %q: %w", e.place(), e.name, fmt.Errorf(format, args...))
 }
 
-// readEntries reads servers. Disabled ones are left out.
-func readEntries(entries []serverEntry, x expander) (Servers, error) {
+// readEntries reads servers. Disabled ones are left out. A definition that cannot
+// be used makes a server that cannot be started, and concerns no other.
+func readEntries(entries []serverEntry, x expander) Servers {
 	var out Servers
 	for _, e := range entries {
 		s, warnings, err := e.server(x)
 		if err != nil {
-			return Servers{}, err
+			s = &upstream.Server{Name: e.name, Origin: e.place(), Fault: err}
 		}
 		out.Warnings = append(out.Warnings, warnings...)
 		if s != nil {
 			out.Servers = append(out.Servers, *s)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // definition is what any client writes for a server.

@@ -44,6 +44,9 @@ type connection struct {
 // connect returns the running server and starts it if necessary. Concurrent callers
 // share one start.
 func (c *connection) connect(ctx context.Context) (*live, error) {
+	if err := c.server.Fault; err != nil {
+		return nil, fault.New(fault.UpstreamUnavailable, "start server %s: %w", c.server.Name, err).WithHint("%s", fault.HintOf(err))
+	}
 	for {
 		c.mu.Lock()
 		switch {

@@ -38,6 +38,10 @@ type Server struct {
 
 	Timeout time.Duration // to start and to list its tools; 0 is 30 s
 	Origin  string        // where it was configured, as file:line, for messages
+
+	// Fault is why the configuration of the server cannot be used. The server is
+	// never started, and its tools fail with this error.
+	Fault error
 }
 
 // Options configure a [Provider]. The zero value is usable.

@@ -33,7 +33,7 @@ func New(servers []Server, options Options) (*Provider, error) {
 		if s.Name == "" {
 			return nil, fault.New(fault.UsageConfig, "server without a name")
 		}
-		if (s.Command == "") == (s.URL == "") {
+		if s.Fault == nil && (s.Command == "") == (s.URL == "") {
 			return nil, fault.New(fault.UsageConfig, "server %s needs either a command or a url", s.Name)
 		}
 		if _, twice := p.connections[s.Name]; twice {

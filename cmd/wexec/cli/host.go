@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -49,12 +50,15 @@ func (a *app) openTools(ctx *cli.Context) (tools, error) {
 	if err != nil {
 		return tools{}, err
 	}
+	if err := settings.BrokenServers(); err != nil {
+		return tools{}, err
+	}
 	level := settings.Log
 	if level == "warn" {
 		level = "error" // inspect prints what servers fail with
 	}
 	if len(settings.Servers) == 0 {
-		a.term.Note("no server is configured: set --mcp FILE or run wexec init")
+		a.term.Note("no server is configured: %s", howToAddServers(settings.Project))
 	}
 	host, cat, errs, err := a.inspect(ctx.Context, settings, level)
 	if err != nil {
@@ -67,6 +71,18 @@ func (a *app) openTools(ctx *cli.Context) (tools, error) {
 		}
 	}
 	return tools{settings, host, cat}, nil
+}
+
+// howToAddServers says how a person configures servers. To init again does not
+// help where it found none.
+func howToAddServers(p config.Project) string {
+	switch {
+	case p.Dir == "":
+		return "set --mcp FILE or run wexec init"
+	case !p.Trusted:
+		return "set --mcp FILE, or read the project's files and run wexec config trust"
+	}
+	return "set --mcp FILE, or add  mcp: FILE  to " + filepath.Join(p.Dir, "wexec.yaml") + " and run wexec config trust"
 }
 
 // ruleErrors returns the errors of a policy's rules, such as unknown tools.

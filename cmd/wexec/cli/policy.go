@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -231,14 +230,14 @@ func (a *app) policyExplain(ctx *cli.Context) error {
 	args := map[string]any{}
 	if text := ctx.String("args"); text != "" {
 		v, err := jsonnum.Decode([]byte(text))
-		if object, ok := v.(map[string]any); ok {
-			args = object
-		} else if err == nil {
-			err = errors.New("it is something else")
+		object, ok := v.(map[string]any)
+		if err == nil && !ok {
+			err = fmt.Errorf("%s is of another kind", terminal.Clip(terminal.Visible(text), 40))
 		}
 		if err != nil {
 			return fault.New(fault.UsageFlag, "--args: must be a JSON object: %w", err).WithHint(`quote it for the shell: --args '{"limit": 10}'`)
 		}
+		args = object
 	}
 	s, err := a.settings(ctx)
 	if err != nil {
