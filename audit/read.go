@@ -24,8 +24,8 @@ type Filter struct {
 	Follow bool      // wait for later records until the context ends
 }
 
-// matches reports whether an event is selected.
-func (f *Filter) matches(e *Event) bool {
+// Matches reports whether an event is selected. It ignores Follow.
+func (f *Filter) Matches(e *Event) bool {
 	switch {
 	case f.Run != "" && e.Run != f.Run,
 		f.Type != "" && e.Type != f.Type,
@@ -173,7 +173,7 @@ func (s *source) fill(f *Filter) {
 			s.have = true
 			return
 		}
-		if f.matches(&e) {
+		if f.Matches(&e) {
 			s.event, s.err, s.have = e, nil, true
 			return
 		}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +39,8 @@ func (a *app) auditCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{Name: "show", Usage: "show records, or those of one run", ArgsUsage: "[RUN]", Action: a.auditShow, Flags: flags(
 				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "wait for new records"},
+				&cli.BoolFlag{Name: "last", Usage: "show the run that started last"},
+				&cli.IntFlag{Name: "limit", Usage: "`N`: show only the last N records"},
 				&cli.StringFlag{Name: "type", Usage: "`TYPE`: only records of this type: start, decision, call, privacy, end or anchor"},
 				&cli.StringFlag{Name: "tool", Usage: "`TOOL`: only records about this tool"},
 				&cli.StringFlag{Name: "effect", Usage: "`EFFECT`: only decisions with this effect: allow, ask or deny"},
@@ -84,14 +88,32 @@ func (a *app) auditShow(ctx *cli.Context) error {
 			return err
 		}
 	}
+	if err := checkSelection(ctx); err != nil {
+		return err
+	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		a.term.Note("there are no records yet: the first run creates %s", dir)
 		return nil
 	}
-	follow := filter
-	follow.Follow = ctx.Bool("follow")
+	var records iter.Seq2[audit.Event, error]
+	switch {
+	case ctx.Bool("last"):
+		if filter.Run, records = lastRun(ctx.Context, dir, filter); filter.Run == "" {
+			a.term.Note("there is no record of a run in %s", dir)
+			return nil
+		}
+	case ctx.IsSet("limit"):
+		records = audit.Newest(ctx.Context, dir, filter)
+	default:
+		follow := filter
+		follow.Follow = ctx.Bool("follow")
+		records = audit.Read(ctx.Context, dir, follow)
+	}
+	if ctx.Bool("last") || ctx.IsSet("limit") {
+		records = reversed(records, ctx.Int("limit"))
+	}
 	first := time.Time{}
-	for e, err := range audit.Read(ctx.Context, dir, follow) {
+	for e, err := range records {
 		if err != nil {
 			a.term.Warn("%s", err)
 			continue
@@ -122,6 +144,61 @@ func (a *app) auditShow(ctx *cli.Context) error {
 		a.term.Note("no record in %s matches: remove a filter, or the run", dir)
 	}
 	return nil
+}
+
+// checkSelection checks the flags that select records by their place.
+func checkSelection(ctx *cli.Context) error {
+	switch last, limited := ctx.Bool("last"), ctx.IsSet("limit"); {
+	case limited && ctx.Int("limit") < 1:
+		return fault.New(fault.UsageFlag, "--limit must be at least 1")
+	case last && ctx.Args().Present():
+		return fault.New(fault.UsageFlag, "--last selects the run: do not name one")
+	case ctx.Bool("follow") && (last || limited):
+		return fault.New(fault.UsageFlag, "--follow shows all records: it cannot be combined with --last and --limit").
+			WithHint("use --since 0s to see only new records")
+	}
+	return nil
+}
+
+// lastRun returns the run that started last, empty if there is none, and its
+// selected records from the last to the first.
+func lastRun(ctx context.Context, dir string, filter audit.Filter) (run string, records iter.Seq2[audit.Event, error]) {
+	for e, err := range audit.Newest(ctx, dir, audit.Filter{Type: audit.TypeStart}) {
+		if err == nil {
+			run = e.Run
+			break
+		}
+	}
+	filter.Run = run
+	return run, func(yield func(audit.Event, error) bool) {
+		for e, err := range audit.Newest(ctx, dir, audit.Filter{Run: run}) {
+			if (err != nil || filter.Matches(&e)) && !yield(e, err) || e.Start != nil {
+				return
+			}
+		}
+	}
+}
+
+// reversed takes the first items of a sequence, all if limit is 0, and returns
+// them from the last to the first.
+func reversed(records iter.Seq2[audit.Event, error], limit int) iter.Seq2[audit.Event, error] {
+	return func(yield func(audit.Event, error) bool) {
+		type item struct {
+			event audit.Event
+			err   error
+		}
+		var all []item
+		for e, err := range records {
+			if all = append(all, item{e, err}); len(all) == limit {
+				break
+			}
+		}
+		for _, i := range slices.Backward(all) {
+			if !yield(i.event, i.err) {
+				return
+			}
+		}
+	}
 }
 
 // parseSince parses a time or a duration before now.
