@@ -104,16 +104,10 @@ type compileInput struct {
 
 // compileOutput is the value of the esbuild guest.
 type compileOutput struct {
-	Code string          `json:"code"`
-	Map  json.RawMessage `json:"map"`
-	// The guest may have added a line to the source: the line
-	// WrappedAt, from 1, which moved later lines by WrappedBy; and
-	// removed the line UnwrappedAt from the output. 0: none.
-	WrappedAt   int            `json:"wrapped_at"`
-	WrappedBy   int            `json:"wrapped_by"`
-	UnwrappedAt int            `json:"unwrapped_at"`
-	Errors      []compileError `json:"errors"`
-	JSX         bool           `json:"jsx"` // the program is valid as TSX
+	Code   string          `json:"code"`
+	Map    json.RawMessage `json:"map"`
+	Errors []compileError  `json:"errors"`
+	JSX    bool            `json:"jsx"` // the program is valid as TSX
 }
 
 type compileError struct {
@@ -169,7 +163,6 @@ func Prepare(ctx context.Context, s Source, c Compiler) (Program, error) {
 	if err != nil {
 		return Program{}, fault.New(fault.Internal, "decode compiler output: %w", err)
 	}
-	m.wrappedAt, m.wrappedBy, m.unwrappedAt = out.WrappedAt, out.WrappedBy, out.UnwrappedAt
 	return Program{Code: out.Code, File: file, Map: m, source: code}, nil
 }
 

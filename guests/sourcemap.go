@@ -11,9 +11,6 @@ import (
 // SourceMap maps places of compiled code to the source.
 type SourceMap struct {
 	lines [][]segment // by line of the compiled code
-
-	// See compileOutput.
-	wrappedAt, wrappedBy, unwrappedAt int
 }
 
 // segment is the source place of a range of compiled code.
@@ -95,9 +92,6 @@ func ParseSourceMap(data []byte) (*SourceMap, error) {
 // lines from 1, columns in UTF-16 units from 0. It returns false for code that the
 // compiler added.
 func (m *SourceMap) Lookup(line, column int) (from, fromColumn int, ok bool) {
-	if m.unwrappedAt > 0 && line >= m.unwrappedAt {
-		line++
-	}
 	if line < 1 || line > len(m.lines) {
 		return 0, 0, false
 	}
@@ -112,17 +106,7 @@ func (m *SourceMap) Lookup(line, column int) (from, fromColumn int, ok bool) {
 	if !s.known {
 		return 0, 0, false
 	}
-	from = s.from + 1
-	if m.wrappedAt > 0 && from >= m.wrappedAt {
-		if from == m.wrappedAt {
-			return 0, 0, false
-		}
-		from -= m.wrappedBy
-	}
-	if from < 1 {
-		return 0, 0, false
-	}
-	return from, s.fromColumn, true
+	return s.from + 1, s.fromColumn, true
 }
 
 // decodeNumbers decodes the numbers of a segment.

@@ -34,21 +34,6 @@ func TestSourceMapLeadsBack(t *testing.T) {
 	}
 }
 
-func TestWrappedLinesAreNotSeen(t *testing.T) {
-	// Line by line the same; the compiler put a line before line 2 of the
-	// source, and took line 2 out of what came out.
-	m, err := ParseSourceMap(mapOf("AAAA;AACA;AACA;AACA"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.wrappedAt, m.wrappedBy, m.unwrappedAt = 2, 1, 2
-	for line, want := range map[int]int{1: 1, 2: 2, 3: 3} {
-		if from, _, ok := m.Lookup(line, 0); !ok || from != want {
-			t.Errorf("line %d leads to %d, %v", line, from, ok)
-		}
-	}
-}
-
 func TestDamagedSourceMapsAreRefused(t *testing.T) {
 	for _, c := range []string{
 		``, `{`, `[]`, `{"version": 2}`, `{"version": 3, "mappings": 1}`,

@@ -20,14 +20,11 @@ type document struct {
 
 // outcome is the value.
 type outcome struct {
-	Code        string          `json:"code"`
-	Map         json.RawMessage `json:"map,omitempty"`
-	WrappedAt   int             `json:"wrapped_at,omitempty"`
-	WrappedBy   int             `json:"wrapped_by,omitempty"`
-	UnwrappedAt int             `json:"unwrapped_at,omitempty"`
-	Errors      []failure       `json:"errors,omitempty"`
-	JSX         bool            `json:"jsx,omitempty"`
-	About       []string        `json:"about,omitempty"`
+	Code   string          `json:"code"`
+	Map    json.RawMessage `json:"map,omitempty"`
+	Errors []failure       `json:"errors,omitempty"`
+	JSX    bool            `json:"jsx,omitempty"`
+	About  []string        `json:"about,omitempty"`
 }
 
 type failure struct {
@@ -38,45 +35,32 @@ type failure struct {
 	Notes  []string `json:"notes,omitempty"`
 }
 
-// compile compiles TypeScript to JavaScript. A program may return and await at its
-// top level, which esbuild allows in a function or in a module: if it fails, the
-// program is wrapped in an async function, and the output is unwrapped
-// again, line by line.
+// compile compiles TypeScript to JavaScript. A program may return at its top level
+// and also await, import and export, which esbuild rejects: the returns are hidden
+// from it.
 func compile(in document) outcome {
 	if in.About {
 		return outcome{About: about()}
 	}
 	r := transform(in.Code, in.File, api.LoaderTS)
-	if len(r.Errors) == 0 {
-		return outcome{Code: string(r.Code), Map: r.Map}
-	}
-	if !returns(r.Errors) {
-		return refused(in, r.Errors, in.Code, 0, 0)
-	}
-	wrapped, line, moved := wrap(in.Code)
-	w := transform(wrapped, in.File, api.LoaderTS)
-	if len(w.Errors) == 0 {
-		if code, at, ok := unwrap(string(w.Code)); ok {
-			return outcome{Code: code, Map: w.Map, WrappedAt: line, WrappedBy: moved, UnwrappedAt: at}
+	if len(r.Errors) > 0 && isReturn(r.Errors[0]) {
+		if code, name, ok := hideReturns(in.Code, r.Errors); ok {
+			in.Code = code
+			r = transform(code, in.File, api.LoaderTS)
+			r.Code = []byte(showReturns(string(r.Code), name))
 		}
-		return outcome{Errors: failures(r.Errors, 0, 0)}
 	}
-	if len(r.Errors) == 1 {
-		// The return was the only error: the function contains something
-		// that only a module can have.
-		f := failures(r.Errors, 0, 0)
-		f[0].Text = "a program with exports or namespaces cannot use a top-level return together with import or await"
-		f[0].Notes = []string{"use export default for the value, or remove the export or the namespace"}
-		return outcome{Errors: f}
+	if len(r.Errors) > 0 {
+		return refused(in, r.Errors)
 	}
-	return refused(in, w.Errors, wrapped, line, moved)
+	return outcome{Code: string(r.Code), Map: r.Map}
 }
 
 // refused returns the errors of a program; if it would have none as TSX, they are
 // about JSX.
-func refused(in document, errors []api.Message, code string, line, moved int) outcome {
-	out := outcome{Errors: failures(errors, line, moved)}
-	if x := transform(code, in.File, api.LoaderTSX); len(x.Errors) == 0 || len(x.Errors) == 1 && returns(x.Errors) {
+func refused(in document, errors []api.Message) outcome {
+	out := outcome{Errors: failures(errors)}
+	if x := transform(in.Code, in.File, api.LoaderTSX); len(x.Errors) == 0 || isReturn(x.Errors[0]) {
 		out.JSX = true
 		if at := tag.FindStringIndex(out.Errors[0].Source); at != nil {
 			out.Errors[0].Column = utf8.RuneCountInString(out.Errors[0].Source[:at[0]]) + 1
@@ -115,19 +99,12 @@ func transform(code, file string, loader api.Loader) api.TransformResult {
 	})
 }
 
-// returns reports whether esbuild rejects a return outside of functions.
-func returns(errors []api.Message) bool {
-	for _, e := range errors {
-		if strings.Contains(e.Text, "Top-level return") {
-			return true
-		}
-	}
-	return false
-}
+// isReturn reports whether esbuild rejected a return outside of functions. It does so
+// when the program has no other error of syntax.
+func isReturn(e api.Message) bool { return strings.Contains(e.Text, "Top-level return") }
 
-// failures converts esbuild's errors. Places are counted from 1. Lines
-// below the line wrapped moved by moved lines; 0: none did.
-func failures(errors []api.Message, wrapped, moved int) []failure {
+// failures converts esbuild's errors. Places are counted from 1.
+func failures(errors []api.Message) []failure {
 	const most = 10
 	var all []failure
 	for _, e := range errors[:min(len(errors), most)] {
@@ -135,9 +112,6 @@ func failures(errors []api.Message, wrapped, moved int) []failure {
 		if l := e.Location; l != nil {
 			f.Line, f.Source = l.Line, l.LineText
 			f.Column = utf8.RuneCountInString(l.LineText[:min(max(l.Column, 0), len(l.LineText))]) + 1
-			if wrapped > 0 && f.Line > wrapped {
-				f.Line -= moved
-			}
 		}
 		for _, n := range e.Notes {
 			f.Notes = append(f.Notes, decapitalised(n.Text))
