@@ -110,6 +110,19 @@ func (s *Settings) setLimits(l policy.Limits, origin string) {
 // is denied.
 func (s *Settings) Policy() *policy.Policy { return policy.Layer(s.Policies...) }
 
+// PolicyFile returns the file in which a person's rules belong: the one that was
+// named last, or else the project's. It returns "" if there is none.
+func (s *Settings) PolicyFile() string {
+	for _, origin := range []policy.Origin{policy.Named, policy.Project} {
+		for _, v := range s.values {
+			if v.Key == "policy."+string(origin) {
+				return v.Value
+			}
+		}
+	}
+	return ""
+}
+
 // Load reads all layers, as seen from env's working folder.
 func Load(env *Environment, flags Flags) (*Settings, error) {
 	s := &Settings{Cache: env.cacheDir(), Audit: Audit{Dir: below(env.stateDir(), "audit"), Rotate: 64 << 20}, LearnTypes: true, Log: "warn"}

@@ -1,25 +1,32 @@
 package cli
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/cmd/wexec/internal/policyfile"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/yamldoc"
+	"github.com/wexec/wexec/policy"
 )
 
 func (a *app) initCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "init",
 		Usage: "write wexec.yaml and policy.yaml for this project",
-		Description: "Finds the servers of the MCP clients on this machine and writes a policy for their tools: tools that read are allowed,\n" +
-			"tools that write need approval. The project is trusted with these files.",
+		Description: "Finds the servers of the MCP clients on this machine and writes a policy for their tools: tools that are declared as\n" +
+			"read-only are allowed, the others need approval. The project is trusted with these files. Where the files exist, it adds\n" +
+			"rules for tools that have none and changes nothing else.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "mcp", Usage: "`FILE`: the servers to use; repeatable", TakesFile: true},
 			&cli.BoolFlag{Name: "force", Usage: "overwrite existing files"},
@@ -31,9 +38,12 @@ func (a *app) initCommand() *cli.Command {
 
 func (a *app) initialize(ctx *cli.Context) error {
 	dir := a.Env.Dir
-	for _, name := range []string{"wexec.yaml", "policy.yaml"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil && !ctx.Bool("force") {
-			return fault.New(fault.UsageFile, "write %s: the file exists", name).WithHint("overwrite it with --force")
+	if !ctx.Bool("force") {
+		if fileExists(filepath.Join(dir, "wexec.yaml")) {
+			return a.extend(ctx)
+		}
+		if fileExists(filepath.Join(dir, "policy.yaml")) {
+			return fault.New(fault.UsageFile, "write policy.yaml: the file exists").WithHint("overwrite it with --force")
 		}
 	}
 	sources := ctx.StringSlice("mcp")
@@ -46,21 +56,14 @@ func (a *app) initialize(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, w := range settings.IgnoredGrants {
-			a.term.Warn("%s", w)
-		}
-		host, cat, _, err := a.inspect(ctx.Context, settings, "error")
-		if err != nil {
+		if tools, err = a.toolsToRule(ctx, settings); err != nil {
 			return err
 		}
-		defer host.Close()
-		tools = cat.Tools()
 	}
-	for _, file := range []struct{ name, text string }{{"wexec.yaml", a.starterSettings(sources)}, {"policy.yaml", starterPolicy(tools)}} {
-		if err := os.WriteFile(filepath.Join(dir, file.name), []byte(file.text), 0o644); err != nil {
-			return fault.New(fault.UsageFile, "write %s: %w", file.name, reason(err))
+	for _, file := range []struct{ name, text string }{{"wexec.yaml", a.starterSettings(sources)}, {"policy.yaml", policyfile.Starter(policyfile.ForTools(tools))}} {
+		if err := a.write(filepath.Join(dir, file.name), []byte(file.text)); err != nil {
+			return err
 		}
-		a.term.Note("wrote %s", file.name)
 	}
 	if _, err := config.Trust(a.Env); err != nil {
 		return err
@@ -71,6 +74,165 @@ func (a *app) initialize(ctx *cli.Context) error {
 	}
 	a.term.Print("next: wexec run -l js -e '1 + 1'")
 	return nil
+}
+
+// toolsToRule lists the tools of the configured servers.
+func (a *app) toolsToRule(ctx *cli.Context, settings *config.Settings) ([]catalogue.Tool, error) {
+	for _, w := range settings.IgnoredGrants {
+		a.term.Warn("%s", w)
+	}
+	host, cat, _, err := a.inspect(ctx.Context, settings, "error")
+	if err != nil {
+		return nil, err
+	}
+	return cat.Tools(), host.Close()
+}
+
+// write writes a file of the project.
+func (a *app) write(path string, data []byte) error {
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		return fault.New(fault.UsageFile, "write %s: %w", a.shown(path), reason(err))
+	}
+	a.term.Note("wrote %s", a.shown(path))
+	return nil
+}
+
+// shown is a path as it is shown: without the working folder.
+func (a *app) shown(path string) string {
+	if rel, err := filepath.Rel(a.Env.Dir, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// extend adds to a project's files the servers that are named and rules for
+// tools that have none. Only a person who trusts the files may, since they are
+// trusted afterward.
+func (a *app) extend(ctx *cli.Context) error {
+	sources := ctx.StringSlice("mcp")
+	settings, err := a.trustedSettings(config.Flags{MCP: sources})
+	if err != nil {
+		return err
+	}
+	var more []yamldoc.Item
+	for _, source := range sources {
+		known := false
+		for name := range settings.Project.Files {
+			known = known || a.path(name) == a.path(source)
+		}
+		if !known {
+			more = append(more, yamldoc.Item{Text: policyfile.Quote(a.shown(a.path(source)))})
+		}
+	}
+	if len(more) > 0 {
+		path := filepath.Join(a.Env.Dir, "wexec.yaml")
+		data, err := readFile(path)
+		if err == nil {
+			data, err = yamldoc.Append(data, []string{"mcp"}, more...)
+		}
+		if err != nil {
+			return fault.New(fault.UsageConfig, "add servers to wexec.yaml: %w", err).WithHint("add them with an editor")
+		}
+		if err := a.write(path, data); err != nil {
+			return err
+		}
+	}
+	var tools []catalogue.Tool
+	if len(settings.Servers) > 0 && !ctx.Bool("no-start") {
+		if tools, err = a.toolsToRule(ctx, settings); err != nil {
+			return err
+		}
+	}
+	added, err := a.addRules(settings, tools)
+	if err != nil {
+		return err
+	}
+	if added+len(more) == 0 {
+		a.term.Note("nothing is new: to write the files again, set --force")
+		return nil
+	}
+	_, err = config.Trust(a.Env)
+	return err
+}
+
+// trustedSettings are the settings of a project that a person trusts.
+func (a *app) trustedSettings(flags config.Flags) (*config.Settings, error) {
+	settings, err := config.Load(a.Env, flags)
+	if err == nil && settings.Project.Dir != "" && !settings.Project.Trusted {
+		return nil, fault.New(fault.UsageConfig, "%s is not trusted, so no rules are added to its policy", settings.Project.Dir).
+			WithHint("read its files, then run: wexec config trust")
+	}
+	return settings, err
+}
+
+// addRules adds rules for tools that have none to the policy file, which it
+// writes if there is none. It prints each rule and returns their number.
+func (a *app) addRules(settings *config.Settings, tools []catalogue.Tool) (int, error) {
+	rules := policyfile.ForTools(tools)
+	path := settings.PolicyFile()
+	if path == "" {
+		path = filepath.Join(cmp.Or(settings.Project.Dir, a.Env.Dir), "policy.yaml")
+		return len(rules), a.write(path, []byte(policyfile.Starter(rules)))
+	}
+	data, err := readFile(path)
+	if err != nil {
+		return 0, err
+	}
+	p, err := policy.Parse(a.shown(path), data)
+	if err != nil {
+		return 0, err
+	}
+	if rules = policyfile.New(p, rules); len(rules) == 0 {
+		return 0, nil
+	}
+	if data, err = policyfile.Add(a.shown(path), data, rules); err != nil {
+		return 0, err
+	}
+	for _, r := range rules {
+		a.term.Print("  %s", terminal.Visible(r.String()))
+	}
+	return len(rules), a.write(path, data)
+}
+
+// policyAdd adds rules for the tools of one server to the policy.
+func (a *app) policyAdd(ctx *cli.Context) error {
+	name := ctx.Args().First()
+	if name == "" {
+		return fault.New(fault.UsageFlag, "name a server").WithHint("wexec policy add github")
+	}
+	settings, err := a.trustedSettings(config.Flags{Policy: ctx.StringSlice("policy"), MCP: ctx.StringSlice("mcp")})
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, s := range settings.Servers {
+		names = append(names, s.Name)
+	}
+	at := slices.Index(names, name)
+	if at < 0 {
+		return suggest(fault.New(fault.ToolUnknown, "unknown server %q", name), name, names)
+	}
+	settings.Servers = settings.Servers[at : at+1]
+	host, err := settings.Open(ctx.Context, config.Options{Env: a.Env, Version: a.Version, Logger: terminal.Logger(a.term, "error"), NoAudit: true})
+	if err != nil {
+		return err
+	}
+	tools, err := host.Upstream.Tools(ctx.Context, name)
+	if err = errors.Join(err, host.Close()); err != nil {
+		return err
+	}
+	added, err := a.addRules(settings, tools)
+	switch {
+	case err != nil:
+		return err
+	case added == 0:
+		a.term.Note("every tool of %s has a rule", name)
+		return nil
+	case settings.Project.Dir == "":
+		return nil
+	}
+	_, err = config.Trust(a.Env)
+	return err
 }
 
 // chooseServers returns the only file with servers, or asks which of several.
@@ -106,11 +268,7 @@ func (a *app) starterSettings(sources []string) string {
 	b.WriteString("# Settings of this project for wexec. Flags and WEXEC_* variables override them.\n\n")
 	var names []string
 	for _, s := range sources {
-		path := a.path(s)
-		if rel, err := filepath.Rel(a.Env.Dir, path); err == nil && filepath.IsLocal(rel) {
-			path = filepath.ToSlash(rel)
-		}
-		names = append(names, quoteYAML(path))
+		names = append(names, policyfile.Quote(a.shown(a.path(s))))
 	}
 	switch len(names) {
 	case 0:
@@ -122,77 +280,4 @@ func (a *app) starterSettings(sources []string) string {
 	}
 	b.WriteString("\n# policy: policy.yaml   # the default: a policy.yaml in this folder\n")
 	return b.String()
-}
-
-// starterPolicy is a policy that allows tools that read and asks about the
-// others, each with the reason.
-func starterPolicy(tools []catalogue.Tool) string {
-	var b strings.Builder
-	b.WriteString("# What programs may do here. deny overrides ask, and ask overrides allow. Without a rule, a tool is denied.\n" +
-		"# Check this file with: wexec policy check\nversion: 1\n\ntools:\n")
-	var allow, ask strings.Builder
-	for _, t := range tools {
-		reads, why := reading(t)
-		list := &ask
-		if reads {
-			list = &allow
-		}
-		fmt.Fprintf(list, "    - %s # %s\n", quoteYAML(t.ID()), why)
-	}
-	if len(tools) == 0 {
-		b.WriteString("  allow: []\n")
-	}
-	if ask.Len() > 0 {
-		b.WriteString("  ask:\n" + ask.String())
-	}
-	if allow.Len() > 0 {
-		b.WriteString("  allow:\n" + allow.String())
-	}
-	b.WriteString("\npii:\n  mode: tokenize # personal data in answers becomes tokens such as [EMAIL_1]\n" +
-		"  detect: [email, phone, card, ssn, iban, secret] # all kinds, names and addresses too: wexec privacy kinds\n" +
-		"\napprovals:\n  via: [terminal, mcp]\n  timeout: 10m # a question without an answer is denied\n")
-	return b.String()
-}
-
-// reading reports whether a tool only reads, and how that is known. The server's
-// annotations count only if the tool's name does not contradict them.
-func reading(t catalogue.Tool) (bool, string) {
-	readOnly := t.Annotations.ReadOnly != nil && *t.Annotations.ReadOnly
-	switch destructive := t.Annotations.Destructive; {
-	case destructive != nil && *destructive && !readOnly:
-		return false, "the server says it is destructive"
-	case readOnly && catalogue.NameWrites(t.Name):
-		return false, "the server says it only reads, but its name says it writes"
-	case readOnly:
-		return true, "the server says it only reads"
-	case !catalogue.NameWrites(t.Name) && nameReads(t.Name):
-		return true, "its name says it reads"
-	}
-	return false, "it may write"
-}
-
-// nameReads reports whether a tool's name begins with a verb that reads.
-func nameReads(name string) bool {
-	words := catalogue.Words(name)
-	if len(words) == 0 {
-		return false
-	}
-	switch words[0] {
-	case "get", "list", "search", "read", "find", "show", "describe", "query", "count", "fetch", "history", "view", "lookup", "check":
-		return true
-	}
-	return false
-}
-
-// quoteYAML returns a scalar of YAML, quoted if necessary.
-func quoteYAML(s string) string {
-	plain := s != ""
-	for i, r := range s {
-		ok := r == '_' || r == '.' || r == '/' || r == '-' && i > 0 || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' && i > 0
-		plain = plain && ok
-	}
-	if plain {
-		return s
-	}
-	return "'" + strings.ReplaceAll(strings.ReplaceAll(s, "'", "''"), "\n", " ") + "'"
 }

@@ -34,6 +34,7 @@ func (a *app) policyCommand() *cli.Command {
 			{Name: "explain", Usage: "explain the decision about a call", ArgsUsage: "TOOL", Action: a.policyExplain, Flags: catalogueFlags(
 				&cli.StringFlag{Name: "args", Usage: "`JSON`: the arguments of the call"},
 				&cli.StringFlag{Name: "trigger", Usage: "`TRIGGER`: cli, mcp, api or schedule", Value: "cli"})},
+			{Name: "add", Usage: "add rules for the tools of a server that have none", ArgsUsage: "SERVER", Action: a.policyAdd, Flags: settingFlags()},
 			{Name: "import", Usage: "propose a policy from the permissions of another client", ArgsUsage: "FILE", Action: a.policyImport,
 				Flags: []cli.Flag{&cli.StringFlag{Name: "out", Usage: "`FILE`: the file to write (default standard output)", TakesFile: true}}},
 			{Name: "schema", Usage: "print the JSON Schema of a policy file, for editors", Action: func(*cli.Context) error {

@@ -1,4 +1,4 @@
-package cli
+package policyfile
 
 import (
 	"slices"
@@ -17,10 +17,11 @@ func TestStarterPolicyAsksForToolsThatSoundAsIfTheyWrite(t *testing.T) {
 		policy.Ask: {
 			tool("wipe_disk", &yes, nil), tool("purge_cache", &yes, &no), tool("revokeToken", &yes, nil), tool("get_or_create_user", &yes, nil),
 			tool("get_and_archive", nil, nil), tool("frobnicate", nil, nil), tool("get_all", nil, &yes),
+			tool("list_posts", nil, nil), tool("show_disk", nil, &no),
 		},
-		policy.Allow: {tool("get_commit", &yes, nil), tool("list_posts", nil, nil), tool("frobnicated", &yes, nil), tool("show_disk", nil, &no)},
+		policy.Allow: {tool("get_commit", &yes, nil), tool("list_pages", &yes, nil), tool("frobnicated", &yes, nil), tool("show_pages", &yes, &no)},
 	}
-	p, err := policy.Parse("policy.yaml", []byte(starterPolicy(slices.Concat(tools[policy.Ask], tools[policy.Allow]))))
+	p, err := policy.Parse("policy.yaml", []byte(Starter(ForTools(slices.Concat(tools[policy.Ask], tools[policy.Allow])))))
 	if err != nil {
 		t.Fatal(err)
 	}

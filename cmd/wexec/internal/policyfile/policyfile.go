@@ -1,0 +1,146 @@
+// Package policyfile writes the policy of a project and adds rules to it. What a
+// person wrote in the file, comments included, stays as it is.
+package policyfile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/yamldoc"
+	"github.com/wexec/wexec/policy"
+)
+
+// Rule is a rule to write: an item of one list of a policy file.
+type Rule struct {
+	List []string // the keys of the list, such as tools and allow
+	Item string   // a scalar
+	Why  string   // for a comment
+}
+
+// String returns the rule as it is shown to a person, with its comment.
+func (r Rule) String() string {
+	s := strings.Join(r.List, ".") + ": " + Quote(r.Item)
+	if r.Why != "" {
+		s += " # " + r.Why
+	}
+	return s
+}
+
+// The lists of rules.
+var (
+	askTool   = []string{"tools", "ask"}
+	allowTool = []string{"tools", "allow"}
+)
+
+// ForTools returns a rule for each tool, with the reason: a tool that its server
+// declares as read-only is allowed, unless its name or its arguments contradict
+// that; every other tool asks.
+func ForTools(tools []catalogue.Tool) []Rule {
+	rules := make([]Rule, len(tools))
+	for i, t := range tools {
+		rules[i] = Rule{List: askTool, Item: t.ID()}
+		var reads bool
+		if reads, rules[i].Why = reading(t); reads {
+			rules[i].List = allowTool
+		}
+	}
+	return rules
+}
+
+// reading reports whether a tool only reads, and how that is known.
+func reading(t catalogue.Tool) (bool, string) {
+	readOnly := t.Annotations.ReadOnly != nil && *t.Annotations.ReadOnly
+	program := programArgument(t)
+	switch destructive := t.Annotations.Destructive; {
+	case destructive != nil && *destructive && !readOnly:
+		return false, "the server says it is destructive"
+	case program != "":
+		return false, "its argument " + program + " can make it write"
+	case readOnly && catalogue.NameWrites(t.Name):
+		return false, "the server says it only reads, but its name says it writes"
+	case readOnly:
+		return true, "the server says it only reads"
+	case catalogue.NameWrites(t.Name):
+		return false, "its name says it writes"
+	}
+	return false, "the server does not say that it only reads"
+}
+
+// Starter returns a policy with rules.
+func Starter(rules []Rule) string {
+	var b strings.Builder
+	b.WriteString("# What programs may do here. deny overrides ask, and ask overrides allow. Without a rule, a tool is denied.\n" +
+		"# Check this file with: wexec policy check\nversion: 1\n\ntools:\n")
+	if len(rules) == 0 {
+		b.WriteString("  allow: []\n")
+	}
+	for _, list := range [][]string{askTool, allowTool} {
+		head := false
+		for _, r := range rules {
+			if !slices.Equal(r.List, list) {
+				continue
+			}
+			if !head {
+				fmt.Fprintf(&b, "  %s:\n", list[1])
+				head = true
+			}
+			fmt.Fprintf(&b, "    - %s # %s\n", Quote(r.Item), r.Why)
+		}
+	}
+	b.WriteString("\npii:\n  mode: tokenize # personal data in answers becomes tokens such as [EMAIL_1]\n" +
+		"  detect: [email, phone, card, ssn, iban, secret] # all kinds, names and addresses too: wexec privacy kinds\n" +
+		"\napprovals:\n  via: [terminal, mcp]\n  timeout: 10m # a question without an answer is denied\n")
+	return b.String()
+}
+
+// New returns the rules for tools that no rule of a policy names.
+func New(p *policy.Policy, rules []Rule) []Rule {
+	known := p.Rules()
+	return slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool {
+		return slices.ContainsFunc(known, func(k policy.Rule) bool { return k.Tool.Match(r.Item) })
+	})
+}
+
+// Add returns a policy file with rules added. The name is for errors.
+func Add(name string, data []byte, rules []Rule) ([]byte, error) {
+	fail := func(err error) ([]byte, error) {
+		return nil, fault.New(fault.UsagePolicy, "add rules to %s: %w", name, err).WithHint("add them with an editor")
+	}
+	for len(rules) > 0 {
+		list := rules[0].List
+		var items []yamldoc.Item
+		var rest []Rule
+		for _, r := range rules {
+			if slices.Equal(r.List, list) {
+				items = append(items, yamldoc.Item{Text: Quote(r.Item), Comment: r.Why})
+			} else {
+				rest = append(rest, r)
+			}
+		}
+		var err error
+		if data, err = yamldoc.Append(data, list, items...); err != nil {
+			return fail(err)
+		}
+		rules = rest
+	}
+	if _, err := policy.Parse(name, data); err != nil {
+		return fail(err)
+	}
+	return data, nil
+}
+
+// Quote returns a scalar of YAML, quoted if necessary.
+func Quote(s string) string {
+	plain := s != ""
+	for i, r := range s {
+		ok := r == '_' || r == '.' || r == '/' || r == '-' && i > 0 || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' && i > 0
+		plain = plain && ok
+	}
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(strings.ReplaceAll(s, "'", "''"), "\n", " ") + "'"
+}
