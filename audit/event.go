@@ -161,9 +161,9 @@ type Limits struct {
 // Decision is the record of a policy decision. It is written before the action.
 type Decision struct {
 	Call   uint64 `json:"call,omitempty"`   // number of the call in the run, from 1; 0 outside of calls
-	Kind   string `json:"kind,omitempty"`   // empty for "tool"; or "network", "file", "language", "pin", "schema"
+	Kind   string `json:"kind,omitempty"`   // empty for "tool"; or "network", "file", "language", "pin", "schema", "elicitation", "sampling"
 	Tool   string `json:"tool,omitempty"`   // server.tool in original names, or the prelude's own name
-	Target string `json:"target,omitempty"` // "GET https://host:port", or the path of a file
+	Target string `json:"target,omitempty"` // "GET https://host:port", the path of a file, or what a server asks for
 	Effect string `json:"effect"`           // allow, ask or deny
 	Rule   string `json:"rule,omitempty"`   // file:line
 	Code   string `json:"code,omitempty"`   // of a denial
@@ -181,7 +181,7 @@ type Approval struct {
 	ID     string `json:"id,omitempty"`
 	Via    string `json:"via,omitempty"`    // terminal, mcp or socket
 	By     string `json:"by,omitempty"`     // who answered, if known
-	Answer string `json:"answer,omitempty"` // yes, always, no, expired, nobody
+	Answer string `json:"answer,omitempty"` // yes, always, no, expired, nobody; of a form accept, decline, cancel
 	MS     int64  `json:"ms,omitempty"`     // time until the answer
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/wexec/wexec/hostfns/fetch"
 	"github.com/wexec/wexec/hostfns/files"
 	"github.com/wexec/wexec/hostfns/upstream"
+	"github.com/wexec/wexec/policy"
 )
 
 // Options are what a command adds to the settings.
@@ -65,6 +66,9 @@ func (s *Settings) Open(ctx context.Context, o Options) (_ *Host, err error) {
 		Environ: o.Env.Vars, Logger: o.Logger, Version: o.Version,
 		Secrets: func(ctx context.Context, server string) ([]hostfns.Secret, error) {
 			return h.Table.ServerSecrets(ctx, server)
+		},
+		Offers: func(server string, f policy.Feature) bool {
+			return h.Table.Policy().DecideFeature(server, f).Effect != policy.Deny
 		},
 		Redact:    func(text string) string { return h.Table.Redact(text) },
 		Authorize: o.Env.Grants().Authorize,

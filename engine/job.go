@@ -158,7 +158,7 @@ func (j *job) open(ctx context.Context) error {
 	}
 	j.res.Provenance = Provenance{Code: digest([]byte(r.Code)), Args: digest(r.Args), Policy: j.table.Policy().Digest(), Guest: guest}
 	info := hostfns.RunInfo{
-		ID: j.res.RunID, Limits: r.Limits, Asker: r.Asker, Root: r.Root, Packages: r.Packages, Dir: r.Dir, DryRun: r.DryRun,
+		ID: j.res.RunID, Limits: r.Limits, Asker: r.Asker, Client: r.Client, Root: r.Root, Packages: r.Packages, Dir: r.Dir, DryRun: r.DryRun,
 		Progress: j.progress, Calling: j.callBegins, Called: j.callEnded,
 		Start: audit.Start{
 			Version: j.e.config.Version, Language: r.Language, File: r.File, Plugin: r.Plugin, Function: r.Function,

@@ -82,6 +82,9 @@ type Request struct {
 	// Asker decides the calls for which the policy says ask. Nil means the
 	// table's.
 	Asker hostfns.Asker `json:"-"`
+	// Client has what MCP servers may ask for where the policy allows it: forms for
+	// a person, and a model. Nil means nothing.
+	Client hostfns.Client `json:"-"`
 	// Env is the environment of the program. It sees the variables that the
 	// policy allows.
 	Env map[string]string `json:"-"`

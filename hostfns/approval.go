@@ -13,6 +13,7 @@ import (
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/guard"
+	"github.com/wexec/wexec/internal/jsonnum"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
 )
@@ -31,31 +32,59 @@ func (c *call) ask(ctx context.Context) error {
 	if c.decision.Effect != policy.Ask {
 		return nil
 	}
+	q := inquiry{call: c, decision: c.decision, decisive: slices.Concat(c.decision.Arguments, c.tool.schema().Required())}
+	q.prepare = func() error {
+		if err := c.revealArguments(ctx, maxRevealed); err != nil && err != errReveal {
+			return c.unrevealed()
+		}
+		q.args, q.covered = c.revealed.raw, c.args.raw
+		return nil
+	}
+	approval, err := q.ask(ctx)
+	c.approval = approval
+	return err
+}
+
+// inquiry is what a person is asked about a call.
+type inquiry struct {
+	*call
+	kind     string // of the decision, as in the record; empty: the call itself
+	decision policy.Decision
+	decisive []string
+	prepare  func() error // sets args and covered, when somebody is asked; may be nil
+	args     json.RawMessage
+	covered  json.RawMessage // args with tokens
+}
+
+// ask asks a person and records the reply.
+func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 	r := c.run
 	approvals := r.table.policy.Approvals()
-	key := c.name + "\x00" + c.decision.Rule
+	key := c.name + "\x00" + c.kind + "\x00" + c.decision.Rule
 	if r.session.isApproved(key) {
-		return c.recordApproval(&audit.Approval{Answer: "always", By: "remembered"}, nil)
+		return c.record(&audit.Approval{Answer: "always", By: "remembered"}, nil)
 	}
 	asker := r.info.Asker
 	if asker == nil {
 		asker = r.table.options.Asker
 	}
 	if asker == nil {
-		return c.recordApproval(&audit.Approval{Answer: "nobody"}, c.denied(fault.DeniedApproval, nobodyToAsk, nobodyHint))
+		return c.record(&audit.Approval{Answer: "nobody"}, c.denied(fault.DeniedApproval, nobodyToAsk, nobodyHint))
 	}
-	if err := c.revealArguments(ctx, maxRevealed); err != nil && err != errReveal {
-		return c.unrevealed()
+	if c.prepare != nil {
+		if err := c.prepare(); err != nil {
+			return nil, err
+		}
 	}
 	now, message := time.Now(), text.Clip(c.decision.Message, 2000)
 	timeout := cmp.Or(c.decision.Timeout, approvals.Timeout, defaultTimeout)
 	question := Question{
 		ID: "q_" + rand.Text()[:12], Run: r.info.ID, Tool: c.name, Rule: c.decision.Rule,
-		Actor: clean(r.actor.ID, 200), Intent: r.shown(r.facts.Intent, 500), Args: c.revealed.raw,
+		Actor: clean(r.actor.ID, 200), Intent: r.shown(r.facts.Intent, 500), Args: c.args,
 		Message: r.redactor.revealText(message, r.growing(ctx, int64(len(message))+maxRevealed)),
 		Since:   now, Expires: now.Add(timeout), Via: approvals.Via, Remember: approvals.Remember,
-		Decisive: slices.Concat(c.decision.Arguments, c.tool.schema().Required()), Recorded: r.keep.Inputs == policy.DetailFull,
-		coveredMessage: text.Visible(r.redactor.display(message)), coveredArgs: json.RawMessage(r.redactor.display(string(c.args.raw))),
+		Decisive: c.decisive, Recorded: r.keep.Inputs == policy.DetailFull,
+		coveredMessage: text.Visible(r.redactor.display(message)), coveredArgs: json.RawMessage(r.redactor.display(string(c.covered))),
 	}
 	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -67,12 +96,12 @@ func (c *call) ask(ctx context.Context) error {
 	}
 	c.ticket.SetAsking(false)
 	approval := &audit.Approval{ID: question.ID, Answer: "no", Via: reply.By, By: reply.Who, MS: time.Since(now).Milliseconds()}
-	deny := func(why, hint string) error {
-		return c.recordApproval(approval, c.denied(fault.DeniedApproval, why, hint))
+	deny := func(why, hint string) (*audit.Approval, error) {
+		return c.record(approval, c.denied(fault.DeniedApproval, why, hint))
 	}
 	switch {
 	case ctx.Err() != nil:
-		return c.cancelled()
+		return nil, c.cancelled()
 	case errors.Is(err, ErrNobody):
 		approval.Answer = "nobody"
 		return deny(nobodyToAsk, nobodyHint)
@@ -89,21 +118,163 @@ func (c *call) ask(ctx context.Context) error {
 		approval.Answer = "always"
 		r.session.approve(key, approvals.Remember != "session")
 	}
-	return c.recordApproval(approval, nil)
+	return c.record(approval, nil)
 }
 
-// recordApproval records the reply of a person. No record, no call.
-func (c *call) recordApproval(a *audit.Approval, denial *Failure) error {
-	c.approval = a
-	d := &audit.Decision{Call: c.number, Tool: c.name, Effect: policy.Allow.String(), Rule: c.decision.Rule, Approval: a, Writes: c.tool.writes()}
+// record records the reply of a person. No record, no call.
+func (c *inquiry) record(a *audit.Approval, denial *Failure) (*audit.Approval, error) {
+	d := &audit.Decision{Call: c.number, Kind: c.kind, Tool: c.name, Effect: policy.Allow.String(), Rule: c.decision.Rule, Approval: a,
+		Writes: c.kind != "" || c.tool.writes()}
 	if denial != nil {
 		d.Effect, d.Code, d.Message = policy.Deny.String(), string(denial.Code), c.run.redactor.display(denial.Message)
 	}
 	if err := c.run.record(audit.Event{Decision: d}); err != nil {
-		return err
+		return a, err
 	}
 	if denial != nil {
-		return denial
+		return a, denial
 	}
-	return nil
+	return a, nil
+}
+
+// Bounds of what a server may ask the client during one call.
+const (
+	maxFeatures      = 32
+	maxFeature       = 64 << 10 // bytes of a request
+	maxFeatureAnswer = 1 << 20
+	maxFeatureTexts  = 1000 // in a request
+)
+
+// feature decides, records, asks a person if the policy says so, and passes the
+// request on. The client is shown what the program would be shown: no secrets, no
+// values and no invisible characters.
+func (c *call) feature(ctx context.Context, feature policy.Feature, params json.RawMessage) (json.RawMessage, error) {
+	r := c.run
+	refuse := func(code fault.Code, rule, why, hint string) error {
+		return &Failure{Code: code, Tool: c.name, Rule: rule, Message: because(fmt.Sprintf("server %s may not use %s", c.tool.Server, feature), why), Hint: hint}
+	}
+	if c.gate.features > maxFeatures || len(params) > maxFeature {
+		return nil, refuse(fault.ToolFailed, "", fmt.Sprintf("a call has at most %d requests of %d bytes", maxFeatures, maxFeature), "")
+	}
+	if err := r.charge(int64(len(params))); err != nil {
+		return nil, err
+	}
+	shown, err := c.shownParams(params)
+	if err != nil {
+		return nil, refuse(fault.ToolFailed, "", err.Error(), "")
+	}
+	d := r.table.policy.DecideFeature(c.tool.Server, feature)
+	record := &audit.Decision{Call: c.number, Kind: string(feature), Tool: c.name, Target: text.Clip(string(shown), 1000), Effect: d.Effect.String(), Rule: d.Rule, Writes: true}
+	if d.Effect == policy.Deny {
+		record.Code, record.Message = string(fault.DeniedTool), d.Message
+	}
+	if err := r.record(audit.Event{Decision: record}); err != nil {
+		return nil, err
+	}
+	switch d.Effect {
+	case policy.Deny:
+		return nil, refuse(fault.DeniedTool, d.Rule, d.Message, fmt.Sprintf("allow it in the policy: servers: {%s: {%s: allow}}", c.tool.Server, feature))
+	case policy.Ask:
+		d.Message = fmt.Sprintf("server %s wants to use %s", c.tool.Server, feature)
+		q := inquiry{call: c, kind: string(feature), decision: d, args: shown, covered: shown}
+		if _, err := q.ask(ctx); err != nil {
+			if f := failureIn(err); f != nil {
+				return nil, refuse(f.Code, d.Rule, "no person approved it", "")
+			}
+			return nil, err
+		}
+	}
+	r.cacheable(0)
+	answer, err := c.askClient(ctx, feature, shown)
+	switch {
+	case errors.Is(err, ErrNobody):
+		return nil, refuse(fault.DeniedApproval, "", "the client does not have it", "use an MCP client that supports "+string(feature))
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, refuse(fault.ToolFailed, "", r.shown(err.Error(), maxMessage), "")
+	case len(answer) > maxFeatureAnswer:
+		return nil, refuse(fault.ToolFailed, "", fmt.Sprintf("the client answered with more than %d bytes", maxFeatureAnswer), "")
+	}
+	if err := r.charge(int64(len(answer))); err != nil {
+		return nil, err
+	}
+	if !r.redactor.reveals(c.name) {
+		return answer, nil
+	}
+	if c.values != nil { // what the tool gets does not come back
+		r.redactor.vault.Tokens(answer, func(tok, value string) { c.values.Replace(value, tok) })
+	}
+	return r.redactor.reveal(answer, r.growing(ctx, int64(len(answer))+maxRevealed))
+}
+
+// askClient passes a request to the client and records how it was answered. While
+// a person fills in a form, the time of the run stands still.
+func (c *call) askClient(ctx context.Context, feature policy.Feature, params json.RawMessage) (json.RawMessage, error) {
+	client, r := c.run.info.Client, c.run
+	if client == nil {
+		return nil, ErrNobody
+	}
+	if feature == policy.Elicitation {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, cmp.Or(r.table.policy.Approvals().Timeout, defaultTimeout))
+		defer cancel()
+		c.ticket.SetAsking(true)
+		defer c.ticket.SetAsking(false)
+	}
+	began := time.Now()
+	answer, err := guard.Call(ctx, func() (json.RawMessage, error) { return client.Feature(ctx, feature, c.name, params) })
+	var form struct {
+		Action string `json:"action"`
+	}
+	outcome := "yes"
+	if err != nil {
+		outcome = "no"
+	} else if json.Unmarshal(answer, &form) == nil && form.Action != "" {
+		outcome = clean(form.Action, 20)
+	}
+	if recorded := r.record(audit.Event{Decision: &audit.Decision{Call: c.number, Kind: string(feature), Tool: c.name, Effect: policy.Allow.String(), Writes: true,
+		Approval: &audit.Approval{Answer: outcome, Via: "mcp", MS: time.Since(began).Milliseconds()}}}); recorded != nil {
+		return nil, recorded
+	}
+	return answer, err
+}
+
+// shownParams returns the request of a server as the client is shown it.
+func (c *call) shownParams(params json.RawMessage) (json.RawMessage, error) {
+	v, err := jsonnum.Decode(params)
+	if err != nil {
+		return nil, errors.New("the request is not valid JSON")
+	}
+	texts := 0
+	show := func(s string) string {
+		texts++
+		s = text.Clean(s)
+		return c.run.redactor.display(c.values.Text(c.run.table.given.Text(s)))
+	}
+	var walk func(v any) any
+	walk = func(v any) any {
+		if texts > maxFeatureTexts {
+			return nil
+		}
+		switch v := v.(type) {
+		case string:
+			return show(v)
+		case []any:
+			for i := range v {
+				v[i] = walk(v[i])
+			}
+		case map[string]any:
+			out := make(map[string]any, len(v))
+			for key, value := range v {
+				out[show(key)] = walk(value)
+			}
+			return out
+		}
+		return v
+	}
+	if v = walk(v); texts > maxFeatureTexts {
+		return nil, fmt.Errorf("a request has at most %d texts", maxFeatureTexts)
+	}
+	return json.Marshal(v)
 }

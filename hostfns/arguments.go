@@ -160,7 +160,7 @@ func (c *call) reveal(ctx context.Context) error {
 		if c.revealArguments(ctx, c.run.limits.HostBytes) != nil {
 			return c.unrevealed()
 		}
-		if out = c.revealed; c.hasTokens {
+		if out = c.revealed; c.hasTokens || c.run.info.Client != nil { // the client's answers may have tokens
 			c.values = c.run.redactor.given(c.args.raw, c.name)
 		}
 	}

@@ -2,7 +2,9 @@ package hostfns
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
@@ -22,6 +25,32 @@ type gate struct {
 	run  *Run
 	call uint64
 	tool string
+
+	of       featurer        // the call; nil: the gate of the files
+	ctx      context.Context // of the call
+	asking   sync.Mutex      // one request of the server at a time
+	features int             // requests so far
+}
+
+// featurer passes requests of a server to the client.
+type featurer interface {
+	feature(ctx context.Context, f policy.Feature, params json.RawMessage) (json.RawMessage, error)
+}
+
+func (g *gate) Feature(ctx context.Context, f policy.Feature, params json.RawMessage) (json.RawMessage, error) {
+	if g.of == nil {
+		return nil, ErrNobody
+	}
+	g.asking.Lock()
+	defer g.asking.Unlock()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(g.ctx, func() { cancel(context.Cause(g.ctx)) })()
+	if err := cmp.Or(g.run.Err(), g.ctx.Err()); err != nil {
+		return nil, err
+	}
+	g.features++
+	return g.of.feature(ctx, f, params)
 }
 
 func (g *gate) Network(ctx context.Context, req NetworkRequest) error {

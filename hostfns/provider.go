@@ -26,6 +26,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/internal/text"
+	"github.com/wexec/wexec/policy"
 )
 
 // Provider connects a table to the outside: MCP servers, Go functions, the
@@ -86,6 +87,10 @@ type Gate interface {
 	// with a negative number that they are counted or dropped. It reports whether
 	// the run has room for all of them.
 	Arriving(bytes int64) bool
+	// Feature passes a request of the server to the client of the run, if the
+	// policy allows it, and returns the client's answer: the parameters and the
+	// result of elicitation/create or sampling/createMessage.
+	Feature(ctx context.Context, feature policy.Feature, params json.RawMessage) (json.RawMessage, error)
 	// HostSecrets returns the secrets for requests to a host.
 	HostSecrets(ctx context.Context, host string) ([]Secret, error)
 	// Lifetime returns a context that ends with the run, for what outlives the
@@ -152,6 +157,14 @@ type Progress struct {
 	Tool        string // empty for the program itself
 	Done, Total float64
 	Text        string
+}
+
+// Client is the client of a run: what it has beyond calling tools.
+type Client interface {
+	// Feature serves a request of a server, made by a tool, that the policy allows.
+	// Params and result are those of elicitation/create or sampling/createMessage.
+	// The error is [ErrNobody] if the client does not have the feature.
+	Feature(ctx context.Context, feature policy.Feature, tool string, params json.RawMessage) (json.RawMessage, error)
 }
 
 // Asker asks a person. Ask returns when the question is answered. An error denies

@@ -36,6 +36,8 @@ type RunInfo struct {
 	Session *Session
 	// Asker is asked where the policy requires approval. Nil: that of the table.
 	Asker Asker
+	// Client has what servers may ask for. Nil: nothing.
+	Client Client
 	// Root is the folder of the host that the program sees as /app, Packages the
 	// one it sees as /packages, Dir the one its relative paths start from. Empty:
 	// none.

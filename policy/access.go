@@ -72,6 +72,38 @@ func (l *layer) decides(grants, granted bool) bool {
 	return grants
 }
 
+// DecideFeature decides whether a server may ask for something that the client has.
+// It may if a file allows it, and no file that has a servers block does not.
+func (p *Policy) DecideFeature(server string, feature Feature) Decision {
+	var final Decision
+	decided, granted := false, false
+	for _, l := range p.all() {
+		effect, rule := Allow, ""
+		for _, r := range l.servers {
+			if e, ok := r.features[feature]; ok && r.server.Match(server) && (rule == "" || e < effect) {
+				effect, rule = e, r.where
+			}
+		}
+		if rule == "" {
+			if l.servers == nil || l.tightening {
+				continue
+			}
+			effect, rule = Deny, l.file
+		}
+		if !decided || effect < final.Effect {
+			final = Decision{Effect: effect, Rule: rule}
+		}
+		decided, granted = true, granted || !l.tightening
+	}
+	if !granted {
+		final.Effect = Deny
+	}
+	if final.Effect == Deny {
+		final.Message = fmt.Sprintf("no rule allows server %s to use %s", server, feature)
+	}
+	return final
+}
+
 // DecideNetwork decides whether a request may be made. Allow with a zero IP means
 // to resolve the name and decide again for each address. An address that is not
 // public is allowed only by a rule that names it by address or as localhost, and

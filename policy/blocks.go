@@ -28,6 +28,22 @@ type Network struct {
 	Deny  []NetRule
 }
 
+// Feature is something that the client of a run has and that a server may ask for.
+type Feature string
+
+// The features.
+const (
+	Elicitation Feature = "elicitation" // forms for the person at the client
+	Sampling    Feature = "sampling"    // texts of the client's model
+)
+
+// serverRule is what a file says about the servers that match a pattern.
+type serverRule struct {
+	server   Glob
+	features map[Feature]Effect
+	where    string // file:line
+}
+
 // Secret is a value that the host adds to a call and that the sandbox never
 // sees.
 type Secret struct {

@@ -59,7 +59,7 @@ type Layered struct {
 // Layer combines policies. Deny and ask rules add up, the smallest of each limit
 // applies, and no file widens another: if several files say what is allowed, a
 // call passes only if all of them allow it. A file says so for tools if it has
-// allow rules or a default, and for each other block (files, network, env,
+// allow rules or a default, and for each other block (servers, files, network, env,
 // languages, reveal_to) if it has the block. Flags allow only what no file
 // speaks about.
 //
@@ -112,7 +112,7 @@ func newPolicy(layers []*layer) *Policy {
 }
 
 // Tightening returns the part of a policy that can only forbid: its deny and ask
-// rules, what it denies of network and files, its limits and its languages. That
+// rules, what it denies of servers, network and files, its limits and its languages. That
 // part of a project's policy applies before a person trusts the project. Its ask
 // rules apply to calls that another policy allows, and allow none themselves.
 func (p *Policy) Tightening() *Policy {
@@ -123,7 +123,7 @@ func (p *Policy) Tightening() *Policy {
 	for _, l := range p.layers {
 		t := &layer{
 			file: l.file, origin: l.origin, source: l.source, base: l.base, tightening: true,
-			limits: l.limits, languages: l.languages,
+			limits: l.limits, languages: l.languages, servers: l.servers,
 		}
 		for _, r := range l.rules {
 			if r.effect != Allow {
@@ -177,7 +177,8 @@ type layer struct {
 	rules      []rule // deny first, then ask, then allow, each in file order
 	index      index
 	limits     Limits
-	languages  []string // nil: all
+	languages  []string     // nil: all
+	servers    []serverRule // nil: the file does not say
 	files      *fileRules
 	network    *netRules
 	env        []string // nil: the file does not say

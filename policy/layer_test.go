@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,6 +161,35 @@ secrets: [{name: S, from: "env:B", to: ["server:b"], as: "env:B"}]
 	none := Layer(Layered{parse(t, "version: 1\nlanguages: [python]\n"), User}, Layered{parse(t, "version: 1\nlanguages: [javascript]\n"), Project})
 	if none.DecideLanguage("python").Effect != Deny || none.DecideLanguage("javascript").Effect != Deny || none.Languages() == nil {
 		t.Error("files that agree on no language let one run")
+	}
+}
+
+func TestServersMayAskForWhatEveryFileAllows(t *testing.T) {
+	file := func(servers string) *Policy { return parse(t, "version: 1\n"+servers) }
+	both := file(`servers: {"*": {elicitation: allow}, git: {elicitation: ask, sampling: allow}}`)
+	silent, denies, asks, other := file(""), file(`servers: {git: {elicitation: deny}}`), file(`servers: {git: {elicitation: ask}}`), file(`servers: {other: {elicitation: allow}}`)
+	for name, c := range map[string]struct {
+		p                     *Policy
+		elicitation, sampling Effect
+	}{
+		"no policy":                  {nil, Deny, Deny},
+		"nothing said":               {silent, Deny, Deny},
+		"the strictest of a file":    {both, Ask, Allow},
+		"a layer that says nothing":  {Layer(Layered{silent, User}, Layered{both, Project}), Ask, Allow},
+		"a layer that denies":        {Layer(Layered{denies, User}, Layered{both, Project}), Deny, Deny},
+		"a layer that names others":  {Layer(Layered{other, User}, Layered{both, Project}), Deny, Deny},
+		"a lower layer that asks":    {Layer(Layered{file(`servers: {git: {elicitation: allow, sampling: allow}}`), User}, Layered{asks, Project}), Ask, Deny},
+		"a project without trust":    {Layer(Layered{both.Tightening(), Project}), Deny, Deny},
+		"restrictions without trust": {Layer(Layered{denies.Tightening(), Project}, Layered{both, Named}), Deny, Allow},
+		"permissions without trust":  {Layer(Layered{both.Tightening(), Project}, Layered{asks, Named}), Ask, Deny},
+		"a flag for all tools":       {flags(t, Flags{AllowTool: []string{"*"}}), Deny, Deny},
+	} {
+		if e, s := c.p.DecideFeature("git", Elicitation).Effect, c.p.DecideFeature("git", Sampling).Effect; e != c.elicitation || s != c.sampling {
+			t.Errorf("%s: elicitation %s, sampling %s; want %s and %s", name, e, s, c.elicitation, c.sampling)
+		}
+	}
+	if d := both.DecideFeature("git", Elicitation); !strings.HasSuffix(d.Rule, ":2") {
+		t.Errorf("decided by %q", d.Rule)
 	}
 }
 

@@ -89,6 +89,7 @@ func (c *compiler) layer(doc *document.File[Limits]) *layer {
 	}
 	l.rules = c.rules(doc)
 	l.index = newIndex(l.rules)
+	l.servers = c.servers(doc.Servers)
 	if b := doc.Files; b != nil {
 		l.files = &fileRules{grants: b.Read != nil || b.Write != nil, read: c.filePatterns(b.Read), write: c.filePatterns(b.Write), deny: c.denyPatterns(b.Deny)}
 	}
@@ -205,6 +206,26 @@ func (c *compiler) rule(effect Effect, b *document.Rule) rule {
 	}
 	if effect != Ask && b.Timeout.IsSet() {
 		c.Add(b.Timeout.Pos, "to limit the time of a call, set limits: {timeout: …}", "timeout applies to approvals: only an ask rule can have it")
+	}
+	return out
+}
+
+func (c *compiler) servers(list yamldoc.Map[document.Server]) []serverRule {
+	var out []serverRule
+	for _, e := range list {
+		g, err := ParseGlob(e.Key)
+		if err != nil {
+			c.AddError(e.KeyPos, err)
+		}
+		r := serverRule{server: g, features: map[Feature]Effect{}, where: c.Where(e.KeyPos)}
+		for feature, v := range map[Feature]yamldoc.Value[string]{Elicitation: e.V.Elicitation, Sampling: e.V.Sampling} {
+			if v.IsSet() {
+				var effect Effect
+				_ = effect.UnmarshalText([]byte(v.V)) // already checked
+				r.features[feature] = effect
+			}
+		}
+		out = append(out, r)
 	}
 	return out
 }

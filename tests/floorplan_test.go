@@ -68,7 +68,7 @@ hostfns/internal/toolmeta: catalogue internal/text
 hostfns/schema: internal/jsonnum internal/jsonschema internal/text
 wasm-modules/bake: internal/atomicfile internal/meter internal/snapshot wasm-modules
 wasm-modules/esbuild:
-hostfns/upstream: fault hostfns hostfns/internal/scrub hostfns/internal/toolmeta catalogue internal/atomicfile internal/jsonscan internal/text
+hostfns/upstream: fault policy hostfns hostfns/internal/scrub hostfns/internal/toolmeta catalogue internal/atomicfile internal/jsonscan internal/text
 hostfns/fetch: fault hostfns catalogue internal/text
 hostfns/files: fault hostfns catalogue
 hostfns/approvals: fault hostfns internal/text

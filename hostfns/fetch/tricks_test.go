@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -164,7 +165,10 @@ func (d *door) File(context.Context, hostfns.FileRequest) error               { 
 func (d *door) Count(int64) error                                             { return nil }
 func (d *door) Arriving(int64) bool                                           { return true }
 func (d *door) HostSecrets(context.Context, string) ([]hostfns.Secret, error) { return nil, nil }
-func (d *door) Lifetime() context.Context                                     { return d.life }
+func (d *door) Feature(context.Context, policy.Feature, json.RawMessage) (json.RawMessage, error) {
+	return nil, hostfns.ErrNobody
+}
+func (d *door) Lifetime() context.Context { return d.life }
 
 func TestANameIsResolvedOnceAndTheAddressIsHeld(t *testing.T) {
 	var hits atomic.Int64

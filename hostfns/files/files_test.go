@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/policy"
 )
 
 // guard is a gate of tests: it grants what is below its folders, but for what
@@ -66,7 +68,10 @@ func (g *guard) Count(n int64) error {
 }
 func (g *guard) Arriving(int64) bool                                           { return true }
 func (g *guard) HostSecrets(context.Context, string) ([]hostfns.Secret, error) { return nil, nil }
-func (g *guard) Lifetime() context.Context                                     { return g.ctx }
+func (g *guard) Feature(context.Context, policy.Feature, json.RawMessage) (json.RawMessage, error) {
+	return nil, hostfns.ErrNobody
+}
+func (g *guard) Lifetime() context.Context { return g.ctx }
 
 // world is a folder of the host with a part that is granted and parts that are
 // not.

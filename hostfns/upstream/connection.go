@@ -132,8 +132,8 @@ func (c *connection) loggable(l *live, text string) string {
 // dial connects to the server and initializes the session.
 func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, error) {
 	l := &live{}
-	client := mcp.NewClient(&mcp.Implementation{Name: "wexec", Version: c.options.version()}, &mcp.ClientOptions{
-		Capabilities: &mcp.ClientCapabilities{}, // no sampling, elicitation or roots
+	options := &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{}, // no roots
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			l.toolsMu.Lock()
 			l.fresh = false
@@ -145,7 +145,10 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 			c.options.log().Log(context.Background(), levelOf(r.Params.Level), "server log", "server", c.server.Name, "level", string(r.Params.Level),
 				"data", c.loggable(l, fmt.Sprint(r.Params.Data)))
 		},
-	})
+	}
+	l.offer(c.server.Name, c.options.Offers, options)
+	client := mcp.NewClient(&mcp.Implementation{Name: "wexec", Version: c.options.version()}, options)
+	client.AddReceivingMiddleware(l.refuseOthers(c.server.Name, options))
 	transport, err := c.transport(ctx, l)
 	if err != nil {
 		return nil, err

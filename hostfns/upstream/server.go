@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/policy"
 )
 
 // Transports of a [Server].
@@ -60,6 +61,10 @@ type Options struct {
 	// Redact removes personal data from what a server writes to the log; it may be
 	// nil.
 	Redact func(string) string
+	// Offers reports whether a server may ask for a feature of the client. It is
+	// called at each start of a server; nil offers nothing. The [hostfns.Gate] of
+	// the call decides each request.
+	Offers func(server string, feature policy.Feature) bool
 	// Authorize returns the login handler of an HTTP server; it may be nil.
 	Authorize func(Server) auth.OAuthHandler
 

@@ -96,6 +96,11 @@ func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, err
 	n := l.calls.Add(1)
 	l.answers.admit(n, call.Gate)
 	defer l.answers.forget(n)
+	answer, err := l.send(ctx, n, call)
+	return answer, l.answers.explain(n, err)
+}
+
+func (l *live) send(ctx context.Context, n int64, call hostfns.Call) (hostfns.Answer, error) {
 	if call.Progress != nil {
 		l.watch.Store(n, call.Progress)
 		defer l.watch.Delete(n)
@@ -109,7 +114,7 @@ func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, err
 	if l.logLevel != "" {
 		params.Meta[mcp.MetaKeyLogLevel] = string(l.logLevel)
 	}
-	res, err := l.session.CallTool(ctx, params)
+	res, err := l.session.CallTool(context.WithValue(ctx, callKey{}, n), params)
 	raw, kept := l.answers.collect(n)
 	if err != nil {
 		if ctx.Err() != nil {

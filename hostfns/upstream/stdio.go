@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/jsonscan"
 )
@@ -155,6 +157,9 @@ type answers struct {
 	arrived map[int64]json.RawMessage
 	gates   map[int64]hostfns.Gate // of the calls that wait; nil for a call of a Go host
 	kept    map[int64]int64        // bytes that their runs know to be arriving
+
+	refusals      map[int64]error // why a request of the server was refused, by call
+	waitsForInput bool            // the library answers requests for input in answers
 }
 
 // admit notes a call before its request is sent. Forget ends it.
@@ -239,6 +244,8 @@ func (a *answers) receive(resp *jsonrpc.Response, from *arrival) bool {
 		}
 	case call == listing:
 		err = checkListing(resp.Result)
+	case a.waitsForInput && needsInput(resp.Result):
+		return false
 	default:
 		a.arrived[call] = resp.Result
 		from.keep(call)
@@ -249,6 +256,18 @@ func (a *answers) receive(resp *jsonrpc.Response, from *arrival) bool {
 		resp.Result, resp.Error = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 	}
 	return err != nil
+}
+
+// needsInput reports whether an answer asks for input, as it does in protocol
+// 2026-07-28.
+func needsInput(answer json.RawMessage) bool {
+	if len(answer) > maxOther || !bytes.Contains(answer, []byte(`"`+inputRequired+`"`)) {
+		return false
+	}
+	var r struct {
+		Type string `json:"resultType"`
+	}
+	return json.Unmarshal(answer, &r) == nil && r.Type == inputRequired
 }
 
 func checkListing(page json.RawMessage) error {
@@ -283,9 +302,73 @@ func (a *answers) forget(call int64) {
 	}
 	delete(a.gates, call)
 	delete(a.kept, call)
+	delete(a.refusals, call)
 	for id, c := range a.waiting {
 		if c == call {
 			delete(a.waiting, id)
 		}
 	}
+}
+
+// callKey finds the number of the call in the context of a request that came with
+// the answer of a call.
+type callKey struct{}
+
+// caller returns the gate of the call that a request of the server is for. Over
+// stdio, requests do not name it, so the calls in progress must be of one run: the
+// client of another must not see the request.
+func (a *answers) caller(ctx context.Context) (hostfns.Gate, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if n, ok := ctx.Value(callKey{}).(int64); ok {
+		if gate := a.gates[n]; gate != nil {
+			return gate, nil
+		}
+		return nil, errors.New("the call has ended")
+	}
+	newest := int64(0)
+	for n, gate := range a.gates {
+		if gate == nil {
+			continue
+		}
+		if newest != 0 && gate.Lifetime() != a.gates[newest].Lifetime() {
+			return nil, errors.New("several programs are calling this server, and the request does not name one: try again")
+		}
+		newest = max(newest, n)
+	}
+	if newest == 0 {
+		return nil, errors.New("no program is calling this server")
+	}
+	return a.gates[newest], nil
+}
+
+// refused notes why a request of the server was refused, for the error of the call.
+func (a *answers) refused(ctx context.Context, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for n := range a.gates {
+		if of, ok := ctx.Value(callKey{}).(int64); ok && of != n {
+			continue
+		}
+		if a.refusals == nil {
+			a.refusals = map[int64]error{}
+		}
+		a.refusals[n] = err
+	}
+}
+
+// explain adds to the error of a call why a request of its server was refused.
+func (a *answers) explain(call int64, err error) error {
+	a.mu.Lock()
+	why := a.refusals[call]
+	a.mu.Unlock()
+	var f *fault.Error
+	if err == nil || why == nil || !errors.As(err, &f) {
+		return err
+	}
+	hint := why.Error()
+	if h := fault.HintOf(why); h != "" {
+		hint = fmt.Sprintf("%s: %s", hint, h)
+	}
+	return f.WithHint("%s", hint)
 }

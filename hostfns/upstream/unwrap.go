@@ -20,6 +20,9 @@ type result struct {
 	Type       string          `json:"resultType"`
 }
 
+// inputRequired is the type of an answer with requests for input.
+const inputRequired = "input_required"
+
 // maxItems bounds the content items of an answer.
 const maxItems = 10_000
 
@@ -88,8 +91,9 @@ func unwrap(server, tool string, raw json.RawMessage) (hostfns.Answer, error) {
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return hostfns.Answer{}, fault.New(fault.ToolFailed, "read the answer of %s.%s: %w", server, tool, err)
 	}
-	if r.Type == "input_required" {
-		return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s.%s requires more input, which is not supported", server, tool)
+	if r.Type == inputRequired {
+		return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s.%s requires more input, which the policy does not let the server ask for", server, tool).
+			WithHint("allow it in the policy: servers: {%s: {elicitation: allow}}", server)
 	}
 	if r.IsError {
 		return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s", errorText(r))

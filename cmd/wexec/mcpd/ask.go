@@ -98,11 +98,7 @@ type elicitor struct {
 // Ask implements hostfns.Asker.
 func (a elicitor) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, error) {
 	params, always := formOf(q.Covered())
-	elicit := a.request
-	if a.roundTrips {
-		elicit = a.exchange
-	}
-	res, err := elicit(ctx, q.ID, params)
+	res, err := a.elicit(ctx, q.ID, params)
 	if err != nil {
 		return hostfns.Reply{}, err
 	}
@@ -130,9 +126,17 @@ func formOf(q hostfns.Question) (_ *mcp.ElicitParams, always bool) {
 	}}, always
 }
 
-// exchange leaves the form for the result of a call and waits for the next call.
-func (a elicitor) exchange(ctx context.Context, id string, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	r, f := a.run, &form{params: params, answer: make(chan *mcp.ElicitResult, 1)}
+// elicit shows a form.
+func (a elicitor) elicit(ctx context.Context, id string, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	if a.roundTrips {
+		return exchange[*mcp.ElicitResult](ctx, a.run, id, params)
+	}
+	return request(ctx, a.run, params, (*mcp.ServerSession).Elicit)
+}
+
+// exchange leaves a request for the result of a call and waits for the next call.
+func exchange[Result mcp.InputResponse](ctx context.Context, r *run, id string, params mcp.InputRequest) (res Result, err error) {
+	f := &form{params: params, answer: make(chan mcp.InputResponse, 1)}
 	r.update(func() { r.forms[id] = f })
 	defer func() {
 		r.mu.Lock()
@@ -140,29 +144,32 @@ func (a elicitor) exchange(ctx context.Context, id string, params *mcp.ElicitPar
 		delete(r.forms, id)
 	}()
 	select {
-	case res := <-f.answer:
+	case answer := <-f.answer:
+		res, ok := answer.(Result)
+		if !ok {
+			return res, fault.New(fault.DeniedApproval, "the client answered with something else than was requested")
+		}
 		return res, nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return res, context.Cause(ctx)
 	}
 }
 
-// request sends the form to the client.
-func (a elicitor) request(ctx context.Context, _ string, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	a.run.mu.Lock()
-	l := a.run.listener
-	a.run.mu.Unlock()
+// request sends a request to the client.
+func request[Params, Result any](ctx context.Context, r *run, params Params, send func(*mcp.ServerSession, context.Context, Params) (Result, error)) (res Result, err error) {
+	r.mu.Lock()
+	l := r.listener
+	r.mu.Unlock()
 	if l == nil {
-		return nil, hostfns.ErrNobody
+		return res, hostfns.ErrNobody
 	}
-	// The context of the call has the stream for the form, that of the question
+	// The context of the call has the stream for the request, that of the question
 	// has the time.
 	asking, cancel := context.WithCancelCause(context.WithoutCancel(l.ctx))
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
-	res, err := l.session.Elicit(asking, params)
-	if err != nil {
-		return nil, fault.New(fault.DeniedApproval, "ask through the client: %w", err)
+	if res, err = send(l.session, asking, params); err != nil {
+		return res, fault.New(fault.DeniedApproval, "ask through the client: %w", err)
 	}
 	return res, nil
 }

@@ -49,7 +49,8 @@ func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	}
 	run := s.runs.start(owner, userOf(r.Extra), p)
 	req.ID, req.Progress = run.id, run.event
-	req.Asker = &clientAsker{session: r.Session, next: s.o.Asker, run: run}
+	client := &clientAsker{session: r.Session, next: s.o.Asker, run: run}
+	req.Asker, req.Client = client, client
 	go func() { run.end(s.o.Engine.Run(run.ctx, req)) }()
 	return s.await(ctx, r, run)
 }

@@ -67,10 +67,11 @@ type run struct {
 	cut      bool // the connection of its call was cut; see runs.detach
 }
 
-// form is a question that a client shows to its person between two calls.
+// form is a request that a client serves between two calls: a question for its
+// person, or a text of its model.
 type form struct {
-	params *mcp.ElicitParams
-	answer chan *mcp.ElicitResult // buffers one
+	params mcp.InputRequest
+	answer chan mcp.InputResponse // buffers one
 	sent   bool
 }
 
@@ -284,7 +285,7 @@ func (r *run) takeAnswers(answers mcp.InputResponseMap) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for id, f := range r.forms {
-		res, ok := answers[id].(*mcp.ElicitResult)
+		res, ok := answers[id]
 		if !ok {
 			f.sent = false
 			continue
