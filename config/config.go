@@ -18,6 +18,7 @@ import (
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/upstream"
+	"github.com/wexec/wexec/internal/units"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -125,8 +126,8 @@ func (s *Settings) PolicyFile() string {
 
 // Load reads all layers, as seen from env's working folder.
 func Load(env *Environment, flags Flags) (*Settings, error) {
-	s := &Settings{Cache: env.cacheDir(), Audit: Audit{Dir: below(env.stateDir(), "audit"), Rotate: 64 << 20}, LearnTypes: true, Log: "warn"}
-	s.note(Value{"cache", s.Cache, "default"}, Value{"audit.dir", s.Audit.Dir, "default"}, Value{"log", s.Log, "default"})
+	s := &Settings{Cache: env.cacheDir(), Audit: Audit{Dir: below(env.stateDir(), "audit"), Rotate: 64 << 20, Sync: "writes"}, LearnTypes: true, Log: "warn"}
+	s.note(s.defaults()...)
 	var err error
 	if s.Project, err = findProject(env); err != nil {
 		return nil, err
@@ -152,6 +153,17 @@ func Load(env *Environment, flags Flags) (*Settings, error) {
 		return nil, err
 	}
 	return s, s.checkServers()
+}
+
+// defaults lists the settings that have a value before the first layer.
+func (s *Settings) defaults() []Value {
+	var out []Value
+	for _, v := range []Value{{Key: "cache", Value: s.Cache}, {Key: "audit.dir", Value: s.Audit.Dir}, {Key: "audit.rotate", Value: units.FormatSize(s.Audit.Rotate)},
+		{Key: "audit.sync", Value: s.Audit.Sync}, {Key: "learn_types", Value: fmt.Sprint(s.LearnTypes)}, {Key: "log", Value: s.Log}} {
+		v.Origin = "default"
+		out = append(out, v)
+	}
+	return out
 }
 
 // readFolder reads wexec.yaml, policy.yaml and, in a project, .mcp.json of a
@@ -215,7 +227,7 @@ func (s *Settings) apply(f *file, dir, path string, trusted bool) {
 		}
 		if a.Rotate > 0 {
 			s.Audit.Rotate = int64(a.Rotate)
-			s.note(Value{"audit.rotate", fmt.Sprint(s.Audit.Rotate), path})
+			s.note(Value{"audit.rotate", units.FormatSize(s.Audit.Rotate), path})
 		}
 	}
 	if f.LearnTypes != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"time"
 
 	"github.com/wexec/wexec/fault"
@@ -14,34 +13,34 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// file is a wexec.yaml.
+// file is a wexec.yaml. The tags are those of package yamldoc.
 type file struct {
-	Servers    yamldoc.Map[yamldoc.Object] `yaml:"servers"`
-	MCP        []string                    `yaml:"mcp" single:"yes"`
-	Policy     []string                    `yaml:"policy" single:"yes"`
-	Limits     fileLimits                  `yaml:"limits"`
-	Cache      string                      `yaml:"cache"`
-	Audit      *fileAudit                  `yaml:"audit"`
-	Embeddings *Embeddings                 `yaml:"embeddings"`
-	LearnTypes *bool                       `yaml:"learn_types"`
-	Log        string                      `yaml:"log"`
+	Servers    yamldoc.Map[yamldoc.Object] `yaml:"servers" doc:"MCP servers by name, as in an MCP file"`
+	MCP        []string                    `yaml:"mcp" single:"yes" doc:"MCP files; default .mcp.json of a project"`
+	Policy     []string                    `yaml:"policy" single:"yes" doc:"policy files; default policy.yaml in the same folder"`
+	Limits     fileLimits                  `yaml:"limits" doc:"limits on the resources of a run; a policy may lower them"`
+	Cache      string                      `yaml:"cache" doc:"folder of compiled code and results"`
+	Audit      *fileAudit                  `yaml:"audit" doc:"where and how runs are recorded"`
+	Embeddings *Embeddings                 `yaml:"embeddings" doc:"OpenAI-compatible endpoint that helps to find tools"`
+	LearnTypes *bool                       `yaml:"learn_types" doc:"learn the types of answers that no server declares"`
+	Log        string                      `yaml:"log" enum:"debug|info|warn|error" doc:"least important messages that are logged"`
 }
 
 type fileAudit struct {
-	Dir    string      `yaml:"dir"`
-	Rotate units.Size  `yaml:"rotate"`
-	Sync   string      `yaml:"sync"`
-	Key    string      `yaml:"key"`
-	Anchor *fileAnchor `yaml:"anchor"`
+	Dir    string      `yaml:"dir" doc:"folder of the records"`
+	Rotate units.Size  `yaml:"rotate" doc:"size at which a new segment begins"`
+	Sync   string      `yaml:"sync" enum:"writes|never|always" doc:"when records are forced to disk"`
+	Key    string      `yaml:"key" doc:"file with an Ed25519 key that signs the head of each segment"`
+	Anchor *fileAnchor `yaml:"anchor" doc:"where heads are kept against rollback; a path means file"`
 }
 
 type fileAnchor struct {
-	File     string         `yaml:"file" short:"yes"`
-	Command  []string       `yaml:"command" single:"yes"`
-	Tool     string         `yaml:"tool"`
-	Every    units.Duration `yaml:"every"`
-	Records  units.Count    `yaml:"records"`
-	Required bool           `yaml:"required"`
+	File     string         `yaml:"file" short:"yes" doc:"file to which heads are appended"`
+	Command  []string       `yaml:"command" single:"yes" doc:"program, with arguments, that keeps heads"`
+	Tool     string         `yaml:"tool" doc:"tool of a server that keeps heads, as server.tool"`
+	Every    units.Duration `yaml:"every" doc:"how long new records may wait"`
+	Records  units.Count    `yaml:"records" doc:"how many new records may wait"`
+	Required bool           `yaml:"required" doc:"run nothing while the anchor fails"`
 }
 
 // anchor returns the setting. Relative paths begin at dir.
@@ -55,9 +54,9 @@ func (f *fileAnchor) anchor(dir string) Anchor {
 
 // Embeddings is an OpenAI-compatible endpoint that helps to find tools.
 type Embeddings struct {
-	URL   string `yaml:"url"`
-	Model string `yaml:"model"`
-	Key   string `yaml:"key"` // env:NAME or file:PATH; empty: none
+	URL   string `yaml:"url" doc:"address of the endpoint"`
+	Model string `yaml:"model" doc:"name of the model"`
+	Key   string `yaml:"key" doc:"where the key is, as env:NAME or file:PATH"` // empty: none
 }
 
 // Value is one setting and its origin.
@@ -144,7 +143,7 @@ func limitsFromEnvironment(env *Environment) (policy.Limits, error) {
 	var l policy.Limits
 	var problems []error
 	for _, f := range policy.LimitFields() {
-		name := "WEXEC_" + strings.ToUpper(strings.ReplaceAll(f.Flag, "-", "_"))
+		name := limitVariable(f)
 		text, ok := env.Lookup(name)
 		if !ok || text == "" {
 			continue

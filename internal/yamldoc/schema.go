@@ -71,7 +71,12 @@ func (s *schemaWriter) typ(t reflect.Type, f field) map[string]any {
 		// A block whose keys are all commented out is null.
 		return map[string]any{"anyOf": []any{s.typ(t.Elem(), f), map[string]any{"type": "null"}}}
 	case t.Kind() == reflect.Slice:
-		return map[string]any{"type": []any{"array", "null"}, "items": s.typ(t.Elem(), f)}
+		item := s.typ(t.Elem(), f)
+		list := map[string]any{"type": []any{"array", "null"}, "items": item}
+		if f.single {
+			return map[string]any{"anyOf": []any{list, item}}
+		}
+		return list
 	case isBlock(t), reflect.PointerTo(t).Implements(keyedType):
 		return s.block(t)
 	}

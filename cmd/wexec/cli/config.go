@@ -132,10 +132,14 @@ func oneOf(flag, value string, values ...string) error {
 func (a *app) configCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "config",
-		Usage: "show the configuration, and trust a project's files",
+		Usage: "show and describe the configuration, and trust a project's files",
 		Subcommands: []*cli.Command{
 			{Name: "show", Usage: "show every value that is set", Action: a.configShow, Flags: append([]cli.Flag{
 				&cli.BoolFlag{Name: "origin", Usage: "show where each value is set"}, jsonFlag()}, settingFlags()...)},
+			{Name: "schema", Usage: "print the JSON Schema of wexec.yaml, for editors", Action: func(*cli.Context) error {
+				_, err := a.Stdout.Write(config.Schema())
+				return err
+			}},
 			{Name: "trust", Usage: "let this project's files, as they are now, start servers and allow tools", Action: a.configTrust},
 		},
 	}
