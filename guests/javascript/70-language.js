@@ -269,11 +269,11 @@
   });
 
   // ---- sets ----
-  const { has, values } = Set.prototype, sizeOf = Object.getOwnPropertyDescriptor(Set.prototype, 'size').get;
+  const { has, values, add: insert, delete: remove } = Set.prototype, sizeOf = Object.getOwnPropertyDescriptor(Set.prototype, 'size').get;
   // a set-like argument: its size, and its methods as they were when it was looked up
   const recordOf = (other) => {
     needsObject(other);
-    const number = Number(other.size);
+    const number = +other.size; // a BigInt is a TypeError
     if (Number.isNaN(number)) throw new TypeError('the size of a set must be a number');
     const size = Math.trunc(number);
     if (size < 0) throw new RangeError('the size of a set must not be negative');
@@ -296,36 +296,39 @@
     return [recordOf(other), apply(sizeOf, set, [])];
   };
   const itemsOf = (set) => ({ [Symbol.iterator]: () => apply(values, set, []) });
+  // a set of the items, whatever a program made of Set.prototype.add
+  const setOf = (items) => {
+    const result = new Set();
+    for (const item of items) apply(insert, result, [item]);
+    return result;
+  };
   add(Set.prototype, {
     union(other) {
-      const [record] = both(this, other), more = record.keys(), result = new Set(itemsOf(this));
-      for (const item of more) result.add(item);
+      const [record] = both(this, other), more = record.keys(), result = setOf(itemsOf(this));
+      for (const item of more) apply(insert, result, [item]);
       return result;
     },
     intersection(other) {
       const [record, size] = both(this, other), result = new Set();
       if (size <= record.size) {
-        for (const item of itemsOf(this)) if (record.has(item)) result.add(item);
+        for (const item of itemsOf(this)) if (record.has(item)) apply(insert, result, [item]);
       } else {
-        for (const item of record.keys()) if (apply(has, this, [item])) result.add(item);
+        for (const item of record.keys()) if (apply(has, this, [item])) apply(insert, result, [item]);
       }
       return result;
     },
     difference(other) {
-      const [record, size] = both(this, other), result = new Set(itemsOf(this));
+      const [record, size] = both(this, other), result = setOf(itemsOf(this));
       if (size <= record.size) {
-        for (const item of itemsOf(this)) if (record.has(item)) result.delete(item);
+        for (const item of itemsOf(this)) if (record.has(item)) apply(remove, result, [item]);
       } else {
-        for (const item of record.keys()) result.delete(item);
+        for (const item of record.keys()) apply(remove, result, [item]);
       }
       return result;
     },
     symmetricDifference(other) {
-      const [record] = both(this, other), more = record.keys(), result = new Set(itemsOf(this));
-      for (const item of more) {
-        if (apply(has, this, [item])) result.delete(item);
-        else result.add(item);
-      }
+      const [record] = both(this, other), more = record.keys(), result = setOf(itemsOf(this));
+      for (const item of more) apply(apply(has, this, [item]) ? remove : insert, result, [item]);
       return result;
     },
     isSubsetOf(other) {

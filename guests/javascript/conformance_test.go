@@ -27,10 +27,12 @@ var webFolders = []string{
 
 var webLeftOut = regexp.MustCompile(`idlharness|legacy-mb|\.window\.|\.sub\.|historical|unsupported|cross-realm|Exposed`)
 
-// webPrologue makes the globals that the tests expect of a worker.
+// webPrologue makes the globals that the tests expect of a worker, and the one
+// object of WebAssembly by which they reach shared memory.
 const webPrologue = `globalThis.self = globalThis
 globalThis.GLOBAL = { isWindow: () => false, isWorker: () => false, isShadowRealm: () => false }
 globalThis.location = { search: '', href: 'http://web-platform.test/', origin: 'http://web-platform.test' }
+globalThis.WebAssembly = { Memory: class { get buffer() { return new SharedArrayBuffer(0) } } }
 const $files = args.files
 globalThis.fetch = async (name) => ({ ok: true, text: async () => $files[name], json: async () => JSON.parse($files[name]) });
 `
