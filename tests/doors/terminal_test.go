@@ -13,9 +13,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/creack/pty"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -267,5 +269,31 @@ func TestNoPromptWithoutATerminal(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if err == nil || cmd.ProcessState.ExitCode() != 3 || strings.Contains(string(out), "approve?") {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestHelpFitsTheTerminal(t *testing.T) {
+	dir, env := furnished(t, askingPolicy)
+	env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, "NO_COLOR=") })
+	for _, args := range [][]string{{"mcp", "--help"}, {"audit"}, {"--help"}} {
+		for _, plain := range []bool{false, true} {
+			with := append(slices.Clone(env), "TERM=xterm")
+			if plain {
+				with = append(with, "NO_COLOR=1")
+			}
+			x := atTerminal(t, command(t.Context(), dir, with, args...))
+			if got := x.ends(); got != 0 {
+				t.Fatalf("status %d: %q", got, x.seen.String())
+			}
+			text := x.seen.String()
+			if painted := strings.Contains(text, "\x1b[1m"); painted == plain {
+				t.Errorf("%q, NO_COLOR %v: %q", args, plain, text)
+			}
+			for line := range strings.Lines(regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(text, "")) {
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\r\n")); n > 100 {
+					t.Errorf("%q has a line of %d characters: %q", args, n, line)
+				}
+			}
+		}
 	}
 }

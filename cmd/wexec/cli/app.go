@@ -38,6 +38,7 @@ type app struct {
 	loaded         *engine.Cache                // has begun to load the guest of a run; nil: nothing is loading
 	programs       struct{ out, err io.Writer } // where programs print
 	stdoutTerminal bool
+	stdoutWidth    int // columns of the terminal; 0: unknown
 }
 
 func newApp(inv *Invocation) *app {

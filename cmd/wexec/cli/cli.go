@@ -7,6 +7,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -82,6 +83,9 @@ func (inv *Invocation) Run(ctx context.Context) int {
 	a := newApp(inv)
 	defer a.term.Close()
 	atTerminal := terminal.IsTerminal(inv.Stdout)
+	if atTerminal {
+		a.stdoutWidth = terminal.Width(inv.Stdout)
+	}
 	a.Stdout, a.stdoutTerminal = a.term.Output(out, atTerminal), atTerminal
 	a.programs.out, a.programs.err = a.term.Program(out, atTerminal), a.term.Program(inv.Stderr, a.term.Interactive)
 	if args := inv.Args; isRun(args) {
@@ -144,7 +148,6 @@ func (a *app) commandLine() *cli.App {
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*cli.Context, error) {},
-		CustomAppHelpTemplate:     helpTemplate,
 		Action:                    a.withoutCommand,
 		OnUsageError:              a.usageError,
 		Compiled:                  time.Unix(0, 0), // otherwise the library reads the program's file
@@ -157,38 +160,63 @@ func (a *app) commandLine() *cli.App {
 		a.configure(c, app.Name+" ")
 		app.Commands = append(app.Commands, c)
 	}
+	if !isRun(a.Args) {
+		app.CustomAppHelpTemplate = a.helpTemplate(overview(app))
+	}
 	return app
 }
 
-const helpTemplate = `wexec: {{.Usage}}
+// overview is the help of the command itself.
+func overview(app *cli.App) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `wexec: %s
 
   wexec run program.js                        run a program
   wexec run -l py -e 'return 6 * 7'           run code from the command line
   wexec init                                  write a policy for your tools
   wexec run --mcp mcp.json --policy policy.yaml program.ts
 
-Commands:{{range .VisibleCommands}}
-  {{printf "%-11s" .Name}} {{.Usage}}{{end}}
+Commands:
+`, app.Usage)
+	for _, c := range app.Commands {
+		if !c.Hidden {
+			fmt.Fprintf(&b, "  %-11s %s\n", c.Name, c.Usage)
+		}
+	}
+	b.WriteString("\nRun wexec COMMAND --help for details.\n")
+	return b.String()
+}
 
-Run wexec COMMAND --help for details.
-`
+// present lays out help for standard output.
+func (a *app) present(help string) string {
+	if !a.stdoutTerminal {
+		return help
+	}
+	return commandline.Present(help, a.stdoutWidth, func(s string) string { return a.term.Paint(terminal.Bold, s) })
+}
+
+// helpTemplate is help as a template of the library.
+func (a *app) helpTemplate(help string) string {
+	return strings.ReplaceAll(a.present(help), "{{", `{{"{{"}}`)
+}
 
 // configure sets how a command and those below it print help and errors.
 func (a *app) configure(c *cli.Command, prefix string) {
 	c.OnUsageError = a.usageError
+	c.Before = a.verbosity
 	c.HideHelpCommand = true
 	for _, sub := range c.Subcommands {
 		a.configure(sub, prefix+c.Name+" ")
 	}
 	if !c.Hidden && commandline.AsksHelp(a.Args) {
-		c.CustomHelpTemplate = strings.ReplaceAll(commandline.Help(c, prefix), "{{", `{{"{{"}}`)
+		c.CustomHelpTemplate = a.helpTemplate(commandline.Help(c, prefix))
 	}
 	if len(c.Subcommands) > 0 && c.Action == nil {
 		c.Action = func(ctx *cli.Context) error {
 			if name := ctx.Args().First(); ctx.Args().Len() > 0 {
 				return commandline.Unknown(name, c.Name+" ", c.Subcommands)
 			}
-			_, err := io.WriteString(a.Stdout, commandline.Help(c, prefix))
+			_, err := io.WriteString(a.Stdout, a.present(commandline.Help(c, prefix)))
 			return err
 		}
 	}
@@ -267,13 +295,21 @@ func (a *app) completionCommand() *cli.Command {
 }
 
 // completeCommand is called by the completion scripts with the words of a
-// command line, and prints what can follow.
+// command line, and prints what can follow, after --described with descriptions.
 func (a *app) completeCommand() *cli.Command {
 	return &cli.Command{
 		Name: "complete", Hidden: true, SkipFlagParsing: true,
 		Action: func(ctx *cli.Context) error {
-			for _, word := range commandline.Complete(ctx.App.Commands, ctx.Args().Slice(), a.flagValues, a.argumentValues) {
-				a.printf("%s\n", word)
+			words := ctx.Args().Slice()
+			described := len(words) > 0 && words[0] == "--described"
+			if described {
+				words = words[1:]
+			}
+			for _, c := range commandline.Complete(ctx.App.Commands, words, a.flagValues, a.argumentValues) {
+				if described && c.Doc != "" {
+					c.Word += "\t" + c.Doc
+				}
+				a.printf("%s\n", c.Word)
 			}
 			return nil
 		},

@@ -10,6 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
+	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/policy"
@@ -30,7 +32,49 @@ func settingFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "policy", Category: configurationFlags, Usage: "`FILE`: a policy; repeatable", TakesFile: true},
 		&cli.StringSliceFlag{Name: "mcp", Category: configurationFlags, Usage: "`FILE`: MCP servers, in the format of Claude, Cursor or VS Code; repeatable", TakesFile: true},
 		&cli.StringFlag{Name: "audit", Category: configurationFlags, Usage: "`DIR`: the folder of the audit records", TakesFile: true},
+		&cli.BoolFlag{Name: "quiet", Category: configurationFlags, Usage: "print results and errors, but no notes, warnings and progress"},
+		&cli.BoolFlag{Name: "verbose", Category: configurationFlags, Usage: "print every setting with its origin, and all log messages"},
 	}
+}
+
+// voidFlags lists the flags of a command that have no effect in one of its
+// forms.
+func voidFlags(command string) []commandline.Void {
+	none := []commandline.Void{{Flags: []string{"quiet"}, With: "verbose", Why: "everything is printed"}}
+	switch command {
+	case "run":
+		return append(none,
+			commandline.Void{Flags: []string{"json"}, With: "jsonl", Why: "every line is JSON, and the last one is the Result"},
+			commandline.Void{Flags: []string{"watch", "dry-run", "stats", "timeline", "no-cache", "deterministic"}, With: "check", Why: "nothing runs"})
+	case "mcp":
+		return append(none, commandline.Void{Flags: []string{"token-file", "allow-host", "allow-origin", "oauth-issuer", "oauth-resource", "oauth-scope",
+			"max-clients", "max-pending"}, Without: "http", Why: "the only client is the one at standard input"})
+	case "show":
+		return append(none, commandline.Void{Flags: []string{"origin"}, With: "json", Why: "the JSON always has the origin"})
+	case "pin":
+		return append(none, commandline.Void{Flags: []string{"all", "yes"}, With: "list", Why: "nothing is changed"})
+	}
+	return none
+}
+
+// verbosity applies --quiet and --verbose, and notes flags that have no effect.
+func (a *app) verbosity(ctx *cli.Context) error {
+	a.term.Quiet = a.term.Quiet || ctx.Bool("quiet") && !ctx.Bool("verbose")
+	for _, note := range commandline.VoidFlags(ctx, voidFlags(ctx.Command.Name)) {
+		a.term.Note("%s", note)
+	}
+	return nil
+}
+
+// logLevel returns the log level of --quiet or --verbose, or "".
+func logLevel(ctx *cli.Context) string {
+	switch {
+	case ctx.Bool("verbose"):
+		return "debug"
+	case ctx.Bool("quiet"):
+		return "error"
+	}
+	return ""
 }
 
 // limitFlags are the flags of the limits of a run.
@@ -73,7 +117,7 @@ func (a *app) settings(ctx *cli.Context) (*config.Settings, error) {
 		return nil, err
 	}
 	s, err := config.Load(a.Env, config.Flags{
-		Policy: ctx.StringSlice("policy"), MCP: ctx.StringSlice("mcp"), Audit: ctx.String("audit"), Limits: limits,
+		Policy: ctx.StringSlice("policy"), MCP: ctx.StringSlice("mcp"), Audit: ctx.String("audit"), Log: logLevel(ctx), Limits: limits,
 		Allow: policy.Flags{
 			AllowTool: ctx.StringSlice("allow-tool"), DenyTool: ctx.StringSlice("deny-tool"), AllowNet: ctx.StringSlice("allow-net"),
 			AllowRead: a.paths(ctx.StringSlice("allow-read")), AllowWrite: a.paths(ctx.StringSlice("allow-write")), NoPII: ctx.Bool("no-pii"),
@@ -84,6 +128,12 @@ func (a *app) settings(ctx *cli.Context) (*config.Settings, error) {
 	}
 	for _, w := range s.Warnings {
 		a.term.Warn("%s", w)
+	}
+	if ctx.Bool("verbose") {
+		logger := terminal.Logger(a.term, s.Log)
+		for _, v := range s.Values() {
+			logger.Debug("set "+v.Key, "value", v.Value, "from", v.Origin)
+		}
 	}
 	switch ctx.Command.Name {
 	case "doctor", "check", "list": // commands that inspect the configuration

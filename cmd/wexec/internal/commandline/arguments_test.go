@@ -56,7 +56,8 @@ func TestCompletionKnowsCommandsFlagsAndValues(t *testing.T) {
 	} {
 		words := strings.Split(line, " ")
 		var got []string
-		for _, word := range Complete(testApp().Commands, words, values, arguments) {
+		for _, c := range Complete(testApp().Commands, words, values, arguments) {
+			word := c.Word
 			if !strings.HasPrefix(word, "argument of") || words[len(words)-1] != "" {
 				got = append(got, word)
 			}
@@ -77,5 +78,50 @@ func TestHelpHasNamesValuesAndDefaults(t *testing.T) {
 	}
 	if strings.Contains(Markdown(testApp()), "secret") {
 		t.Error("a hidden command is documented")
+	}
+}
+
+func TestCompletionDescribesCommandsAndFlags(t *testing.T) {
+	none := func(string) []string { return nil }
+	for line, want := range map[string]Candidate{"tools ": {"list", "list tools"}, "tools list --lim": {"--limit", "print at most N tools (default 10)"}} {
+		got := Complete(testApp().Commands, strings.Split(line, " "), none, none)
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestPresentWrapsAndPaints(t *testing.T) {
+	const text = "wexec x: do it\n\n  wexec x [flags]\n\nOne sentence that was\nbroken before.\n\nFlags:\n  --limit N  print at most that many lines\n  --json     print JSON\n"
+	if got := Present(text, 0, nil); got != text {
+		t.Errorf("without a terminal: %q", got)
+	}
+	mark := func(s string) string { return "<" + s + ">" }
+	want := "wexec x: do it\n\n  wexec x [flags]\n\nOne sentence that was broken\nbefore.\n\n<Flags:>\n" +
+		"  <--limit N>  print at most\n             that many lines\n  <--json>     print JSON\n"
+	if got := Present(text, 30, mark); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestVoidFlagsSayWhy(t *testing.T) {
+	void := []Void{{Flags: []string{"limit"}, With: "json", Why: "JSON has everything"}, {Flags: []string{"lang"}, Without: "limit", Why: "no limit is set"}}
+	for args, want := range map[string]string{
+		"":                   "",
+		"--limit 3":          "",
+		"--json --limit 3":   "--limit has no effect with --json: JSON has everything",
+		"--json":             "",
+		"--lang x":           "--lang has no effect without --limit: no limit is set",
+		"--lang x --limit 1": "",
+	} {
+		app, got := testApp(), ""
+		list := app.Commands[2].Subcommands[0]
+		list.Action = func(ctx *cli.Context) error {
+			got = strings.Join(VoidFlags(ctx, void), "|")
+			return nil
+		}
+		if err := app.Run(append([]string{"wexec", "tools", "list"}, strings.Fields(args)...)); err != nil || got != want {
+			t.Errorf("%q: %q, %v", args, got, err)
+		}
 	}
 }

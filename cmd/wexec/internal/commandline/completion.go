@@ -6,10 +6,13 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// Candidate is a word that can follow on a command line.
+type Candidate struct{ Word, Doc string }
+
 // Complete lists what can follow on a command line whose last word is
 // incomplete. flagValues lists the values of a flag, arguments those of a
 // command, given as its names from the top; either may return nil.
-func Complete(commands []*cli.Command, words []string, flagValues, arguments func(name string) []string) []string {
+func Complete(commands []*cli.Command, words []string, flagValues, arguments func(name string) []string) []Candidate {
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -21,54 +24,75 @@ func Complete(commands []*cli.Command, words []string, flagValues, arguments fun
 			commands, flags, path = c.Subcommands, c.Flags, append(path, c.Name)
 		}
 	}
-	var all []string
+	var all []Candidate
+	values := func(words []string) {
+		for _, word := range words {
+			all = append(all, Candidate{Word: word})
+		}
+	}
 	switch before := words[max(0, len(words)-2)]; {
 	case len(words) > 1 && strings.HasPrefix(before, "-") && takesValue(flags, before):
-		all = flagValues(strings.TrimLeft(before, "-"))
+		values(flagValues(strings.TrimLeft(before, "-")))
 	case strings.HasPrefix(last, "-"):
 		for _, f := range flags {
+			doc := ""
+			if d, ok := f.(cli.DocGenerationFlag); ok {
+				doc = describe(f, d).usage
+			}
 			for _, name := range f.Names() {
-				all = append(all, Dashed(name))
+				all = append(all, Candidate{Dashed(name), doc})
 			}
 		}
 	default:
 		for _, c := range commands {
 			if !c.Hidden {
-				all = append(all, c.Name)
+				all = append(all, Candidate{c.Name, c.Usage})
 			}
 		}
-		all = append(all, arguments(strings.Join(path, " "))...)
+		values(arguments(strings.Join(path, " ")))
 	}
-	var out []string
-	for _, word := range all {
-		if strings.HasPrefix(word, last) {
-			out = append(out, word)
+	var out []Candidate
+	for _, c := range all {
+		if strings.HasPrefix(c.Word, last) {
+			out = append(out, c)
 		}
 	}
 	return out
 }
 
 // CompletionScripts are the scripts that shells load, by the shell's name. They
-// call "wexec complete" with the words of the command line.
+// call "wexec complete --described" with the words of the command line, which
+// prints a word, a tab and its description on each line. Bash shows what it
+// inserts, so it gets descriptions only where it lists several words.
 func CompletionScripts() map[string]string {
 	return map[string]string{
 		"bash": `_wexec() {
-  local IFS=$'\n'
-  COMPREPLY=($(wexec complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  local IFS=$'\n' found
+  found=($(wexec complete --described "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  if (( ${#found[@]} == 1 || COMP_TYPE == 37 || COMP_TYPE == 42 )); then
+    COMPREPLY=("${found[@]%%$'\t'*}")
+  else
+    COMPREPLY=("${found[@]//$'\t'/  -- }")
+  fi
 }
 complete -o default -F _wexec wexec
 `,
 		"zsh": `#compdef wexec
 _wexec() {
   local -a found
-  found=(${(f)"$(wexec complete "${words[@]:1:$((CURRENT-1))}" 2>/dev/null)"})
-  if (( ${#found} )); then compadd -a found; else _files; fi
+  local line
+  for line in "${(@f)$(wexec complete --described "${words[@]:1:$((CURRENT-1))}" 2>/dev/null)}"; do
+    [[ -n $line ]] || continue
+    line=${line//:/\\:}
+    found+=("${line/$'\t'/:}")
+  done
+  if (( ${#found} )); then _describe wexec found; else _files; fi
 }
 compdef _wexec wexec
 `,
 		"fish": `function __wexec_complete
   set -l words (commandline -opc) (commandline -ct)
-  wexec complete $words[2..-1] 2>/dev/null
+  wexec complete --described $words[2..-1] 2>/dev/null
 end
 complete -c wexec -a '(__wexec_complete)'
 `,
@@ -76,7 +100,11 @@ complete -c wexec -a '(__wexec_complete)'
   param($word, $ast, $position)
   $words = @($ast.CommandElements | Select-Object -Skip 1 | ForEach-Object { $_.ToString() })
   if ($word -eq '') { $words += '' }
-  wexec complete @words 2>$null | ForEach-Object { [System.Management.Automation.CompletionResult]::new($_) }
+  wexec complete --described @words 2>$null | ForEach-Object {
+    $name, $doc = $_ -split [char]9, 2
+    if (-not $doc) { $doc = $name }
+    [System.Management.Automation.CompletionResult]::new($name, $name, 'ParameterValue', $doc)
+  }
 }
 `,
 	}

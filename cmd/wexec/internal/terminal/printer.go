@@ -26,6 +26,8 @@ import (
 type Printer struct {
 	// Interactive reports whether the writer is a terminal.
 	Interactive bool
+	// Quiet suppresses notes, warnings and status lines. Set it before use.
+	Quiet bool
 
 	w        io.Writer
 	messages *stream
@@ -81,9 +83,11 @@ func IsTerminal(file any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// width returns the columns of the terminal, or 0 if they are unknown.
-func (p *Printer) width() int {
-	f, ok := p.w.(*os.File)
+func (p *Printer) width() int { return Width(p.w) }
+
+// Width returns the columns of a terminal, or 0 if they are unknown.
+func Width(file any) int {
+	f, ok := file.(*os.File)
 	if !ok {
 		return 0
 	}
@@ -117,10 +121,18 @@ func (p *Printer) Paint(style Style, s string) string {
 func (p *Printer) Print(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
 // Note writes a line that starts with "note:".
-func (p *Printer) Note(format string, args ...any) { p.labeled(Cyan, "note:", format, args) }
+func (p *Printer) Note(format string, args ...any) {
+	if !p.Quiet {
+		p.labeled(Cyan, "note:", format, args)
+	}
+}
 
 // Warn writes a line that starts with "warning:".
-func (p *Printer) Warn(format string, args ...any) { p.labeled(Yellow, "warning:", format, args) }
+func (p *Printer) Warn(format string, args ...any) {
+	if !p.Quiet {
+		p.labeled(Yellow, "warning:", format, args)
+	}
+}
 
 // Hint writes a line that starts with "hint:", or nothing if the text is empty.
 func (p *Printer) Hint(text string) {

@@ -45,10 +45,10 @@ const (
 	waitingForPerson = "waiting for a person: wexec approvals list"
 )
 
-// StartProgress begins a status line. It returns nil if p is not a
+// StartProgress begins a status line. It returns nil if p is quiet or not a
 // terminal.
 func StartProgress(p *Printer) *Progress {
-	if !p.Interactive {
+	if !p.Interactive || p.Quiet {
 		return nil
 	}
 	s := &Progress{p: p, begun: time.Now(), state: "starting", stop: make(chan struct{}), done: make(chan struct{})}
