@@ -24,8 +24,12 @@ GONE = {
 }
 
 
-class Missing(RuntimeError):
-    """Something that the sandbox does not have; .hint names an alternative."""
+class Missing(RuntimeError, OSError):
+    """Something that the sandbox does not have; .hint names an alternative.
+
+    It is an OSError too, as programs and the library expect of a process that does not
+    start or a connection that is not made.
+    """
 
     def __init__(self, what, hint):
         super().__init__(f"{what}: {hint}")

@@ -64,3 +64,53 @@ func TestFilesAreWhereTheyWereGranted(t *testing.T) {
 		}
 	}
 }
+
+// TestSystemErrorsAreThoseOfLinux: WASI has other numbers, and its library other texts.
+func TestSystemErrorsAreThoseOfLinux(t *testing.T) {
+	for code, want := range map[string]string{
+		"open('/tmp/none')":                         `["FileNotFoundError","ENOENT","[Errno 2] No such file or directory: '/tmp/none'"]`,
+		"open('/tmp')":                              `["IsADirectoryError","EISDIR","[Errno 21] Is a directory: '/tmp'"]`,
+		"os.mkdir('/tmp')":                          `["FileExistsError","EEXIST","[Errno 17] File exists: '/tmp'"]`,
+		"os.listdir('/tmp/file')":                   `["NotADirectoryError","ENOTDIR","[Errno 20] Not a directory: '/tmp/file'"]`,
+		"os.rmdir('/tmp/full')":                     `["OSError","ENOTEMPTY","[Errno 39] Directory not empty: '/tmp/full'"]`,
+		"os.close(99)":                              `["OSError","EBADF","[Errno 9] Bad file descriptor"]`,
+		"os.posix_fadvise(99, 0, 0, 0)":             `["OSError","EBADF","[Errno 9] Bad file descriptor"]`,
+		"raise OSError(errno.EPIPE, 'x')":           `["BrokenPipeError","EPIPE","[Errno 32] x"]`,
+		"raise OSError(110, os.strerror(110))":      `["TimeoutError","ETIMEDOUT","[Errno 110] Connection timed out"]`,
+		"raise OSError(errno.ENODATA, 'x')":         `["OSError","ENODATA","[Errno 61] x"]`,
+		"raise OSError(errno.ENOTSUP, '')":          `["OSError","ENOTSUP","[Errno 95] "]`,
+		"raise OSError(2, os.strerror(4096) + '!')": `["FileNotFoundError","ENOENT","[Errno 2] Unknown error 4096!"]`,
+	} {
+		got := run(t, "import os, errno\nopen('/tmp/file', 'w').close()\nos.makedirs('/tmp/full/inner', exist_ok=True)\ntry:\n    "+code+
+			"\nexcept OSError as e:\n    return [type(e).__name__, errno.errorcode[e.errno], str(e)]").value(t)
+		if got != want {
+			t.Errorf("%s gave %s, want %s", code, got, want)
+		}
+	}
+}
+
+// TestTwoConnectionsToOneDatabase: one sees what the other committed, and waits for its
+// transaction.
+func TestTwoConnectionsToOneDatabase(t *testing.T) {
+	const code = `
+import sqlite3
+a, b = sqlite3.connect("/tmp/db"), sqlite3.connect("/tmp/db", timeout=0.01)
+a.execute("create table t(x)")
+a.execute("insert into t values(1)")
+a.commit()
+seen = b.execute("select x from t").fetchall()
+a.execute("insert into t values(2)")
+try:
+    b.execute("insert into t values(3)")
+    locked = None
+except sqlite3.OperationalError as e:
+    locked = str(e)
+a.rollback()
+b.execute("insert into t values(4)")
+b.commit()
+return [seen, locked, a.execute("select x from t").fetchall()]
+`
+	if got, want := run(t, code).value(t), `[[[1]],"database is locked",[[1],[4]]]`; got != want {
+		t.Errorf("the value is %s, want %s", got, want)
+	}
+}

@@ -1,6 +1,7 @@
 package python_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -131,6 +132,25 @@ func TestErrorsNameTheProgramsOwnLine(t *testing.T) {
 				t.Errorf("the stack shows the prelude:\n%s", f.Stack)
 			}
 		})
+	}
+}
+
+// TestAProgramFindsItsOwnSource: also after the cache of lines was cleared.
+func TestAProgramFindsItsOwnSource(t *testing.T) {
+	const code = `import inspect, linecache, platform, traceback
+def double(x):
+    return 2 * x
+linecache.%s()
+try:
+    1 / 0
+except ZeroDivisionError:
+    text = traceback.format_exc()
+return [inspect.getsource(double), text.splitlines()[2], platform.processor(), platform.platform().startswith("wasi")]`
+	for _, clear := range []string{"checkcache", "clearcache"} {
+		got := run(t, fmt.Sprintf(code, clear)).value(t)
+		if want := `["def double(x):\n    return 2 * x\n","    1 / 0","",true]`; got != want {
+			t.Errorf("after %s the value is %s, want %s", clear, got, want)
+		}
 	}
 }
 

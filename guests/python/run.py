@@ -68,6 +68,7 @@ def main_module(doc, file):
         working_folder(doc.get("cwd") or "/tmp")
     space = main.__dict__
     space["__file__"] = file
+    space["__loader__"] = Loader
     space["__builtins__"] = builtins
     space["args"] = doc.get("args", {})
     return main
@@ -97,6 +98,14 @@ def working_folder(folder):
 
 def source_again():
     return state.source
+
+
+class Loader:
+    """Gives linecache, and so inspect and traceback, the program after linecache.clearcache()."""
+
+    @staticmethod
+    def get_source(name):
+        return state.source
 
 
 def plain_source(code):

@@ -1,6 +1,7 @@
 """The modules tools, tools.aio and mcp_servers."""
 
 import asyncio
+import builtins
 import inspect
 import re
 import sys
@@ -150,8 +151,10 @@ SPELLED = re.compile(r"\b(?:mcp__)?([A-Za-z]\w*?)__([A-Za-z]\w*)\s*\(")
 
 def known_names(source):
     """What a program finds without importing it: servers, and the tools that it spells server__tool."""
-    names = dict(servers_of(PARENTS[""])) if state.servers else {}
-    if state.servers and "__" in source:
+    if not state.servers:
+        return {}
+    names = {name: server for name, server in servers_of(PARENTS[""]).items() if name not in builtins.__dict__}
+    if "__" in source:
         for match in SPELLED.finditer(source):
             if server_name(match[1]):
                 spelled = match[0].rstrip("(").rstrip()

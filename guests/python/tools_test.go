@@ -81,6 +81,19 @@ func TestToolsAreCalledInEveryWayThatIsClear(t *testing.T) {
 	}
 }
 
+// TestAServerDoesNotTakeTheNameOfABuiltin: tools.list is the server list.
+func TestAServerDoesNotTakeTheNameOfABuiltin(t *testing.T) {
+	const code = "open('/tmp/x', 'w').close()\n" +
+		"[list('ab'), [*filter(None, [0, 1])], tools.list.a(n=1), github.a(n=2)]"
+	got := run(t, code, func(h *host) {
+		h.handle = echo
+		h.input["servers"] = []string{"filter", "github", "list", "open"}
+	}).value(t)
+	if want := `[["a","b"],[1],{"n":1},{"n":2}]`; got != want {
+		t.Errorf("the value is %s, want %s", got, want)
+	}
+}
+
 func TestUncaughtToolErrorsKeepTheirCode(t *testing.T) {
 	f := run(t, "x = 1\ntools.github.deny()", func(h *host) { h.handle = echo }).fault(t)
 	if f.Code != "denied.tool" || f.Name != "PolicyError" || f.Rule != "policy.yaml:3" || f.Tool != "github.deny" || f.Line != 2 {

@@ -80,6 +80,10 @@ module() {
   export LIBSQLITE3_CFLAGS=-I../libraries/include LIBSQLITE3_LIBS="-L../libraries/lib -lsqlite3"
   OPT=$(show flags.python)
   export OPT CFLAGS="-g0 $features -ffile-prefix-map=$work=/build"
+  # What is compiled with include/errno.h needs linux_errno.
+  # shellcheck disable=SC2046,SC2086
+  "$here/cc.sh" -g0 $features $(show flags.shim) -c "$here/shim/errno.c" -o shim/errno.o
+  export LIBS="$PWD/shim/errno.o"
   # shellcheck disable=SC2046
   CONFIG_SITE="$work/source/python3.13/Tools/wasm/config.site-wasm32-wasi" \
     ../source/python3.13/configure --host=wasm32-unknown-wasi --build="$(../source/python3.13/config.guess)" \

@@ -29,4 +29,4 @@ for arg in "$@"; do
     */Modules/* | Modules/*) size=-Os ;;
     esac
 done
-exec clang-19 --target=wasm32-wasi --sysroot="$WASI_SYSROOT" "$@" $size
+exec clang-19 --target=wasm32-wasi --sysroot="$WASI_SYSROOT" -I"${0%/*}/include" "$@" $size
