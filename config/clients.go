@@ -1,11 +1,15 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/internal/atomicfile"
 	"github.com/wexec/wexec/internal/ownfile"
 )
@@ -108,4 +112,70 @@ func SavedToolNames(env *Environment) []string {
 		return nil
 	}
 	return slices.DeleteFunc(strings.Split(string(data), "\n"), func(s string) bool { return s == "" })
+}
+
+// Moved is what a move of servers took out of the file of a client.
+type Moved struct {
+	Path    string   `json:"path"`   // of the client's file
+	Before  string   `json:"before"` // text of the file
+	After   string   `json:"after"`
+	Servers []string `json:"servers"`           // that were moved
+	Out     string   `json:"out"`               // the file that they were moved to
+	Secrets []string `json:"secrets,omitempty"` // files that were written
+}
+
+// movedFile is the file with the moves of a client's file, the last one at the end.
+// It has secrets of the client.
+func (c Client) movedFile(env *Environment) (string, error) {
+	dir := below(env.stateDir(), "moved")
+	if dir == "" {
+		return "", fault.New(fault.UsageFile, "there is no home folder for the record of the move").WithHint("set XDG_STATE_HOME")
+	}
+	sum := sha256.Sum256([]byte(c.Path))
+	return filepath.Join(dir, c.Name+"-"+hex.EncodeToString(sum[:6])+".json"), nil
+}
+
+// Moves returns the moves of servers out of a client's file that were not undone.
+func (c Client) Moves(env *Environment) ([]Moved, error) {
+	path, err := c.movedFile(env)
+	if err != nil || !exists(path) {
+		return nil, err
+	}
+	data, err := ownfile.Read(path, 10*maxFile)
+	var all []Moved
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil {
+		return nil, fault.New(fault.UsageFile, "read the record of moves %s: %w", path, pathCause(err))
+	}
+	return all, nil
+}
+
+// SaveMoves replaces the record of the moves, which only this user can read.
+func (c Client) SaveMoves(env *Environment, all []Moved) error {
+	path, err := c.movedFile(env)
+	if err != nil {
+		return err
+	}
+	return writeJSON(path, all, 0o600)
+}
+
+// SaveSecret writes a secret of a server to a file outside the project that only
+// this user can read, or finds the environment variable that has it. It returns the
+// source as a policy names it, and the file.
+func SaveSecret(env *Environment, server, name, value string) (from, file string, err error) {
+	if v, ok := env.Lookup(name); ok && v == value {
+		return "env:" + name, "", nil
+	}
+	dir := below(env.configDir(), "secrets")
+	if dir == "" {
+		return "", "", fault.New(fault.UsageFile, "there is no home folder for secrets").WithHint("set XDG_CONFIG_HOME")
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{env.Dir, server, name}, "\x00")))
+	file = filepath.Join(dir, hex.EncodeToString(sum[:12]))
+	if err := write(file, []byte(value+"\n"), 0o600); err != nil {
+		return "", "", fault.New(fault.UsageFile, "write a secret to %s: %w", file, pathCause(err))
+	}
+	return "file:" + file, file, nil
 }

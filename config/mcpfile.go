@@ -265,9 +265,28 @@ var variable = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$\{(env:)?([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
 })
 
+// ClientVariable returns the first variable in a text that only an MCP client can
+// fill in, such as ${input:token} of VS Code, or "".
+func ClientVariable(text string) string {
+	for rest := text; ; {
+		_, after, ok := strings.Cut(rest, "${")
+		if !ok {
+			return ""
+		}
+		name, _, ok := strings.Cut(after, "}")
+		if kind, _, has := strings.Cut(name, ":"); ok && has && slices.Contains([]string{"input", "command", "config"}, kind) {
+			return "${" + name + "}"
+		}
+		rest = after
+	}
+}
+
 // expand fills in ${VAR}, ${VAR:-default}, ${env:VAR} and ${workspaceFolder} in
 // the text of a key.
 func (in *expansion) expand(key, text string) string {
+	if name := ClientVariable(text); name != "" && in.err == nil {
+		in.err = fmt.Errorf("%s: only an MCP client knows the value of %s", key, name)
+	}
 	var missing []string
 	used := map[string]string{}
 	out := variable().ReplaceAllStringFunc(text, func(m string) string {

@@ -55,6 +55,34 @@ func secretsIn(all []expandedText) []string {
 	return slices.DeleteFunc(slices.Compact(out), func(v string) bool { return v == "" })
 }
 
+// IsSecret reports whether a value that a file gives to a variable, header or flag
+// is a secret, by its name or its form. What is filled in from a variable is not.
+func IsSecret(name, value string) bool {
+	if value == "" || strings.Contains(value, "${") || slices.Contains(plainNames, name) || filepath.IsAbs(value) {
+		return false
+	}
+	return secretName().MatchString(strings.TrimLeft(name, "-")) || looksLikeKey(value)
+}
+
+// HasSecret reports whether an address has a password, or a secret in its query.
+func HasSecret(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	if password, ok := u.User.Password(); ok && !strings.Contains(password, "${") {
+		return true
+	}
+	for name, values := range u.Query() {
+		for _, value := range values {
+			if IsSecret(name, value) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(strings.Split(u.Path, "/"), func(part string) bool { return len(part) >= 32 && IsSecret("", part) })
+}
+
 // looksLikeKey reports whether a text is long and random like a generated key.
 func looksLikeKey(v string) bool {
 	if len(v) < 20 || strings.ContainsFunc(v, func(r rune) bool {

@@ -209,7 +209,7 @@ func (c *call) feature(ctx context.Context, feature policy.Feature, params json.
 }
 
 // askClient passes a request to the client and records how it was answered. While
-// a person fills in a form, the time of the run stands still.
+// a person fills in a form, the time limit of the run is paused.
 func (c *call) askClient(ctx context.Context, feature policy.Feature, params json.RawMessage) (json.RawMessage, error) {
 	client, r := c.run.info.Client, c.run
 	if client == nil {
