@@ -47,6 +47,7 @@ type Settings struct {
 	Warnings      []string
 	IgnoredGrants []string // settings of MCP files that only a policy can make
 	Project       Project
+	Untrusted     string // why the project's files allow nothing, and what to do; or ""
 
 	values []Value
 	files  []string // policies and MCP files
@@ -140,8 +141,8 @@ func Load(env *Environment, flags Flags) (*Settings, error) {
 			return nil, err
 		}
 	}
-	if s.Project.Dir != "" && !s.Project.Trusted {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("%s is not trusted: its files start no server and allow nothing; only what its policy denies or asks for applies (read them, then run: wexec config trust)", s.Project.Dir))
+	if s.Untrusted = s.Project.untrusted(); s.Untrusted != "" {
+		s.Warnings = append(s.Warnings, s.Untrusted)
 	}
 	if err := s.readEnvironment(env); err != nil {
 		return nil, err

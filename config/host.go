@@ -17,10 +17,7 @@ import (
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/approvals"
 	"github.com/wexec/wexec/hostfns/embeddings"
-	"github.com/wexec/wexec/hostfns/fetch"
-	"github.com/wexec/wexec/hostfns/files"
 	"github.com/wexec/wexec/hostfns/upstream"
-	"github.com/wexec/wexec/policy"
 )
 
 // Options are what a command adds to the settings.
@@ -39,8 +36,8 @@ type Options struct {
 // Host is everything that runs programs.
 type Host struct {
 	Engine   *engine.Engine
-	Table    *hostfns.Table
-	Upstream *upstream.Provider
+	Table    *hostfns.Table     // of the first settings; see Current
+	Upstream *upstream.Provider // of the first settings
 	// Approvals asks people: at the terminal, and at the socket if the policy
 	// names it.
 	Approvals *approvals.Broker
@@ -48,6 +45,9 @@ type Host struct {
 	closers []io.Closer // closed in reverse order
 	learned *hostfns.Learned
 	logger  *slog.Logger
+	sink    audit.Sink
+	options Options
+	states  states
 }
 
 // Open makes a host from the settings. Close it when it is no longer used.
@@ -62,20 +62,6 @@ func (s *Settings) Open(ctx context.Context, o Options) (_ *Host, err error) {
 	if cache != nil {
 		h.closers = append(h.closers, cache)
 	}
-	h.Upstream, err = upstream.New(s.Servers, upstream.Options{
-		Environ: o.Env.Vars, Logger: o.Logger, Version: o.Version,
-		Secrets: func(ctx context.Context, server string) ([]hostfns.Secret, error) {
-			return h.Table.ServerSecrets(ctx, server)
-		},
-		Offers: func(server string, f policy.Feature) bool {
-			return h.Table.Policy().DecideFeature(server, f).Effect != policy.Deny
-		},
-		Redact:    func(text string) string { return h.Table.Redact(text) },
-		Authorize: o.Env.Grants().Authorize,
-	})
-	if err != nil {
-		return nil, err
-	}
 	var sink audit.Sink = audit.None()
 	var log *audit.Log
 	if !o.NoAudit {
@@ -84,12 +70,16 @@ func (s *Settings) Open(ctx context.Context, o Options) (_ *Host, err error) {
 		}
 		sink, h.closers = log, append(h.closers, log)
 	}
-	providers := append([]hostfns.Provider{h.Upstream, fetch.New(fetch.Options{}), files.New(s.protected(o.Env)...)}, o.More...)
-	if h.Table, err = hostfns.NewTable(s.Policy(), sink, providers...); err != nil {
+	h.sink, h.options = sink, o
+	h.Approvals = approvals.New()
+	if s.LearnTypes {
+		h.learned = hostfns.NewLearned(below(o.Env.stateDir(), "types")) // "" keeps them in memory
+	}
+	h.closers = append(h.closers, &h.states)
+	if err := h.Reload(s); err != nil {
 		return nil, err
 	}
-	h.closers = append(h.closers, h.Table)
-	h.Approvals = approvals.New()
+	h.Table, h.Upstream = h.states.current().table, h.states.current().servers
 	if o.Terminal != nil {
 		h.Approvals.Offer(approvals.Terminal, o.Terminal)
 	}
@@ -100,18 +90,9 @@ func (s *Settings) Open(ctx context.Context, o Options) (_ *Host, err error) {
 		}
 		h.closers = append(h.closers, socket)
 	}
-	pins := &pinWatcher{files: s.PinFiles(o.Env), servers: s.Servers, log: o.Logger}
-	if err := pins.read(); err != nil {
-		return nil, err
+	if s.Audit.Anchor.Tool != "" {
+		h.states.anchor = h.Upstream
 	}
-	ranker, err := s.ranker(o)
-	if err != nil {
-		return nil, err
-	}
-	if s.LearnTypes {
-		h.learned = hostfns.NewLearned(below(o.Env.stateDir(), "types")) // "" keeps them in memory
-	}
-	h.Table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned, Ranker: ranker})
 	if log != nil {
 		anchoring, err := s.Audit.Anchor.anchoring(s.Audit.Dir, h.Upstream, o.Logger)
 		if err == nil && anchoring.Anchor != nil {

@@ -4,11 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/wexec/wexec/fault"
 )
@@ -19,6 +21,7 @@ type Project struct {
 	Dir     string            // empty: none
 	Files   map[string]string // SHA-256 of each file that is read, by name
 	Trusted bool              // a person trusts exactly these files
+	Changed []string          // the names of files that are not as they were trusted; none if nobody trusted any
 
 	texts map[string][]byte // of Files, by path: what was hashed is what is used
 }
@@ -76,7 +79,29 @@ func readProject(env *Environment, dir string) (Project, error) {
 		return Project{}, err
 	}
 	p.Trusted = maps.Equal(trusted[dir], p.Files)
+	if was := trusted[dir]; was != nil {
+		all := maps.Clone(p.Files)
+		maps.Copy(all, was)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if was[name] != p.Files[name] {
+				p.Changed = append(p.Changed, name)
+			}
+		}
+	}
 	return p, nil
+}
+
+// untrusted says why the files of a project allow nothing and what a person can
+// do. It returns "" if they are trusted.
+func (p *Project) untrusted() string {
+	if p.Dir == "" || p.Trusted {
+		return ""
+	}
+	todo := "read them, then run: wexec config trust"
+	if len(p.Changed) > 0 {
+		todo = strings.Join(p.Changed, ", ") + " changed since a person trusted them: " + todo
+	}
+	return fmt.Sprintf("%s is not trusted: its files start no server and allow nothing; only what its policy denies or asks for applies (%s)", p.Dir, todo)
 }
 
 // trustedFiles are the hashes of the files that a person trusts, by project and

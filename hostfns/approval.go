@@ -163,7 +163,7 @@ func (c *call) feature(ctx context.Context, feature policy.Feature, params json.
 	if err != nil {
 		return nil, refuse(fault.ToolFailed, "", err.Error(), "")
 	}
-	d := r.table.policy.DecideFeature(c.tool.Server, feature)
+	d := r.table.effective().DecideFeature(c.tool.Server, feature)
 	record := &audit.Decision{Call: c.number, Kind: string(feature), Tool: c.name, Target: text.Clip(string(shown), 1000), Effect: d.Effect.String(), Rule: d.Rule, Writes: true}
 	if d.Effect == policy.Deny {
 		record.Code, record.Message = string(fault.DeniedTool), d.Message

@@ -164,7 +164,7 @@ func (c *call) decide(ctx context.Context) error {
 			return c.revealed.values, err
 		}
 	}
-	c.decision, c.counted = r.session.decide(r.table.policy, &r.table.rates, c.tool.id, req)
+	c.decision, c.counted = r.session.decide(r.table.effective(), &r.table.rates, c.tool.id, req)
 	if c.revealErr != nil && c.revealErr != errReveal {
 		return c.unrevealed()
 	}

@@ -69,7 +69,7 @@ func (g *gate) Network(ctx context.Context, req NetworkRequest) error {
 		ask.IP = ip
 		target += " at " + ip.String()
 	}
-	d := r.table.policy.DecideNetwork(ask)
+	d := r.table.effective().DecideNetwork(ask)
 	if d.Effect == policy.Allow && req.Address != "" {
 		return nil // the request was recorded before its name was resolved
 	}
@@ -119,14 +119,14 @@ func (g *gate) File(ctx context.Context, req FileRequest) error {
 	}
 	guest := clean(req.Guest, 500)
 	if req.Import {
-		d := r.table.policy.DecideFile(policy.FileRequest{Path: req.Path, Import: true})
+		d := r.table.effective().DecideFile(policy.FileRequest{Path: req.Path, Import: true})
 		if d.Effect == policy.Allow {
 			return nil
 		}
 		return &Failure{Code: fault.DeniedFile, Message: because(guest+" may not be imported", d.Message), Rule: d.Rule}
 	}
 	r.cacheable(0) // the file may change
-	d := r.table.policy.DecideFile(policy.FileRequest{Path: req.Path, Write: req.Write})
+	d := r.table.effective().DecideFile(policy.FileRequest{Path: req.Path, Write: req.Write})
 	verb, done := "read ", "read"
 	if req.Write {
 		verb, done = "write ", "written"

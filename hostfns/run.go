@@ -170,6 +170,7 @@ func (t *Table) Open(ctx context.Context, info RunInfo) (*Run, error) {
 	if err := r.record(audit.Event{Start: r.startRecord()}); err != nil {
 		return nil, err
 	}
+	t.running.Add(1)
 	return r, nil
 }
 
@@ -479,6 +480,7 @@ func (r *Run) Close(ctx context.Context, end audit.End) (Summary, error) {
 	if closed {
 		return r.Summary(), nil
 	}
+	defer r.table.running.Add(-1)
 	r.streams.CloseAll()
 	if files != nil {
 		_ = files.Close()

@@ -35,8 +35,10 @@ type Table struct {
 	native      map[string]*resolvedTool // calls of the prelude that providers answer
 	stops       []func()
 	rates       rates
-	given       scrub.Scrubber   // the secrets that calls, requests and servers got
-	recording   *audit.Recording // answers the calls of a replay; else nil
+	given       scrub.Scrubber                // the secrets that calls, requests and servers got
+	recording   *audit.Recording              // answers the calls of a replay; else nil
+	tightened   atomic.Pointer[policy.Policy] // set by Tighten
+	running     atomic.Int64                  // open runs
 
 	detector  func() (*privacy.Detector, error) // made by the first run that needs it
 	reviewing sync.WaitGroup
@@ -162,6 +164,23 @@ func (t *Table) With(o Options) *Table {
 
 // Policy returns the policy of the table; nil denies everything.
 func (t *Table) Policy() *policy.Policy { return t.policy }
+
+// Tighten applies what a policy forbids to every call that follows, those of runs
+// in flight included: its deny and ask rules, as [policy.Policy.Tightening] has
+// them. It is for a table that another one replaces, and replaces what an earlier
+// call of Tighten applied.
+func (t *Table) Tighten(by *policy.Policy) { t.tightened.Store(t.policy.TightenedBy(by)) }
+
+// effective returns the policy that decides calls.
+func (t *Table) effective() *policy.Policy {
+	if p := t.tightened.Load(); p != nil {
+		return p
+	}
+	return t.policy
+}
+
+// Running returns the number of open runs.
+func (t *Table) Running() int { return int(t.running.Load()) }
 
 // Servers returns the names of the servers, sorted. It starts none.
 func (t *Table) Servers() []string { return slices.Clone(t.names) }

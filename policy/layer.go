@@ -142,6 +142,15 @@ func (p *Policy) Tightening() *Policy {
 	return newPolicy(layers)
 }
 
+// TightenedBy returns the policy with what another one can only forbid: see
+// [Policy.Tightening].
+func (p *Policy) TightenedBy(other *Policy) *Policy {
+	if p == nil || other == nil {
+		return p
+	}
+	return newPolicy(slices.Concat(p.layers, other.Tightening().layers))
+}
+
 // Source is the text of one file of a policy.
 type Source struct {
 	Name string

@@ -3,12 +3,16 @@ package cli
 import (
 	"context"
 	"crypto/rand"
+	"log/slog"
 	"net"
 	"os"
+	"os/signal"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -58,6 +62,7 @@ func (a *app) serve(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	stamp := settings.Stamp(a.Env)
 	logger := terminal.Logger(a.term, settings.Log)
 	host, err := settings.Open(ctx.Context, config.Options{Env: a.Env, Version: a.Version, Logger: logger})
 	if err != nil {
@@ -66,8 +71,9 @@ func (a *app) serve(ctx *cli.Context) error {
 	defer func() { _ = host.Close() }()
 	server := mcpd.New(mcpd.Options{
 		Engine: host.Engine, Table: host.Table, Limits: settings.Limits, Env: a.Env.Map(), Dir: a.Env.Dir,
-		Asker: host.Approvals, Logger: logger, Version: a.Version,
+		Asker: host.Approvals, Logger: logger, Version: a.Version, Notice: settings.Untrusted,
 	})
+	defer a.reload(ctx, settings, stamp, host, server, logger)()
 	if ctx.IsSet("http") {
 		return a.serveHTTP(ctx, server)
 	}
@@ -75,6 +81,61 @@ func (a *app) serve(ctx *cli.Context) error {
 		a.term.Note("this MCP server reads JSON-RPC from standard input and is started by a client (press Ctrl-C to stop)")
 	}
 	return server.Stdio(ctx.Context, a.Stdin, a.Stdout)
+}
+
+// reloadInterval is how often the files of the configuration are checked.
+const reloadInterval = time.Second
+
+// reload makes a server use the configuration as it is after a file has changed
+// or SIGHUP has come, until stop is called. While the files cannot be used, the
+// last configuration stays and agents are told why. stamp is that of settings.
+func (a *app) reload(ctx *cli.Context, settings *config.Settings, stamp string, host *config.Host, server *mcpd.Server, logger *slog.Logger) (stop func()) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	ticks := time.NewTicker(reloadInterval)
+	ending, done := make(chan struct{}), make(chan struct{})
+	update := func() {
+		before := settings.Stamp(a.Env)
+		next, err := a.settings(ctx)
+		if err == nil {
+			err = host.Reload(next)
+		}
+		stamp = before
+		notice := ""
+		switch {
+		case err != nil:
+			logger.Error("the changed configuration is not used", "error", err)
+			notice = "the changed configuration is not used, the last one still applies: " + err.Error()
+		case settings.Stamp(a.Env) == before: // else a file changed meanwhile
+			stamp = next.Stamp(a.Env)
+			fallthrough
+		default:
+			logger.Info("the configuration is reloaded")
+			settings, notice = next, next.Untrusted
+		}
+		server.Update(mcpd.State{Table: host.Current(), Limits: settings.Limits, Notice: notice})
+	}
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ending:
+				return
+			case <-hangups:
+				update()
+			case <-ticks.C:
+				if settings.Stamp(a.Env) != stamp {
+					update()
+				}
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(hangups)
+		ticks.Stop()
+		close(ending)
+		<-done
+	}
 }
 
 func (a *app) serveHTTP(ctx *cli.Context, server *mcpd.Server) error {

@@ -40,9 +40,11 @@ func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	if _, err := engine.Language(p.Language); err != nil {
 		return refusal(withHint(err)), nil
 	}
+	state := s.state.Load()
 	req := engine.Request{
+		Table:    state.Table,
 		Language: p.Language, Code: p.Code, Args: unquoteArgs(p.Args), Intent: p.Intent, Trigger: "mcp",
-		Limits: s.o.Table.Policy().Limits().Tighten(s.o.Limits).OrDefaults().Tighten(p.Limits), Actor: actorOf(r.Session, r.Extra), Env: s.o.Env, Dir: s.o.Dir,
+		Limits: state.Table.Policy().Limits().Tighten(state.Limits).OrDefaults().Tighten(p.Limits), Actor: actorOf(r.Session, r.Extra), Env: s.o.Env, Dir: s.o.Dir,
 	}
 	if p.Session != "" {
 		req.Session = sessionPrefix(owner) + p.Session
@@ -227,6 +229,9 @@ func (s *Server) answer(ctx context.Context, r *mcp.CallToolRequest, run *run) (
 	if tools := s.suggestTools(ctx, s.core(r.Session, r.Extra), code, run.res, run.params); tools != "" {
 		message += "\n\n" + tools
 	}
+	if notice := s.notice(); notice != "" {
+		message += "\n\n" + notice
+	}
 	return toolResult(&res, append([]mcp.Content{&mcp.TextContent{Text: message}}, links...), true)
 }
 
@@ -238,7 +243,7 @@ func (s *Server) suggestTools(ctx context.Context, core hostfns.Core, code fault
 	if !misused && (code.Class() != fault.ClassGuest || p.Intent == "" || succeeded) {
 		return ""
 	}
-	cat, _ := s.o.Table.Known()
+	cat, _ := s.table().Known()
 	lang := "javascript"
 	if p.Language == engine.Python {
 		lang = "python"
@@ -254,7 +259,7 @@ func (s *Server) suggestTools(ctx context.Context, core hostfns.Core, code fault
 		}
 	}
 	if query := strings.TrimSpace(p.Intent + " " + tool); len(entries) == 0 && query != "" {
-		found, err := s.o.Table.Search(ctx, cat, catalogue.Query{Text: query, Limit: 3, Detail: "full", Lang: lang, Keep: s.decision}, core)
+		found, err := s.table().Search(ctx, cat, catalogue.Query{Text: query, Limit: 3, Detail: "full", Lang: lang, Keep: s.decision}, core)
 		if err != nil {
 			return ""
 		}

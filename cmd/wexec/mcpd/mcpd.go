@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,9 +25,10 @@ func New(o Options) *Server {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{o: o, clients: map[*mcp.ServerSession]string{}}
+	s.state.Store(&State{Table: o.Table, Limits: o.Limits, Notice: o.Notice})
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "wexec", Title: "wexec: code with tools", Version: o.Version}, &mcp.ServerOptions{
 		Logger:       o.Logger,
-		Instructions: "Write one program that calls the tools and returns one small answer: see execute_code.",
+		Instructions: strings.TrimSpace("Write one program that calls the tools and returns one small answer: see execute_code.\n" + noticed(o.Notice)),
 		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}},
 	})
 	s.addTools()
@@ -44,7 +46,7 @@ func (s *Server) addTools() {
 		annotations       *mcp.ToolAnnotations
 		handler           mcp.ToolHandler
 	}{
-		{"execute_code", Description(s.o.Table.Identifiers()), executeInput, executeOutput,
+		{"execute_code", Description(s.table().Identifiers()), executeInput, executeOutput,
 			&mcp.ToolAnnotations{Title: "Run a program", OpenWorldHint: &yes}, s.executeCode},
 		{"search_tools", "Find the tools a program may call. Answers name, call and summary; detail full adds the declaration.",
 			searchInput, "", lookup, s.searchTools},
@@ -96,7 +98,7 @@ func (s *Server) addPrompts() {
 	for _, family := range Families() {
 		s.mcp.AddPrompt(&mcp.Prompt{Name: "code-mode-" + family, Description: "How to use execute_code, for " + family + " models"},
 			func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-				text, _ := Prompt(family, s.o.Table.Identifiers(), 0)
+				text, _ := Prompt(family, s.table().Identifiers(), 0)
 				return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}, nil
 			})
 	}

@@ -506,10 +506,10 @@ func TestASessionKeepsItsGlobalsForItsClientAlone(t *testing.T) {
 	}
 	_ = a.Close()
 	for range 3000 {
-		if len(s.o.Engine.Sessions(s.o.Table, "tester")) == 1 {
+		if len(s.o.Engine.Sessions(s.table(), "tester")) == 1 {
 			return
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	t.Errorf("sessions left: %v", s.o.Engine.Sessions(s.o.Table, "tester"))
+	t.Errorf("sessions left: %v", s.o.Engine.Sessions(s.table(), "tester"))
 }

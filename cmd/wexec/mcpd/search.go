@@ -23,7 +23,7 @@ const declarationsRoot = "wexec://mcp-servers/"
 // decision is what the policy decides about a tool whatever its arguments: allow,
 // ask, or "" for a tool that is denied and not listed.
 func (s *Server) decision(t catalogue.Tool) string {
-	switch s.o.Table.BestEffect(t) {
+	switch s.table().BestEffect(t) {
 	case policy.Allow:
 		return "allow"
 	case policy.Ask:
@@ -42,11 +42,11 @@ func (s *Server) core(session *mcp.ServerSession, extra *mcp.RequestExtra) hostf
 // listed returns the catalogue of the tools that are not denied, and the errors of
 // servers that are left out. The caller has a core until it calls leave.
 func (s *Server) listed(ctx context.Context, core hostfns.Core) (cat *catalogue.Catalogue, failed []error, leave func(), err error) {
-	whole, failed := s.o.Table.Catalogue(ctx)
+	whole, failed := s.table().Catalogue(ctx)
 	if leave, err = core(ctx); err != nil {
 		return nil, nil, nil, err
 	}
-	return s.o.Table.Offered(whole), failed, leave, nil
+	return s.table().Offered(whole), failed, leave, nil
 }
 
 func (s *Server) searchTools(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -67,7 +67,7 @@ func (s *Server) searchTools(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 		return nil, err
 	}
 	leave()
-	found, err := s.o.Table.Search(ctx, cat, catalogue.Query{Text: p.Query, Limit: min(p.Limit, 100), Detail: p.Detail}, core)
+	found, err := s.table().Search(ctx, cat, catalogue.Query{Text: p.Query, Limit: min(p.Limit, 100), Detail: p.Detail}, core)
 	if err != nil {
 		return nil, err
 	}
@@ -139,9 +139,23 @@ func (s *Server) foundTools(found catalogue.Found, failed []error) (*mcp.CallToo
 	}
 	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: foundText(found)}}, StructuredContent: json.RawMessage(b.Bytes())}
 	for _, err := range failed {
-		res.Content = append(res.Content, &mcp.TextContent{Text: "left out: " + s.o.Table.Redact(err.Error())})
+		res.Content = append(res.Content, &mcp.TextContent{Text: "left out: " + s.table().Redact(err.Error())})
+	}
+	if notice := s.notice(); notice != "" {
+		res.Content = append(res.Content, &mcp.TextContent{Text: notice})
 	}
 	return res, nil
+}
+
+// notice tells the agent what people have to do before tools work as expected, or
+// it is "".
+func (s *Server) notice() string { return noticed(s.state.Load().Notice) }
+
+func noticed(notice string) string {
+	if notice == "" {
+		return ""
+	}
+	return "Tell the person: " + notice
 }
 
 // foundText lists tools with how to call them, and their declarations if there

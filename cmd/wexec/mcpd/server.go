@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -25,6 +27,7 @@ type Options struct {
 	Engine  *engine.Engine
 	Table   *hostfns.Table
 	Limits  policy.Limits     // the configured limits; a model may only lower them
+	Notice  string            // what people have to do before tools work as they expect; shown to the agent
 	Env     map[string]string // the environment, which the policy filters for programs
 	Dir     string            // the folder from which relative paths of the policy start
 	Asker   hostfns.Asker     // asks people whom the client cannot ask; nil: nobody
@@ -39,6 +42,7 @@ type Options struct {
 type Server struct {
 	o      Options
 	mcp    *mcp.Server
+	state  atomic.Pointer[State]
 	runs   runs
 	values values
 
@@ -47,6 +51,25 @@ type Server struct {
 
 	requests sync.Map // id to the context of an HTTP request that is being answered
 }
+
+// State is what a server serves: the table of new runs, the configured limits, and
+// what people have to do before tools work as they expect.
+type State struct {
+	Table  *hostfns.Table
+	Limits policy.Limits
+	Notice string
+}
+
+// Update changes what the server serves. Runs in flight keep their table.
+func (s *Server) Update(next State) {
+	last := s.state.Swap(&next)
+	if !slices.Equal(last.Table.Identifiers(), next.Table.Identifiers()) {
+		s.addTools() // the description names the servers
+	}
+}
+
+// table is the table of new runs.
+func (s *Server) table() *hostfns.Table { return s.state.Load().Table }
 
 // withoutSession is the owner for clients of the protocol without sessions. They
 // share a token or are told apart by their users, and ids of runs are random.
@@ -86,9 +109,9 @@ func (s *Server) owner(session *mcp.ServerSession, extra *mcp.RequestExtra) stri
 func (s *Server) forget(owner, actor string) {
 	s.runs.cancelIf(func(r *run) bool { return r.owner == owner }, clientLeft)
 	s.values.drop(owner)
-	for _, name := range s.o.Engine.Sessions(s.o.Table, actor) {
+	for _, name := range s.o.Engine.Sessions(s.table(), actor) {
 		if strings.HasPrefix(name, sessionPrefix(owner)) {
-			_ = s.o.Engine.EndSession(s.o.Table, actor, name) // a busy session ends with its run
+			_ = s.o.Engine.EndSession(s.table(), actor, name) // a busy session ends with its run
 		}
 	}
 }

@@ -1,0 +1,212 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/fetch"
+	"github.com/wexec/wexec/hostfns/files"
+	"github.com/wexec/wexec/hostfns/upstream"
+	"github.com/wexec/wexec/policy"
+)
+
+// state is what one reading of the settings gives to runs.
+type state struct {
+	table   *hostfns.Table
+	defined []upstream.Server
+	servers *upstream.Provider
+}
+
+// states are the states of a host that have runs, or may soon have some. The last
+// one is that of new runs.
+type states struct {
+	mu     sync.Mutex
+	list   []state
+	closed chan struct{}
+	ending sync.WaitGroup
+	anchor *upstream.Provider // keeps heads of the audit log until the host is closed; or nil
+}
+
+// Current returns the table of new runs.
+func (h *Host) Current() *hostfns.Table { return h.states.current().table }
+
+func (x *states) current() state {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.list) == 0 {
+		return state{}
+	}
+	return x.list[len(x.list)-1]
+}
+
+// Reload makes new runs use other settings: their policy, servers and pins. Runs
+// in flight keep what they began with, except that the deny and ask rules of the
+// new policy apply to them at once. Servers whose definition stays keep running.
+// After an error nothing has changed. Cache, audit log and the way in which
+// people are asked stay those of the first settings.
+func (h *Host) Reload(s *Settings) error {
+	last := h.states.current()
+	next := state{defined: s.Servers}
+	p := s.Policy()
+	if last.table != nil && last.serves(s.Servers, p) {
+		next.servers = last.servers
+	}
+	var err error
+	if next.servers == nil {
+		if next.servers, err = upstream.New(s.Servers, h.upstreamOptions()); err != nil {
+			return err
+		}
+	}
+	o := h.options
+	providers := append([]hostfns.Provider{unclosed{next.servers}, fetch.New(fetch.Options{}), files.New(s.protected(o.Env)...)}, o.More...)
+	if next.table, err = hostfns.NewTable(p, h.sink, providers...); err != nil {
+		return err
+	}
+	pins := &pinWatcher{files: s.PinFiles(o.Env), servers: s.Servers, log: o.Logger}
+	if err := pins.read(); err != nil {
+		return errors.Join(err, next.table.Close())
+	}
+	ranker, err := s.ranker(o)
+	if err != nil {
+		return errors.Join(err, next.table.Close())
+	}
+	next.table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned, Ranker: ranker})
+	h.states.begin(next)
+	return nil
+}
+
+// serves reports whether servers that run for a state can be used under another
+// policy: it gives them no secrets and offers them the same features.
+func (x state) serves(servers []upstream.Server, p *policy.Policy) bool {
+	before := x.table.Policy()
+	if !reflect.DeepEqual(x.defined, servers) || len(before.Secrets())+len(p.Secrets()) > 0 {
+		return false
+	}
+	for _, srv := range servers {
+		for _, f := range []policy.Feature{policy.Elicitation, policy.Sampling} {
+			if before.DecideFeature(srv.Name, f).Effect != p.DecideFeature(srv.Name, f).Effect {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// upstreamOptions are the options of servers. Their secrets are those of the
+// policy that applies when they start.
+func (h *Host) upstreamOptions() upstream.Options {
+	o := h.options
+	return upstream.Options{
+		Environ: o.Env.Vars, Logger: o.Logger, Version: o.Version,
+		Secrets: func(ctx context.Context, server string) ([]hostfns.Secret, error) {
+			return h.Current().ServerSecrets(ctx, server)
+		},
+		Offers: func(server string, f policy.Feature) bool {
+			return h.Current().Policy().DecideFeature(server, f).Effect != policy.Deny
+		},
+		Redact:    func(text string) string { return h.Current().Redact(text) },
+		Authorize: o.Env.Grants().Authorize,
+	}
+}
+
+// unclosed is the provider of servers that more than one table may use.
+type unclosed struct{ *upstream.Provider }
+
+// Close implements hostfns.Provider. The servers end with their last state.
+func (unclosed) Close() error { return nil }
+
+// begin makes a state that of new runs.
+func (x *states) begin(next state) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed == nil {
+		x.closed = make(chan struct{})
+	}
+	for _, s := range x.list {
+		s.table.Tighten(next.table.Policy())
+	}
+	if n := len(x.list); n > 0 {
+		last := x.list[n-1]
+		x.ending.Go(func() { x.end(last) })
+	}
+	x.list = append(x.list, next)
+}
+
+// endAfter is how long a state stays after its last run: a run may be about to
+// open.
+const endAfter = 10 * time.Second
+
+// end waits for the runs of a state that is not the current one, and closes it.
+func (x *states) end(s state) {
+	tick := time.NewTicker(endAfter)
+	defer tick.Stop()
+	for idle := false; ; {
+		select {
+		case <-x.closed:
+			return
+		case <-tick.C:
+		}
+		was := idle
+		if idle = s.table.Running() == 0; idle && was {
+			break
+		}
+	}
+	x.mu.Lock()
+	x.list = slices.DeleteFunc(x.list, func(o state) bool { return o.table == s.table })
+	shared := s.servers == x.anchor || slices.ContainsFunc(x.list, func(o state) bool { return o.servers == s.servers })
+	x.mu.Unlock()
+	_ = s.table.Close()
+	if !shared {
+		_ = s.servers.Close()
+	}
+}
+
+// Close closes every state.
+func (x *states) Close() error {
+	x.mu.Lock()
+	list := slices.Clone(x.list)
+	if x.closed != nil {
+		close(x.closed)
+	}
+	x.mu.Unlock()
+	x.ending.Wait()
+	var err error
+	for _, s := range list {
+		err = errors.Join(err, s.table.Close(), s.servers.Close())
+	}
+	if x.anchor != nil {
+		err = errors.Join(err, x.anchor.Close())
+	}
+	return err
+}
+
+// Stamp changes when a file changes that decides what the settings are: one that
+// was read, one that would be read if it were there, or the record of trust.
+func (s *Settings) Stamp(env *Environment) string {
+	paths := append(slices.Clone(s.files), below(env.stateDir(), "trust.json"))
+	for _, dir := range []string{env.System, env.configDir(), env.Dir, s.Project.Dir} {
+		for _, name := range []string{"wexec.yaml", "policy.yaml", ".mcp.json"} {
+			paths = append(paths, below(dir, name))
+		}
+	}
+	for name := range s.Project.Files {
+		paths = append(paths, filepath.Join(s.Project.Dir, name))
+	}
+	slices.Sort(paths)
+	var b strings.Builder
+	for _, path := range slices.Compact(paths) {
+		if info, err := os.Stat(path); err == nil {
+			fmt.Fprintf(&b, "%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return b.String()
+}
