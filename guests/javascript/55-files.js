@@ -3,7 +3,7 @@
   const explain = { ENOENT: 'no such file or directory', EACCES: 'permission denied', EEXIST: 'file already exists',
     ENOTDIR: 'not a directory', EISDIR: 'illegal operation on a directory', ENOTEMPTY: 'directory not empty', EROFS: 'read-only file system',
     ENOSPC: 'no space left on device', EFBIG: 'file too large', EINVAL: 'invalid argument', ENAMETOOLONG: 'name too long',
-    ELOOP: 'too many symbolic links', EXDEV: 'cross-device link not permitted', EIO: 'i/o error' };
+    EBADF: 'bad file descriptor', ELOOP: 'too many symbolic links', EXDEV: 'cross-device link not permitted', EIO: 'i/o error' };
 
   // true if a file is missing because the policy does not allow its folder
   const beyond = (path) => {
@@ -80,7 +80,19 @@
   $.path = path;
 
   // ---- the calls ----
+  // A number is a file that openSync opened, standard input, or an output.
+  const STDIN = '/dev/stdin', outputs = { 1: 1, 2: 2, '/dev/stdout': 1, '/dev/stderr': 2 }, opened = new Map();
+  const output = (file, data) => {
+    const fd = typeof file === 'string' || typeof file === 'number' ? outputs[file] : undefined;
+    if (fd) $.write(fd, typeof data === 'string' ? data : $.decode($.bytesOf(data), false));
+    return fd !== undefined;
+  };
   const at = (given) => {
+    if (given === 0) return STDIN;
+    if (typeof given === 'number') {
+      if (!opened.has(given)) throw fileError('EBADF', 'open');
+      return opened.get(given).path;
+    }
     if (given instanceof URL) {
       if (given.protocol !== 'file:') throw $.coded(new TypeError('The URL must be of scheme file'), 'ERR_INVALID_URL_SCHEME');
       return decodeURIComponent(given.pathname);
@@ -149,14 +161,17 @@
   // the blocking calls; fs/promises and fs.*Sync are built from them
   const calls = {
     readFile(file, options) {
-      const path = at(file), bytes = new Uint8Array(done($.readFile(path), 'open', path)), encoding = encodingOf(options);
+      const path = at(file), encoding = encodingOf(options);
+      const bytes = path === STDIN ? $.bytesIn(inputText()) : new Uint8Array(done($.readFile(path), 'open', path));
       return encoding && encoding !== 'buffer' ? toText(bytes, encoding) : $.bufferOf(bytes);
     },
     writeFile(file, data, options) {
-      const path = at(file), flag = options?.flag ?? 'w';
+      if (output(file, data)) return;
+      const path = at(file), flag = options?.flag ?? (opened.has(file) ? 'a' : 'w');
       done($.writeFile(path, toBytes(data, encodingOf(options)), flag.includes('x') ? 'x' : flag[0]), 'open', path);
     },
     appendFile(file, data, options) {
+      if (output(file, data)) return;
       const path = at(file);
       done($.writeFile(path, toBytes(data, encodingOf(options)), 'a'), 'open', path);
     },
@@ -201,15 +216,64 @@
     },
     access(file) { const path = at(file); done($.fileStatus(path, true), 'access', path); },
     realpath(file) { const path = at(file); done($.fileStatus(path, true), 'realpath', path); return path; },
+    truncate(file, size = 0) {
+      const path = at(file), bytes = done($.readFile(path), 'open', path), cut = new Uint8Array(size);
+      cut.set(new Uint8Array(bytes).subarray(0, size));
+      done($.writeFile(path, cut, 'w'), 'ftruncate', path);
+    },
+    cp(from, to, options) {
+      if (!calls.stat(from).isDirectory()) return calls.copyFile(from, to);
+      if (!options?.recursive) throw fileError('EISDIR', 'cp', at(from));
+      calls.mkdir(to, { recursive: true });
+      for (const { name } of list(at(from))) calls.cp(`${at(from)}/${name}`, `${at(to)}/${name}`, options);
+      return undefined;
+    },
     mkdtemp(prefix) {
       const path = at(prefix) + Math.random().toString(36).slice(2, 8).padEnd(6, '0');
       done($.makeFolder(path), 'mkdtemp', path);
       return path;
     },
   };
+  // ---- descriptors ----
+  const open = (file, flags = 'r') => {
+    const path = at(file);
+    if (flags[0] === 'r') calls.access(file);
+    else calls.writeFile(file, '', { flag: flags });
+    const fd = 3 + opened.size;
+    opened.set(fd, { path, place: 0 });
+    return fd;
+  };
+  const descriptors = {
+    openSync: open,
+    closeSync(fd) { if (!opened.has(fd)) throw fileError('EBADF', 'close'); opened.set(fd, {}); },
+    fstatSync: (fd) => calls.stat(fd),
+    writeSync(fd, data) {
+      calls.appendFile(fd, data);
+      return typeof data === 'string' ? $.bytesIn(data).length : data.byteLength;
+    },
+    readSync(fd, buffer, offset = 0, length = buffer.byteLength - offset, place = null) {
+      const file = opened.get(fd) ?? { place: 0 }, from = Number(place ?? file.place), part = calls.readFile(fd).subarray(from, from + length);
+      if (place === null) file.place += part.length;
+      new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength).set(part, offset);
+      return part.length;
+    },
+  };
+  class FileHandle {
+    constructor(fd) { this.fd = fd; }
+    async readFile(options) { return calls.readFile(this.fd, options); }
+    async writeFile(data, options) { return calls.writeFile(this.fd, data, options); }
+    async appendFile(data, options) { return calls.appendFile(this.fd, data, options); }
+    async write(data) { return { bytesWritten: descriptors.writeSync(this.fd, data), buffer: data }; }
+    async read(buffer, ...given) { return { bytesRead: descriptors.readSync(this.fd, buffer, ...given), buffer }; }
+    async stat() { return calls.stat(this.fd); }
+    async* readLines(options) { yield* calls.readFile(this.fd, { encoding: 'utf8', ...options }).replace(/\r?\n$/, '').split(/\r?\n/); }
+    async close() { descriptors.closeSync(this.fd); }
+    async [Symbol.asyncDispose]() { return this.close(); }
+  }
+
   const constants = { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 };
-  const promises = { constants };
-  const fs = { promises, constants, existsSync: (file) => {
+  const promises = { constants, open: async (file, flags) => new FileHandle(open(file, flags)) };
+  const fs = { promises, constants, ...descriptors, existsSync: (file) => {
     try {
       return typeof $.fileStatus(at(file), true) !== 'string';
     } catch {

@@ -7,7 +7,33 @@
 
   // The prelude's own calls are not tools, whatever name a program constructs.
   const own = (name) => Promise.reject(new ToolError(`there is no tool ${name}`, { code: 'tool.unknown', tool: name }));
-  const caller = (name) => (name.startsWith('wexec:') ? () => own(name) : $.tool(name));
+  const caller = (name) => {
+    if (name.startsWith('wexec:')) return () => own(name);
+    const tool = $.tool(name);
+    return enveloped ? (...list) => tool(...list).then(envelop) : tool;
+  };
+
+  // Answers are unwrapped. A program that reads them as the protocol sends them finds the
+  // text of an answer under content too.
+  let enveloped = false;
+  const asSent = /\bcontent(?:['"]\])?\s*(?:\?\.)?\s*\[\s*0\s*\]|\.content\??\.(?:find|filter|map|at)\(/;
+  const content = { configurable: true, enumerable: false, get() {
+    return [{ type: 'text', text: typeof this === 'object' && $.kind(this) !== 'String' ? JSON.stringify(this) : String(this) }];
+  }, set(value) { Object.defineProperty(this, 'content', { value, writable: true, enumerable: true, configurable: true }); } };
+  const envelop = (answer) => {
+    if (typeof answer === 'object' && answer !== null && !hasOwn(answer, 'content')) Object.defineProperty(answer, 'content', content);
+    return answer;
+  };
+  $.envelop = (code) => {
+    if (enveloped === asSent.test(code)) return;
+    enveloped = !enveloped;
+    if (enveloped) Object.defineProperty(String.prototype, 'content', content); // an answer may be text
+    else delete String.prototype.content;
+    for (const proxy of [$.tools, ...Object.values(servers)]) {
+      const handler = $.proxy(proxy)[1];
+      if (handler.known) handler.known = $.know(proxy, create(null));
+    }
+  };
 
   const newTool = (name, owner) => {
     const tool = caller(name);
@@ -158,7 +184,7 @@
     const [, server, tool] = spelled.exec(name) ?? [];
     return newTool(!name.includes('.') && $.serverNames.includes(server) ? `${server}.${tool}` : String(name))(args);
   };
-  helpers.call_tool = helpers.callTool;
+  helpers.call_tool = helpers.callMCPTool = helpers.callTool;
   helpers.search_tools = helpers.searchTools;
   helpers.describe_tool = helpers.describeTool;
 

@@ -1,5 +1,5 @@
 // Common modules of Node: events, util, url, querystring,
-// timers/promises, string_decoder, os.
+// timers/promises, string_decoder, os, tty.
 ($) => {
   const wrong = (name, type, value) => $.coded(new TypeError(`The "${name}" argument must be of type ${type}. Received ${$.inspect(value)}`), 'ERR_INVALID_ARG_TYPE');
   const aborted = (signal) => $.coded(Object.assign(new Error('The operation was aborted', { cause: signal.reason }), { name: 'AbortError' }), 'ABORT_ERR');
@@ -298,7 +298,10 @@
     string_decoder: () => ({ StringDecoder }),
     buffer: () => ({ Buffer, Blob, File, atob, btoa, constants: { MAX_LENGTH: 2 ** 31, MAX_STRING_LENGTH: 2 ** 29 - 24 }, kMaxLength: 2 ** 31 }),
     os: () => ({ EOL: '\n', devNull: '/dev/null', tmpdir: () => '/tmp', homedir: () => '/tmp', platform: () => 'wasi', type: () => 'WASI', arch: () => 'wasm32',
-      release: () => '', hostname: () => 'sandbox', endianness: () => 'LE', availableParallelism: () => 1, cpus: () => [{ model: 'wasm', speed: 0 }], loadavg: () => [0, 0, 0] }),
+      release: () => '', hostname: () => 'sandbox', endianness: () => 'LE', availableParallelism: () => 1, cpus: () => [{ model: 'wasm', speed: 0 }], loadavg: () => [0, 0, 0],
+      totalmem: () => $.memory(), freemem: () => 0, uptime: () => ($.now() - $.started) / 1000, version: () => '', machine: () => 'wasm32',
+      userInfo: () => ({ username: 'sandbox', uid: 0, gid: 0, shell: null, homedir: '/tmp' }), networkInterfaces: () => ({}), constants: { signals: {}, errno: {} } }),
+    tty: () => ({ isatty: () => false }),
     'timers/promises': () => ({
       setTimeout: later,
       setImmediate: soon,

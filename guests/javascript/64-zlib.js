@@ -220,5 +220,6 @@
       throw error;
     };
   }
+  $.streamsOf(zlib);
   $.node.zlib = () => zlib;
 };

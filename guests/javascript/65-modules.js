@@ -1,16 +1,26 @@
 // Resolves imports: modules of the platform, tools, files next to the
 // program, and pure JavaScript packages.
 ($) => {
+  const viaFetch = 'use fetch, if the policy allows the host', oneThread = 'there is one thread: run tool calls concurrently with Promise.all';
   const hints = {
-    child_process: 'a program cannot start processes', net: 'use fetch, if the policy allows the host', http: 'use fetch, if the policy allows the host',
-    https: 'use fetch, if the policy allows the host',
-    worker_threads: 'there is one thread: run tool calls concurrently with Promise.all', stream: 'use async generators and for await',
-    readline: 'use stdin.lines() to read the input line by line', async_hooks: 'there is no context across await: pass the value as an argument',
-    vm: 'there is one global scope: use import to load files next to the program', sqlite: 'write the program in Python, which has sqlite3', test: 'use node:assert, and call the tests yourself',
-    dns: 'use fetch, if the policy allows the host', tls: 'use fetch, if the policy allows the host', cluster: 'there is one thread: run tool calls concurrently with Promise.all',
-    axios: 'use fetch, if the policy allows the host', 'node-fetch': 'use the global fetch', got: 'use fetch, if the policy allows the host',
-    lodash: 'use methods of arrays and objects, and Object.groupBy', moment: 'use Date and Intl.DateTimeFormat', dotenv: 'use env, which holds the environment',
-    zod: 'packages are not available: validate values in your own code', 'csv-parse': 'split the text into lines and fields',
+    child_process: 'a program cannot start processes: use a tool', net: viaFetch, http: viaFetch, https: viaFetch, http2: viaFetch, dns: viaFetch, tls: viaFetch, dgram: viaFetch,
+    axios: viaFetch, got: viaFetch, ky: viaFetch, superagent: viaFetch, request: viaFetch, express: 'a program cannot serve: return the value',
+    worker_threads: oneThread, cluster: oneThread, async_hooks: 'there is no context across await: pass the value as an argument',
+    vm: 'there is one global scope: use import to load files next to the program', v8: 'use structuredClone to copy a value',
+    sqlite: 'write the program in Python, which has sqlite3', 'better-sqlite3': 'write the program in Python, which has sqlite3', test: 'use node:assert, and call the tests yourself',
+    lodash: 'write Object.groupBy(list, (item) => item.key) to group, list.toSorted((a, b) => a.key - b.key) to sort, and methods of arrays for the rest',
+    moment: 'use new Date(text), toISOString() and Intl.DateTimeFormat', dayjs: 'use new Date(text), toISOString() and Intl.DateTimeFormat',
+    'date-fns': 'use new Date(text), toISOString() and Intl.DateTimeFormat', luxon: 'use new Date(text), toISOString() and Intl.DateTimeFormat',
+    uuid: 'use crypto.randomUUID()', nanoid: 'use crypto.randomUUID()', chalk: "use styleText of 'node:util'",
+    zod: 'check values in your own code, such as if (typeof value.name !== "string") throw new TypeError("name")', ajv: 'check values in your own code',
+    'csv-parse': "use text.trim().split('\\n').map((line) => line.split(','))", papaparse: "use text.trim().split('\\n').map((line) => line.split(','))",
+    'fs-extra': "use 'node:fs/promises'", glob: "use readdir of 'node:fs/promises' with {recursive: true}", 'p-limit': 'use mapLimit(items, 5, async (item) => …)',
+  };
+  // packages whose work is done by something that is there
+  const standIns = {
+    'node-fetch': () => $.define(Object.assign((...given) => fetch(...given), { Headers, Request, Response }), 'default', fetch), 'cross-fetch': () => standIns['node-fetch'](),
+    'isomorphic-fetch': () => standIns['node-fetch'](), undici: () => ({ fetch, Headers, Request, Response }),
+    dotenv: () => ({ config: () => ({ parsed: {} }) }), 'dotenv/config': () => ({}),
   };
 
   // JSON files that the host does not let a program import unless the policy allows it
@@ -28,6 +38,9 @@
     crypto: () => ({ ...$.hashes, subtle: crypto.subtle, randomUUID: crypto.randomUUID, getRandomValues: crypto.getRandomValues, webcrypto: crypto,
       randomBytes: (n) => Buffer.from($.random(n)), randomInt: (low, high) => (high === undefined ? Math.floor(Math.random() * low) : low + Math.floor(Math.random() * (high - low))) }),
     perf_hooks: () => ({ performance }),
+    console: () => console,
+    module: () => ({ createRequire: (base) => requireFrom(base instanceof URL || String(base).startsWith('file:') ? $.node.url().fileURLToPath(base) : String(base)),
+      builtinModules: Object.keys(builtins), isBuiltin: (name) => Object.hasOwn(builtins, bare(name)) }),
     process: () => $.process,
     tools: () => {
       const values = { ...$.helpers, tools: $.tools };
@@ -37,7 +50,7 @@
   };
   const made = new Map();
   const builtin = (name) => {
-    if (!made.has(name) || name === 'tools') made.set(name, builtins[name]());
+    if (!made.has(name) || name === 'tools') made.set(name, (builtins[name] ?? standIns[name])());
     return made.get(name);
   };
   const bare = (name) => (name.startsWith('node:') ? name.slice(5) : name);
@@ -190,6 +203,8 @@
     const root = ($.input && $.input.root) || '';
     // the program is in its root, whatever path the caller used
     const from = base.startsWith('/') && base !== ($.input && $.input.file) ? base : `${root}/${$.path.basename(base)}`;
+    // the helper that a client of MCP is wrapped in, in the file that examples put it in
+    if (/^\.{1,2}\/(?:.*\/)?client(?:\.[jt]s)?$/.test(name) && !(root && fileAt($.path.normalize(`${$.path.dirname(from)}/${name}`)))) return 'wexec:tools';
     if (/^\/mcp-servers(?:\/|$)/.test(name)) return toolModuleName($.path.normalize(name).replace(/\/$/, ''));
     // the folder of servers under the name that other sandboxes give it
     const served = /^(?:\.\/|\/)?servers(?:\/([^/]+?)(?:\/([^/]+?))?)?(?:\.[jt]s)?$/.exec(name);
@@ -215,6 +230,7 @@
     if (/^https?:/.test(name)) throw notFound(name, base, 'code is never loaded from the network', 'module');
     const file = root || ($.input && $.input.packages) ? packageFile(name, from, byRequire) : undefined;
     if (file) return file;
+    if (Object.hasOwn(standIns, name)) return `wexec:${name}`;
     const near = $.nearest(plain, Object.keys(builtins));
     throw notFound(name, base, hints[plain] ?? hints[plain.split('/')[0]] ?? (near ? `did you mean '${near}'?`
       : root && kindOf(`${root}/node_modules`) ? 'the package is not in node_modules next to the program'

@@ -57,24 +57,7 @@
     end(text) { if (text !== undefined) this.write(text); },
     on() { return this; }, once() { return this; }, off() { return this; }, emit: () => false, removeListener() { return this; },
   });
-  const stdin = Object.assign(new ($.node.events())(), {
-    fd: 0, isTTY: false, readable: true,
-    setEncoding() { return this; }, resume() { return this; }, pause() { return this; }, unref() { return this; },
-    async *[Symbol.asyncIterator]() {
-      const text = await globalThis.stdin.text();
-      if (text !== '') yield text;
-    },
-    on(type, fn) {
-      $.node.events().prototype.on.call(this, type, fn);
-      if (type !== 'data' && type !== 'end' && type !== 'readable') return this;
-      this.reading ??= globalThis.stdin.text().then((text) => {
-        if (text !== '') this.emit('data', text);
-        this.emit('end');
-      });
-      return this;
-    },
-  });
-
+  let stdin;
   const exit = (code = process.exitCode) => {
     const status = Number(code ?? 0) & 255;
     $.exit(status === 0 ? undefined : { code: 'guest.exit', name: 'Error', message: `the program ended with exit(${code})`, exit: status });
@@ -91,7 +74,8 @@
     nextTick, hrtime, memoryUsage, exit, abort: () => exit(134), kill: () => { throw $.coded(new Error('kill EPERM'), 'EPERM'); },
     cpuUsage: () => ({ user: Math.round($.now() * 1000), system: 0 }), resourceUsage: () => ({ maxRSS: Math.round($.memory() / 1024) }),
     emitWarning: (warning) => $.write(2, `(node) ${warning instanceof Error ? warning : `Warning: ${warning}`}\n`),
-    stdin, stdout: output(1), stderr: output(2),
+    get stdin() { return (stdin ??= $.inputStream()); },
+    stdout: output(1), stderr: output(2),
   };
   for (const name of ['on', 'once', 'off', 'addListener', 'removeListener', 'removeAllListeners', 'emit', 'listeners', 'listenerCount']) {
     $.define(process, name, (...list) => { const got = events[name](...list); return got === events ? process : got; });
@@ -102,7 +86,7 @@
 
   // a new run of a session
   $.newProcess = () => {
-    process.given = process.exitCode = undefined;
+    process.given = process.exitCode = stdin = undefined;
     ticks.length = 0;
   };
 };

@@ -20,6 +20,7 @@
     $.serverNames = servers;
     $.exposeServers(servers);
     if (input.session) $.newProcess();
+    if (input.session || input.code.includes('content')) $.envelop(input.code);
     if (input.code.includes('__')) $.exposeSpelled(input.code);
   });
 };
