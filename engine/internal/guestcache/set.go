@@ -173,7 +173,7 @@ func (s *Set) pythonLibrary() ([]byte, error) {
 }
 
 func (s *Set) loadPlugin(l *loading, wasm []byte, digest string) {
-	p, err := sandbox.CheckPlugin(s.Context, wasm)
+	p, err := s.Store.plugin(digest, func() (*sandbox.Plugin, error) { return sandbox.CheckPlugin(s.Context, wasm) })
 	if err != nil {
 		l.err = err
 		return

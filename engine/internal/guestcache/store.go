@@ -1,6 +1,7 @@
 package guestcache
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -112,6 +113,49 @@ func (s *Store) part(name string, sum [32]byte, size uint64, unpack func() ([]by
 		_ = atomicfile.Write(path, data, 0o600)
 	}
 	return data, err
+}
+
+// pluginFormat is part of the names of checked plugins. It has to change with the
+// meter, with the checks and with the prices of calls.
+const pluginFormat = "1"
+
+// maxChecked bounds the file of a checked plugin.
+const maxChecked = 256 << 20
+
+// checkedPlugin is the first line of the file of a checked plugin. The metered
+// module follows.
+type checkedPlugin struct {
+	SHA256    string            `json:"sha256"` // of the metered module
+	Minimum   int64             `json:"minimum"`
+	Functions sandbox.Functions `json:"functions"`
+}
+
+// plugin returns a plugin that was checked and metered before, from the folder, and
+// else checks it and writes it there: that takes several times as long as a call.
+func (s *Store) plugin(digest string, check func() (*sandbox.Plugin, error)) (*sandbox.Plugin, error) {
+	if s.dir == "" {
+		return check()
+	}
+	path := filepath.Join(s.dir, "images", "plugin-"+digest+"-"+pluginFormat)
+	if data, err := ownfile.Read(path, maxChecked); err == nil {
+		head, wasm, _ := bytes.Cut(data, []byte("\n"))
+		sum := sha256.Sum256(wasm)
+		var c checkedPlugin
+		if json.Unmarshal(head, &c) == nil && c.SHA256 == hex.EncodeToString(sum[:]) {
+			touch(path)
+			return &sandbox.Plugin{Wasm: wasm, Minimum: c.Minimum, Functions: c.Functions}, nil
+		}
+	}
+	p, err := check()
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(p.Wasm)
+	if head, err := json.Marshal(checkedPlugin{hex.EncodeToString(sum[:]), p.Minimum, p.Functions}); err == nil {
+		_ = atomicfile.Write(path, append(append(head, '\n'), p.Wasm...), 0o600)
+		s.removeUnused()
+	}
+	return p, nil
 }
 
 // Every version of wexec writes its own native code and memory images, about
