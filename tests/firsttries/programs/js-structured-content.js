@@ -1,0 +1,5 @@
+// Task: the number of customers
+// Want: 7
+const result = await tools.crm.list_customers({ limit: 1 });
+const { total } = result.structuredContent ?? result;
+return total;
