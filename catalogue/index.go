@@ -1,10 +1,8 @@
 package catalogue
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"math"
 	"slices"
 	"strings"
 
@@ -17,13 +15,11 @@ const (
 	inName = iota
 	inServer
 	inTitle
-	inDescription
+	inSummary // the first sentence of the description
+	inDetails // the rest of it
 	inArguments
 	fields
 )
-
-// fieldWeight is the weight of a hit in a field.
-var fieldWeight = [fields]float64{inName: 4, inServer: 2.2, inTitle: 2.5, inDescription: 1.1, inArguments: 0.8}
 
 // Bounds of the index of one server. Words beyond them are not found.
 const (
@@ -46,6 +42,7 @@ type part struct {
 	postings []posting       // by word, then by tool and field
 	terms    []string        // the words, sorted
 	lengths  [][fields]uint16
+	deeds    []deed      // by tool
 	total    [fields]int // length of the fields of all tools
 }
 
@@ -104,7 +101,9 @@ func (p *part) build(ctx context.Context) error {
 			p.building <- b
 			return context.Cause(ctx)
 		}
-		p.lengths = append(p.lengths, b.add(uint32(len(p.lengths)), p.tools[len(p.lengths)]))
+		t := p.tools[len(p.lengths)]
+		p.deeds = append(p.deeds, deedOf(Words(t.Name)))
+		p.lengths = append(p.lengths, b.add(uint32(len(p.lengths)), t))
 	}
 	p.finish(b)
 	close(p.ready)
@@ -113,12 +112,14 @@ func (p *part) build(ctx context.Context) error {
 
 // add indexes one tool and returns the lengths of its fields.
 func (b *builder) add(number uint32, t Tool) (lengths [fields]uint16) {
+	summary, details := firstSentence(t.Description)
 	texts := [fields][]string{
-		inName:        Words(t.Name),
-		inServer:      Words(t.Server),
-		inTitle:       searchWords(t.Title),
-		inDescription: searchWords(t.Description),
-		inArguments:   argumentWords(t.InputSchema),
+		inName:      Words(t.Name),
+		inServer:    Words(t.Server),
+		inTitle:     searchWords(t.Title),
+		inSummary:   searchWords(summary),
+		inDetails:   searchWords(details),
+		inArguments: argumentWords(t.InputSchema),
 	}
 	for f, words := range texts {
 		n := 0
@@ -179,12 +180,57 @@ func (p *part) finish(b *builder) {
 	p.terms = slices.Clone(b.words)
 	slices.Sort(p.terms)
 	p.lengths = slices.Clip(p.lengths)
+	p.prefix()
 	for _, lengths := range p.lengths {
 		for f, n := range lengths {
 			p.total[f] += int(n)
 		}
 	}
 	p.tools = nil // which may be a part of a larger list
+}
+
+// prefix takes words that are in the names of nearly all tools, such as that of
+// the server, for words of the server.
+func (p *part) prefix() {
+	if len(p.lengths) < leastPrefixed {
+		return
+	}
+	for _, s := range p.spans {
+		list, named := p.postings[s.from:s.to], 0
+		for _, posting := range list {
+			if posting.field == inName {
+				named++
+			}
+		}
+		if named*10 < len(p.lengths)*9 {
+			continue
+		}
+		for i := range list {
+			if list[i].field == inName {
+				list[i].field = inServer
+				p.lengths[list[i].tool][inName] -= list[i].count
+			}
+		}
+	}
+}
+
+// maxSentence bounds the first sentence of a description, in bytes.
+const maxSentence = 300
+
+// leastPrefixed is the number of tools from which the words that their names share
+// are found.
+const leastPrefixed = 4
+
+// firstSentence splits a description after its first sentence or line.
+func firstSentence(s string) (first, rest string) {
+	s = strings.TrimSpace(s)
+	end := len(text.Prefix(s, maxSentence))
+	for _, mark := range []string{". ", "\n", "! "} {
+		if i := strings.Index(s[:end], mark); i >= 0 {
+			end = min(end, i+1)
+		}
+	}
+	return s[:end], s[end:]
 }
 
 // find returns the postings of a word.
@@ -227,9 +273,16 @@ func argumentWords(schema json.RawMessage) []string {
 // index is the parts of a catalogue. Its tools are numbered as in the catalogue.
 type index struct {
 	parts []*part
-	first []uint32 // the number of the first tool of each part
-	tools int
+	first []uint32        // the number of the first tool of each part
 	mean  [fields]float64 // length of fields
+	tools []facts
+}
+
+// facts are what a search uses of each tool that matches.
+type facts struct {
+	part      int
+	deed      deed
+	nameWords uint16 // without those of its server
 }
 
 // index returns the index of the catalogue, and builds the parts that are not
@@ -238,20 +291,21 @@ func (c *Catalogue) index(ctx context.Context) (*index, error) {
 	if x := c.indexed.Load(); x != nil {
 		return x, nil
 	}
-	x := &index{parts: c.parts, tools: len(c.tools)}
-	n := 0
+	x := &index{parts: c.parts, tools: make([]facts, 0, len(c.tools))}
 	for i, p := range c.parts {
 		if err := p.build(ctx); err != nil {
 			return nil, err
 		}
-		x.first = append(x.first, uint32(n))
-		n += c.servers[i].Tools
+		x.first = append(x.first, uint32(len(x.tools)))
+		for tool, lengths := range p.lengths {
+			x.tools = append(x.tools, facts{part: i, deed: p.deeds[tool], nameWords: lengths[inName]})
+		}
 		for f, total := range p.total {
 			x.mean[f] += float64(total)
 		}
 	}
 	for f := range x.mean {
-		x.mean[f] /= float64(max(n, 1))
+		x.mean[f] /= float64(max(len(x.tools), 1))
 	}
 	c.indexed.Store(x)
 	return x, nil
@@ -281,195 +335,3 @@ func (b *budget) spend(bytes int64) error {
 	}
 	return b.pay(bytes)
 }
-
-// term is a word to look for. Its weight is relative to that of the asked word.
-type term struct {
-	word   string
-	weight float64
-}
-
-// askedWord is a word of a query with its synonyms.
-type askedWord struct {
-	terms  []term // the word itself first
-	weight float64
-}
-
-// Bounds of a query.
-const (
-	maxAsked   = 16  // words
-	maxSimilar = 256 // indexed words that are similar to a misspelled one
-)
-
-// expand returns the words to look for.
-func (x *index) expand(query string, b *budget) ([]askedWord, error) {
-	var asked []askedWord
-	for _, w := range Words(query) {
-		if len(asked) == maxAsked {
-			break
-		}
-		if stop[w] {
-			continue
-		}
-		s := termOf(w)
-		q := askedWord{terms: []term{{s, 1}}, weight: 1}
-		if slices.ContainsFunc(x.parts, func(p *part) bool { return slices.Contains(p.server, s) }) {
-			q.weight = 1.4
-		}
-		for _, other := range synonyms()[s] {
-			q.terms = append(q.terms, term{other, 0.7})
-		}
-		known := slices.ContainsFunc(x.parts, func(p *part) bool { return len(p.find(s)) > 0 })
-		if !known && len(q.terms) == 1 {
-			similar, err := x.misspelled(w, s, b)
-			if err != nil {
-				return nil, err
-			}
-			q.terms = append(q.terms, similar...)
-		}
-		asked = append(asked, q)
-	}
-	return asked, nil
-}
-
-// misspelled returns the indexed words that are a few edits from a stem that is
-// not indexed, or begin with it. Words of fewer than four letters are too similar
-// to others.
-func (x *index) misspelled(word, w string, b *budget) ([]term, error) {
-	if len(word) < 4 || w == "" {
-		return nil, nil
-	}
-	allowed := 1 + len(w)/8
-	meant := newSpelling(w)
-	var out []term
-	for _, p := range x.parts {
-		from, _ := slices.BinarySearch(p.terms, w[:1])
-		for i, t := range p.terms[from:] {
-			if t[0] != w[0] {
-				break
-			}
-			if i%checkEvery == 0 {
-				if err := b.spend(termCost * min(checkEvery, int64(len(p.terms)-from-i))); err != nil {
-					return nil, err
-				}
-			}
-			weight := 0.0
-			if len(t)-len(w) <= allowed && len(w)-len(t) <= allowed {
-				if d := meant.distance(t); d <= allowed {
-					weight = 0.6 / float64(d)
-				}
-			}
-			if len(w) >= 4 && len(t) > len(w) && strings.HasPrefix(t, w) {
-				weight = max(weight, 0.6)
-			}
-			if weight > 0 {
-				out = append(out, term{t, weight})
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b term) int { return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.word, b.word)) })
-	out = slices.Compact(out)
-	return out[:min(len(out), maxSimilar)], nil
-}
-
-// sums are the scores of a query by tool. All are zero between queries.
-type sums struct {
-	score, hits []float64 // over the asked words
-	best, tf    []float64 // of the current word and of the current term
-	touched     []uint32  // tools with a score
-	matched     []uint32  // tools with a best
-	found       []uint32  // tools with a tf
-}
-
-func (s *sums) grow(tools int) {
-	if len(s.score) < tools {
-		*s = sums{score: make([]float64, tools), hits: make([]float64, tools), best: make([]float64, tools), tf: make([]float64, tools)}
-	}
-}
-
-// add computes the BM25F score of each tool that matches. Of the spellings and
-// synonyms of one asked word only the best counts, and the word is as rare as
-// all of them together: a rare synonym of a common word proves little. A tool
-// that matches more of the asked words ranks before one that matches one of them
-// often.
-//
-// Only the postings of the asked words are read.
-func (x *index) add(asked []askedWord, s *sums, b *budget) error {
-	all := 0.0
-	for _, q := range asked {
-		exact := 0
-		for i, t := range q.terms {
-			if err := x.count(t.word, s, b); err != nil {
-				return err
-			}
-			if i == 0 {
-				exact = len(s.found)
-			}
-			for _, tool := range s.found {
-				if s.best[tool] == 0 {
-					s.matched = append(s.matched, tool)
-				}
-				s.best[tool] = max(s.best[tool], t.weight*s.tf[tool]/(s.tf[tool]+1.5))
-				s.tf[tool] = 0
-			}
-			s.found = s.found[:0]
-		}
-		df := float64(len(s.matched))
-		if exact > 0 {
-			df = math.Sqrt(df * float64(exact)) // the asked word itself is rarer than its synonyms
-		}
-		idf := math.Log(1 + (float64(x.tools)-df+0.5)/(df+0.5))
-		all += q.weight * idf
-		for _, tool := range s.matched {
-			if s.hits[tool] == 0 {
-				s.touched = append(s.touched, tool)
-			}
-			s.score[tool] += q.weight * idf * s.best[tool]
-			s.hits[tool] += q.weight * idf
-			s.best[tool] = 0
-		}
-		s.matched = s.matched[:0]
-	}
-	for _, tool := range s.touched {
-		if sum := s.score[tool]; sum >= leastMatched*all {
-			s.score[tool] = sum * (0.3 + 0.7*s.hits[tool]/all)
-		} else {
-			s.score[tool] = 0
-		}
-		s.hits[tool] = 0
-	}
-	return nil
-}
-
-// count sums the weighted frequencies of a term in each tool.
-func (x *index) count(word string, s *sums, b *budget) error {
-	for i, p := range x.parts {
-		list := p.find(word)
-		for len(list) > 0 {
-			now := list[:min(len(list), checkEvery)]
-			list = list[len(now):]
-			if err := b.spend(postingCost * int64(len(now))); err != nil {
-				return err
-			}
-			for _, posting := range now {
-				length := 1.0
-				if mean := x.mean[posting.field]; mean > 0 {
-					// Some servers write long descriptions: a hit in one says less,
-					// but not nothing.
-					length = min(0.55+0.45*float64(p.lengths[posting.tool][posting.field])/mean, 2.2)
-				}
-				tool := x.first[i] + posting.tool
-				if s.tf[tool] == 0 {
-					s.found = append(s.found, tool)
-				}
-				s.tf[tool] += fieldWeight[posting.field] * float64(posting.count) / length
-			}
-		}
-	}
-	return nil
-}
-
-// Thresholds below which a tool is noise that costs its reader tokens.
-const (
-	leastMatched = 0.08 // of the weight of the query
-	leastOfTop   = 0.25 // of the score of the best tool
-)

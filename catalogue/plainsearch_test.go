@@ -15,10 +15,11 @@ import (
 // plainIndex computes what a search finds without its shortcuts.
 type plainIndex struct {
 	postings map[string][]plainPosting
-	mean     [fields]float64 // length of fields
-	lengths  [][fields]int   // of fields, by tool
-	terms    []string        // sorted, for misspelled words
-	servers  map[string]bool // words in names of servers
+	mean     [fields]float64     // length of fields
+	lengths  [][fields]int       // of fields, by tool
+	terms    []string            // sorted, for misspelled words
+	servers  map[string][]string // servers, by the words in their names
+	tools    []Tool
 }
 
 type plainPosting struct {
@@ -28,14 +29,31 @@ type plainPosting struct {
 }
 
 func newPlainIndex(tools []Tool) *plainIndex {
-	x := &plainIndex{postings: map[string][]plainPosting{}, servers: map[string]bool{}, lengths: make([][fields]int, len(tools))}
+	x := &plainIndex{postings: map[string][]plainPosting{}, servers: map[string][]string{}, lengths: make([][fields]int, len(tools)), tools: tools}
+	prefixes := map[string]map[string]bool{} // words of names that are those of the server
+	for _, t := range tools {
+		if prefixes[t.Server] == nil {
+			prefixes[t.Server] = plainPrefixes(t.Server, tools)
+		}
+	}
 	for i, t := range tools {
 		texts := [fields][]string{
-			inName:        Words(t.Name),
-			inServer:      Words(t.Server),
-			inTitle:       searchWords(t.Title),
-			inDescription: searchWords(t.Description),
-			inArguments:   argumentWords(t.InputSchema),
+			inServer:    Words(t.Server),
+			inTitle:     searchWords(t.Title),
+			inArguments: argumentWords(t.InputSchema),
+		}
+		summary, details := firstSentence(t.Description)
+		texts[inSummary], texts[inDetails] = searchWords(summary), searchWords(details)
+		shared := map[string]int{}
+		for _, w := range Words(t.Name) {
+			if !stop[w] && prefixes[t.Server][stem(w)] {
+				shared[stem(w)]++
+			} else {
+				texts[inName] = append(texts[inName], w)
+			}
+		}
+		for w, n := range shared {
+			x.postings[w] = append(x.postings[w], plainPosting{int32(i), inServer, uint16(n)})
 		}
 		for f, words := range texts {
 			counts := map[string]int{}
@@ -47,7 +65,7 @@ func newPlainIndex(tools []Tool) *plainIndex {
 				n++
 				counts[stem(w)]++
 				if f == inServer {
-					x.servers[stem(w)] = true
+					x.servers[stem(w)] = append(x.servers[stem(w)], t.Server)
 				}
 			}
 			x.lengths[i][f] = n
@@ -65,90 +83,124 @@ func newPlainIndex(tools []Tool) *plainIndex {
 	return x
 }
 
-// score returns the BM25F score of each tool that matches. Of the spellings and
-// synonyms of one asked word only the best counts, and the word is as rare as
-// all of them together: a rare synonym of a common word proves little. A tool
-// that matches more of the asked words ranks before one that matches one of them
-// often.
-func (x *plainIndex) score(asked []askedWord) map[int32]float64 {
+// plainPrefixes returns the words that are in the names of nine of ten tools of a
+// server.
+func plainPrefixes(server string, tools []Tool) map[string]bool {
+	n, counts, out := 0, map[string]int{}, map[string]bool{}
+	for _, t := range tools {
+		if t.Server != server {
+			continue
+		}
+		n++
+		has := map[string]bool{}
+		for _, w := range Words(t.Name) {
+			if !stop[w] && !has[stem(w)] {
+				has[stem(w)] = true
+				counts[stem(w)]++
+			}
+		}
+	}
+	for w, count := range counts {
+		out[w] = n >= leastPrefixed && count*10 >= n*9
+	}
+	return out
+}
+
+// score returns the score of each tool that matches. The comment of index.add
+// describes it.
+func (x *plainIndex) score(asked []askedWord, want deed, servers []string) map[int32]float64 {
 	n := len(x.lengths)
-	total, hits := make([]float64, n), make([]float64, n)
-	best, tf := make([]float64, n), make([]float64, n)
-	var matched, found []int32
+	total, hits, named := make([]float64, n), make([]float64, n), make([]float64, n)
 	all := 0.0
 	for _, q := range asked {
-		matched = matched[:0]
-		exact := 0
+		best, bestNamed, exact := map[int32]float64{}, map[int32]float64{}, 0
 		for i, t := range q.terms {
-			found = found[:0]
+			tf, inTheName := map[int32]float64{}, map[int32]bool{}
 			for _, p := range x.postings[t.word] {
 				length := 1.0
 				if mean := x.mean[p.field]; mean > 0 {
-					// Some servers write long descriptions: a hit in one says less,
-					// but not nothing.
-					length = min(0.55+0.45*float64(x.lengths[p.tool][p.field])/mean, 2.2)
+					length = 1 - lengthWeight[p.field] + lengthWeight[p.field]*float64(x.lengths[p.tool][p.field])/mean
 				}
-				if tf[p.tool] == 0 {
-					found = append(found, p.tool)
+				tf[p.tool] += fieldWeight[p.field] * float64(min(p.count, mostCounted)) / length
+				if p.field == inName {
+					inTheName[p.tool] = true
 				}
-				tf[p.tool] += fieldWeight[p.field] * float64(p.count) / length
 			}
 			if i == 0 {
-				exact = len(found)
+				exact = len(tf)
 			}
-			for _, tool := range found {
-				if best[tool] == 0 {
-					matched = append(matched, tool)
+			for tool, f := range tf {
+				best[tool] = max(best[tool], t.weight*f/(f+saturation))
+				if inTheName[tool] {
+					bestNamed[tool] = max(bestNamed[tool], t.weight)
 				}
-				best[tool] = max(best[tool], t.weight*tf[tool]/(tf[tool]+1.5))
-				tf[tool] = 0
 			}
 		}
-		df := float64(len(matched))
+		df := float64(len(best))
 		if exact > 0 {
 			df = math.Sqrt(df * float64(exact)) // the asked word itself is rarer than its synonyms
 		}
-		idf := math.Log(1 + (float64(n)-df+0.5)/(df+0.5))
-		all += q.weight * idf
-		for _, tool := range matched {
-			total[tool] += q.weight * idf * best[tool]
-			hits[tool] += q.weight * idf
-			best[tool] = 0
+		weight := q.weight * math.Log(1+(float64(n)-df+0.5)/(df+0.5))
+		all += weight
+		for tool, b := range best {
+			if q.question && hits[tool] == 0 {
+				continue
+			}
+			total[tool] += weight * b
+			hits[tool] += weight
+			named[tool] += bestNamed[tool]
 		}
 	}
 	scores := map[int32]float64{}
-	for tool, s := range total {
-		if s > 0 && s >= leastMatched*all {
-			scores[int32(tool)] = s * (0.3 + 0.7*hits[tool]/all)
+	for i, sum := range total {
+		if sum == 0 || sum < leastMatched*all {
+			continue
 		}
+		sum *= 1 - coverage + coverage*hits[i]/all
+		if words := x.lengths[i][inName]; words > 0 {
+			sum *= 1 + nameShare*min(1, named[i]/float64(words))
+		}
+		if does := deedOf(Words(x.tools[i].Name)); does != want && does != unsaid && want != unsaid {
+			sum *= otherDeed
+		}
+		if len(servers) > 0 && !slices.Contains(servers, x.tools[i].Server) {
+			sum *= otherServer
+		}
+		scores[int32(i)] = sum
 	}
 	return scores
 }
 
-// expand returns the words to look for.
-func (x *plainIndex) expand(query string) []askedWord {
-	var asked []askedWord
-	for _, w := range Words(query) {
+// expand returns the words to look for, what the query asks for, and the servers
+// that it names.
+func (x *plainIndex) expand(query string) (asked []askedWord, want deed, servers []string) {
+	words := queryWords(query)
+	for _, w := range words {
 		if len(asked) == maxAsked {
 			break
 		}
-		if stop[w] {
+		s := stem(w)
+		if stop[w] && len(synonyms()[s]) == 0 {
 			continue
 		}
-		s := stem(w)
 		q := askedWord{terms: []term{{s, 1}}, weight: 1}
-		if x.servers[s] {
-			q.weight = 1.4
+		if stop[w] {
+			q.weight, q.question = questionWord, true
+		}
+		if len(x.servers[s]) > 0 {
+			q.weight = serverWord
+			servers = append(servers, x.servers[s]...)
 		}
 		for _, other := range synonyms()[s] {
-			q.terms = append(q.terms, term{other, 0.7})
+			q.terms = append(q.terms, term{other, synonymWeight})
 		}
 		if len(x.postings[s]) == 0 && len(q.terms) == 1 {
 			q.terms = append(q.terms, x.misspelled(w, s)...)
 		}
 		asked = append(asked, q)
 	}
-	return asked
+	questionsLast(asked)
+	return asked, askedDeed(words), servers
 }
 
 // misspelled returns the indexed words that are a few edits from a stem that is
@@ -201,7 +253,7 @@ func plainSearch(c *Catalogue, query string, boost map[string]float64) (ids []st
 
 var someWords = strings.Fields("list create delete update search fetch get issue issues commit commits repo repository customer invoice " +
 	"ticket message channel send email calendar event report export file files folder GitHub pullRequest slack branch merge the of " +
-	"abcdefgh abcdefgi abcdefhg branches comit isssue customr reportss über naïve s3 v2 http2Server")
+	"who which everything abcdefgh abcdefgi abcdefhg branches comit isssue customr reportss über naïve s3 v2 http2Server")
 
 // someTools returns a random catalogue whose tools share words.
 func someTools(r *rand.Rand, n int) []Tool {

@@ -69,8 +69,8 @@ func (c *Catalogue) Search(ctx context.Context, q Query) (Found, error) {
 		s = pooled
 	}
 	s.grow(len(c.tools))
-	r := ranking{c: c, q: &q, b: b, score: s.score, limit: cmp.Or(max(q.Limit, 0), 10)}
-	if len(asked) == 0 && strings.TrimSpace(q.Text) == "" {
+	r := ranking{c: c, q: &q, b: b, tallies: s.of, limit: cmp.Or(max(q.Limit, 0), 10)}
+	if len(asked.words) == 0 && strings.TrimSpace(q.Text) == "" {
 		for i := range c.tools {
 			s.touched = append(s.touched, uint32(i))
 		}
@@ -80,7 +80,7 @@ func (c *Catalogue) Search(ctx context.Context, q Query) (Found, error) {
 	}
 	for id, boost := range q.Boost {
 		if i, ok := c.byID[id]; ok && boost > 0 {
-			s.score[i] += boost
+			s.of[i].score += boost
 			s.touched = append(s.touched, uint32(i))
 		}
 	}
@@ -91,7 +91,7 @@ func (c *Catalogue) Search(ctx context.Context, q Query) (Found, error) {
 	hi, _ := slices.BinarySearch(within, uint32(to))
 	hits, total, err := r.best(within[lo:hi])
 	for _, tool := range s.touched {
-		s.score[tool] = 0
+		s.of[tool].score = 0
 	}
 	s.touched = s.touched[:0]
 	spareSums.Put(s)
@@ -116,12 +116,12 @@ var spareSums sync.Pool
 
 // ranking selects the best tools.
 type ranking struct {
-	c     *Catalogue
-	q     *Query
-	b     *budget
-	score []float64
-	limit int
-	all   bool // tools without a score count
+	c       *Catalogue
+	q       *Query
+	b       *budget
+	tallies []tally
+	limit   int
+	all     bool // tools without a score count
 }
 
 type hit struct {
@@ -140,15 +140,15 @@ func (r *ranking) best(tools []uint32) (hits []hit, total int, err error) {
 				return nil, 0, err
 			}
 		}
-		if r.score[tool] > top && r.keep(tool) != "" {
-			top = r.score[tool]
+		if r.tallies[tool].score > top && r.keep(tool) != "" {
+			top = r.tallies[tool].score
 		}
 	}
 	for i, tool := range tools {
 		if i%checkEvery == 0 && r.b.ctx.Err() != nil {
 			return nil, 0, context.Cause(r.b.ctx)
 		}
-		score := r.score[tool]
+		score := r.tallies[tool].score
 		if !r.all && (score == 0 || score < leastOfTop*top) {
 			continue
 		}

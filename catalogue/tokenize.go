@@ -76,7 +76,7 @@ var stop = map[string]bool{
 	"them": true, "then": true, "there": true, "these": true, "this": true, "to": true, "tool": true, "us": true,
 	"use": true, "using": true, "want": true, "was": true, "we": true, "were": true, "which": true, "will": true,
 	"with": true, "you": true, "your": true, "need": true, "would": true, "like": true, "all": true, "any": true,
-	"what": true, "who": true,
+	"what": true, "who": true, "whose": true, "whom": true, "when": true, "where": true, "why": true,
 }
 
 // suffixes are English endings, longest first, and their replacements.
