@@ -6,8 +6,8 @@
 //
 // The programs are not adapted to wexec.
 //
-// The folder mended has each program that fails a second time, with the advice of its
-// hint applied. Its comments go on with what the hint says, one or more of
+// The folder advised has each program that fails once more, with the advice of its
+// hint applied. Its comments also have what the hint says, one or more of
 //
 //	Advice: code that the hint says to write
 //	Without: code that the hint says to remove
@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 type program struct {
 	name, language, code string
 	want, prints         string
-	advice, without      []string // only of mended programs
+	advice, without      []string // only in the folder advised
 }
 
 var languages = map[string]string{".js": engine.JavaScript, ".ts": engine.TypeScript, ".py": engine.Python}
@@ -156,8 +156,8 @@ func fault(t *testing.T, host *config.Host, p program) (why, hint string) {
 
 const baseline = "testdata/failing.txt"
 
-// unmended marks a program of the baseline whose hint does not make it run.
-const unmended = " unmended"
+// unadvised marks a program of the baseline whose hint does not make it run.
+const unadvised = " unadvised"
 
 // TestProgramsWorkAtTheFirstTry runs the corpus. The list of programs that fail only
 // shrinks. Applying the hint of one that fails makes it run.
@@ -168,38 +168,38 @@ func TestProgramsWorkAtTheFirstTry(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := strings.Split(strings.TrimSpace(string(failing)), "\n")
-	mended := map[string]program{}
-	for _, p := range corpus(t, "mended") {
-		mended[p.name] = p
+	advised := map[string]program{}
+	for _, p := range corpus(t, "advised") {
+		advised[p.name] = p
 	}
-	now, total, works, advised := []string{}, map[string]int{}, map[string]int{}, map[string]int{}
+	now, total, works, saved := []string{}, map[string]int{}, map[string]int{}, map[string]int{}
 	for _, p := range corpus(t, "programs") {
 		total[p.language]++
 		why, hint := fault(t, host, p)
-		m, ok := mended[p.name]
-		delete(mended, p.name)
+		m, ok := advised[p.name]
+		delete(advised, p.name)
 		if why == "" {
 			works[p.language]++
 			if ok {
-				t.Errorf("%s works; remove it from the folder mended", p.name)
+				t.Errorf("%s works; remove it from the folder advised", p.name)
 			}
 			continue
 		}
 		t.Logf("%s: %s", p.name, why)
 		if still := stillFails(t, host, p, m, hint); still == "" {
-			advised[p.language]++
+			saved[p.language]++
 			now = append(now, p.name)
 		} else {
 			t.Logf("%s: %s", p.name, still)
-			now = append(now, p.name+unmended)
+			now = append(now, p.name+unadvised)
 		}
 	}
-	for name := range mended {
-		t.Errorf("mended/%s: there is no such program", name)
+	for name := range advised {
+		t.Errorf("advised/%s: there is no such program", name)
 	}
 	table := "Counted on " + figures.Today + ".\n\n| language | programs | run at the first try | run when the advice of the error is applied |\n|---|---|---|---|\n"
 	for _, language := range slices.Sorted(maps.Keys(total)) {
-		table += fmt.Sprintf("| %s | %d | %d | %d |\n", language, total[language], works[language], advised[language])
+		table += fmt.Sprintf("| %s | %d | %d | %d |\n", language, total[language], works[language], saved[language])
 	}
 	figures.Compare(t, "../../docs/learn/programs.md", "go test ./tests/firsttries -update", table, *update)
 	if *update {
@@ -216,7 +216,7 @@ func TestProgramsWorkAtTheFirstTry(t *testing.T) {
 func stillFails(t *testing.T, host *config.Host, p, m program, hint string) string {
 	t.Helper()
 	if m.want != p.want || m.prints != p.prints || len(m.advice)+len(m.without) == 0 {
-		return "write mended/" + p.name + " with the same Want or Prints, and with Advice or Without"
+		return "write advised/" + p.name + " with the same Want or Prints, and with Advice or Without"
 	}
 	for _, code := range m.advice {
 		if !strings.Contains(hint, code) || !strings.Contains(m.code, code) || strings.Contains(p.code, code) {
@@ -229,7 +229,7 @@ func stillFails(t *testing.T, host *config.Host, p, m program, hint string) stri
 		}
 	}
 	if why, _ := fault(t, host, m); why != "" {
-		return "mended: " + why
+		return "advised: " + why
 	}
 	return ""
 }
