@@ -78,7 +78,8 @@ fuzz:
 fuzz-hour:
 	@$(GO) run ./internal/tools/proof -of fuzz-hour -- ./tests/fuzz.sh $(or $(SPAN),15m) '(FuzzCompileAndCheck|FuzzRevealUndoesTokenize|FuzzLines|FuzzAnswers|FuzzListedTools|FuzzTargets|FuzzEvents|FuzzPluginCallsOfWASI)$$'
 
-# Archives for every platform, with checksums and lists of contents, in dist/.
+# Archives for every platform and packages for Debian, with checksums and lists of
+# contents, in dist/.
 .PHONY: dist
 dist:
 	$(GO) run ./cmd/release -version $(VERSION) -out dist

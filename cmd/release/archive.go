@@ -8,22 +8,25 @@ import (
 	"compress/gzip"
 	"io"
 	"io/fs"
+	"strings"
 	"time"
 )
 
 // file is one file of an archive.
 type file struct {
-	name string
+	name string // a folder's ends with a slash
 	data []byte
 	run  bool // executable
 }
 
 func (f file) mode() fs.FileMode {
-	if f.run {
+	if f.run || f.isFolder() {
 		return 0o755
 	}
 	return 0o644
 }
+
+func (f file) isFolder() bool { return strings.HasSuffix(f.name, "/") }
 
 // tarball packs files in a folder. The archive has no data of this machine: no
 // owner, and only the given time.
@@ -35,7 +38,11 @@ func tarball(folder string, files []file, at time.Time) ([]byte, error) {
 	}
 	w := tar.NewWriter(packed)
 	for _, f := range files {
-		err := w.WriteHeader(&tar.Header{Name: folder + "/" + f.name, Mode: int64(f.mode()), Size: int64(len(f.data)), ModTime: at, Format: tar.FormatUSTAR})
+		kind := byte(tar.TypeReg)
+		if f.isFolder() {
+			kind = tar.TypeDir
+		}
+		err := w.WriteHeader(&tar.Header{Typeflag: kind, Name: folder + "/" + f.name, Mode: int64(f.mode()), Size: int64(len(f.data)), ModTime: at, Format: tar.FormatUSTAR})
 		if err != nil {
 			return nil, err
 		}

@@ -1,5 +1,6 @@
 // Release builds the release files: for each platform an archive with
-// the command, its manual page and its completions, a software bill of materials
+// the command, its manual page and its completions, for Debian a package with the
+// same, a software bill of materials
 // (SBOM), and a file with checksums. The same sources and version give the same
 // bytes in every folder and on every machine with the same Go.
 //
@@ -175,6 +176,11 @@ func (r *release) platform(ctx context.Context, platform string, shared []file) 
 		return nil, err
 	}
 	made := map[string][]byte{name + ending: archive, name + ".cdx.json": bill}
+	if system == "linux" {
+		if made[name+".deb"], err = debian(r.version, machine, files, r.time); err != nil {
+			return nil, err
+		}
+	}
 	var names []string
 	for name, data := range made {
 		names = append(names, name)

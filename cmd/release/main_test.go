@@ -78,8 +78,12 @@ func TestTheSameSourcesGiveTheSameBytesInEveryFolder(t *testing.T) {
 		}
 		made = append(made, files)
 	}
-	if len(made[0]) != 3 {
-		t.Errorf("%d files were made, 3 are expected", len(made[0]))
+	want := 3
+	if runtime.GOOS == "linux" {
+		want = 4 // and a package
+	}
+	if len(made[0]) != want {
+		t.Errorf("%d files were made, %d are expected", len(made[0]), want)
 	}
 	for name, data := range made[0] {
 		if !bytes.Equal(data, made[1][name]) {
@@ -92,6 +96,13 @@ func TestTheSameSourcesGiveTheSameBytesInEveryFolder(t *testing.T) {
 		}
 		if strings.HasSuffix(name, ".tar.gz") {
 			holdsArchive(t, data)
+		}
+		if strings.HasSuffix(name, ".deb") {
+			root := installedWithDpkg(t, data)
+			out, err := exec.Command(filepath.Join(root, "usr/bin/wexec"), "version").Output()
+			if err != nil || !strings.HasPrefix(string(out), "wexec v9.8.7 ") {
+				t.Errorf("the installed command says %q, %v", out, err)
+			}
 		}
 	}
 }
