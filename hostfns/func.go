@@ -19,7 +19,7 @@ import (
 // json.RawMessage unchanged, and []byte as bytes. An error is tool.failed unless it
 // is a *fault.Error.
 //
-// If In has no schema, the provider fails when it is asked for its tools.
+// If In has no schema, [NewTable] fails.
 func Func[In, Out any](name string, f func(context.Context, In) (Out, error), opts ...FuncOption) Provider {
 	server, tool, ok := strings.Cut(name, ".")
 	if !ok {
@@ -86,7 +86,7 @@ type function struct {
 func (p *function) Servers() []string { return []string{p.tool.Server} }
 
 func (p *function) Tools(_ context.Context, server string) ([]catalogue.Tool, error) {
-	if p.broken != nil {
+	if p.broken != nil { // of a provider that wraps it
 		return nil, p.broken
 	}
 	if server != p.tool.Server {

@@ -134,6 +134,9 @@ func (t *Table) add(p Provider) error {
 	if p == nil {
 		return errors.New("is nil")
 	}
+	if f, ok := p.(*function); ok && f.broken != nil {
+		return f.broken
+	}
 	if n, ok := p.(Native); ok {
 		for _, name := range n.PreludeCalls() {
 			if t.native[name] != nil || !strings.HasPrefix(name, preludePrefix) {

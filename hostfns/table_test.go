@@ -133,3 +133,11 @@ func TestASchemaThatCannotBeUsedCostsItsCheckOnly(t *testing.T) {
 		t.Error("no warning about a schema that was not checked")
 	}
 }
+
+func TestAnInputTypeWithoutASchemaFailsWhenTheTableIsMade(t *testing.T) {
+	bad := Func("math.wait", func(context.Context, struct{ C chan int }) (int, error) { return 0, nil })
+	table, err := NewTable(mustPolicy(t, allowAll), audit.None(), bad)
+	if table != nil || fault.CodeOf(err) != fault.UsageConfig || !strings.Contains(err.Error(), "input schema of math.wait") {
+		t.Errorf("%v, %v", table, err)
+	}
+}
