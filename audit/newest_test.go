@@ -25,7 +25,7 @@ func newest(t *testing.T, dir string, f Filter, limit int) []Event {
 	return out
 }
 
-// TestNewestIsReadBackwards has two processes with segments of their own write
+// TestNewestIsReadBackwards has two processes write segments in parallel, with
 // records of very different lengths.
 func TestNewestIsReadBackwards(t *testing.T) {
 	dir := t.TempDir()

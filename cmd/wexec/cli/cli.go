@@ -43,7 +43,9 @@ func Main(ctx context.Context, args []string, version string) int {
 	defer cancel(nil)
 	// In a goroutine, since the first call of Notify takes a thread. Until it
 	// returns, a signal ends the process.
-	go interrupt(cancel)
+	if len(args) < 2 || args[1] != "repl" { // which handles interrupts itself
+		go interrupt(cancel)
+	}
 	return inv.Run(ctx)
 }
 
@@ -130,7 +132,7 @@ func interrupted(ctx context.Context, args []string) bool {
 // its own, since every command costs time at the start.
 func (a *app) commandLine() *cli.App {
 	commands := []func() *cli.Command{
-		a.runCommand, a.toolsCommand, a.policyCommand, a.privacyCommand, a.auditCommand, a.approvalsCommand, a.mcpCommand,
+		a.runCommand, a.replCommand, a.toolsCommand, a.policyCommand, a.privacyCommand, a.auditCommand, a.approvalsCommand, a.mcpCommand,
 		a.pluginCommand, a.guestsCommand, a.initCommand, a.doctorCommand, a.configCommand, a.promptCommand, a.completionCommand,
 		a.completeCommand, a.manCommand, a.versionCommand,
 	}

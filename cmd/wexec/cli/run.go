@@ -1,8 +1,14 @@
 package cli
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,6 +18,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
+	"github.com/wexec/wexec/cmd/wexec/internal/repl"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/cmd/wexec/internal/timeline"
 	"github.com/wexec/wexec/config"
@@ -261,4 +268,122 @@ func (a *app) printDryRun(res *engine.Result, err error) {
 func exitedItself(err error) bool {
 	var e *engine.Error
 	return errors.As(err, &e) && e.Code == fault.GuestExit && strings.HasPrefix(e.Message, "the program ended with exit(")
+}
+
+func (a *app) replCommand() *cli.Command {
+	own := []cli.Flag{&cli.StringFlag{Name: "l", Aliases: []string{"language"}, Usage: "`LANGUAGE`: js, ts or py", Value: "js"}}
+	return &cli.Command{
+		Name:  "repl",
+		Usage: "run programs line by line in one session",
+		Description: "Definitions are kept from one program to the next, values are printed, and an error does not end the session.\n" +
+			"Ctrl-C stops the program, Ctrl-D ends the session. Standard input may also be a pipe.",
+		Flags:  slices.Concat(own, settingFlags(), limitFlags(), allowFlags()),
+		Action: a.repl,
+	}
+}
+
+func (a *app) repl(ctx *cli.Context) error {
+	if ctx.Args().Present() {
+		return fault.New(fault.UsageFlag, "repl takes no arguments").WithHint("to run a file: wexec run %s", ctx.Args().First())
+	}
+	language, err := engine.Language(ctx.String("l"))
+	if err != nil {
+		return err
+	}
+	settings, err := a.settings(ctx)
+	if err != nil {
+		return err
+	}
+	person, typed := terminal.NewAsker(a.term, a.Stdin), a.canAsk()
+	options := config.Options{Env: a.Env, Version: a.Version, Logger: terminal.Logger(a.term, settings.Log), Language: language}
+	if typed {
+		options.Terminal = person
+	}
+	host, err := settings.Open(ctx.Context, options)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = host.Close() }()
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	programs := repl.Reader{Language: language, Typed: typed, Line: func(continues bool) (string, error) {
+		prompt := ""
+		if typed {
+			prompt = map[bool]string{false: ctx.String("l") + "> ", true: "... "}[continues]
+		}
+		waiting, done := untilInterrupt(ctx.Context, interrupts)
+		defer done()
+		return person.ReadLine(waiting, prompt)
+	}}
+	req := engine.Request{Language: language, Trigger: "cli", Actor: engine.Actor{Type: "person"}, Env: a.Env.Map(), Dir: a.Env.Dir,
+		Limits: settings.Limits, Output: engine.Output{Stdout: a.programs.out, Stderr: a.programs.err}}
+	for sessions := 1; ; {
+		req.Session = fmt.Sprintf("repl %d", sessions)
+		code, err := programs.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			if typed {
+				a.term.Print("")
+			}
+			return nil
+		case ctx.Context.Err() != nil:
+			return context.Cause(ctx.Context)
+		case err != nil: // interrupted: what was entered is dropped
+			person.DiscardLines()
+			a.term.Print("")
+			continue
+		}
+		req.Code = code
+		res, err := a.runInteractive(ctx.Context, host, req, interrupts)
+		switch {
+		case exitedItself(err):
+			return statusOf(res, err)
+		case err != nil:
+			a.term.Error(err)
+		default:
+			if err := a.printJSONValue(res.Value); err != nil {
+				return err
+			}
+		}
+		if fault.CodeOf(err) == fault.Cancelled {
+			person.DiscardLines()
+		}
+		if err != nil && !slices.Contains(host.Engine.Sessions(nil, ""), req.Session) {
+			a.term.Note("the session ended with this program: its definitions are lost")
+			sessions++
+		}
+	}
+}
+
+// runInteractive runs one program until it ends or is interrupted.
+func (a *app) runInteractive(ctx context.Context, host *config.Host, req engine.Request, interrupts <-chan os.Signal) (*engine.Result, error) {
+	ctx, done := untilInterrupt(ctx, interrupts)
+	defer done()
+	status := terminal.StartProgress(a.term)
+	req.Progress = status.Event
+	defer status.End()
+	return host.Engine.Run(ctx, req)
+}
+
+// untilInterrupt returns a context that also ends with the next interrupt.
+func untilInterrupt(ctx context.Context, interrupts <-chan os.Signal) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-interrupts:
+			cancel(fault.New(fault.Cancelled, "interrupted"))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// printJSONValue prints a value as JSON, so that text and numbers differ, and
+// nothing for null.
+func (a *app) printJSONValue(value json.RawMessage) error {
+	if len(value) == 0 || bytes.Equal(value, []byte("null")) {
+		return nil
+	}
+	return a.printJSON(value)
 }

@@ -221,6 +221,15 @@ func (s *stream) write(data []byte) (int, error) {
 	return len(data), nil
 }
 
+// prompt draws a prompt at the beginning of a line. The line ends where a person
+// ends it.
+func (p *Printer) prompt(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.erase()
+	fmt.Fprintf(p.w, "%s%s", p.line.end(nil), text)
+}
+
 // SetStatus replaces the status line. Nothing is drawn while a question is open
 // or after output that did not end its line.
 func (p *Printer) SetStatus(line string) {

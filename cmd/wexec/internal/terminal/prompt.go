@@ -103,13 +103,69 @@ type Asker struct {
 	asking sync.Mutex // held while a question is open
 
 	mu      sync.Mutex
+	changed sync.Cond
 	answers chan string // receives lines while a question is open, else nil
 	started bool        // the goroutine that reads lines runs; it outlives questions
 	ended   bool
+	keep    bool     // lines that answer no question are kept for ReadLine
+	kept    []string // at most maxKept, and one that was read while they were
 }
 
+// maxKept bounds the lines that are read before they are asked for.
+const maxKept = 256
+
 // NewAsker returns an asker that reads answers from in.
-func NewAsker(p *Printer, in io.Reader) *Asker { return &Asker{p: p, in: in} }
+func NewAsker(p *Printer, in io.Reader) *Asker {
+	a := &Asker{p: p, in: in}
+	a.changed.L = &a.mu
+	return a
+}
+
+// ReadLine returns the next line that answers no question, without its end, or
+// io.EOF. It prints the prompt first. If the context ends, the line that is
+// being entered is for the next call.
+func (a *Asker) ReadLine(ctx context.Context, prompt string) (string, error) {
+	a.p.prompt(prompt)
+	defer context.AfterFunc(ctx, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.changed.Broadcast()
+	})()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.keep = true
+	a.start()
+	for {
+		switch {
+		case ctx.Err() != nil:
+			return "", context.Cause(ctx)
+		case len(a.kept) > 0:
+			line := a.kept[0]
+			a.kept = a.kept[1:]
+			a.changed.Broadcast()
+			return line, nil
+		case a.ended:
+			return "", io.EOF
+		}
+		a.changed.Wait()
+	}
+}
+
+// DiscardLines discards the lines that were read and not asked for.
+func (a *Asker) DiscardLines() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.kept = nil
+	a.changed.Broadcast()
+}
+
+// start starts to read. The caller holds the lock.
+func (a *Asker) start() {
+	if !a.started {
+		a.started = true
+		go a.read()
+	}
+}
 
 // Ask shows a call, with every character of its arguments visible, and waits for
 // yes, no or always. Nothing else is printed meanwhile.
@@ -166,10 +222,8 @@ func (a *Asker) listen() (answers <-chan string, stop func()) {
 		return open, func() {}
 	}
 	a.answers = open
-	if !a.started {
-		a.started = true
-		go a.read()
-	}
+	a.changed.Broadcast()
+	a.start()
 	return open, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -178,17 +232,28 @@ func (a *Asker) listen() (answers <-chan string, stop func()) {
 }
 
 func (a *Asker) read() {
-	for lines := bufio.NewScanner(a.in); lines.Scan(); {
+	lines := bufio.NewScanner(a.in)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
 		a.mu.Lock()
 		select {
 		case a.answers <- strings.TrimSpace(lines.Text()):
 		default: // no question is open
+			if a.keep {
+				// Not an answer to a question that opens while there is no room.
+				for len(a.kept) >= maxKept && a.answers == nil {
+					a.changed.Wait()
+				}
+				a.kept = append(a.kept, lines.Text())
+				a.changed.Broadcast()
+			}
 		}
 		a.mu.Unlock()
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.ended = true
+	a.changed.Broadcast()
 	if a.answers != nil {
 		close(a.answers)
 	}
