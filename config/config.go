@@ -12,11 +12,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/upstream"
 	"github.com/wexec/wexec/internal/units"
 	"github.com/wexec/wexec/policy"
@@ -49,8 +51,9 @@ type Settings struct {
 	Project       Project
 	Untrusted     string // why the project's files allow nothing, and what to do; or ""
 
-	values []Value
-	files  []string // policies and MCP files
+	values   []Value
+	files    []string          // policies and MCP files
+	writable map[string]string // policy files that a person's rules may go to, by the name that decisions use
 }
 
 // Audit says where and how runs are recorded.
@@ -121,6 +124,21 @@ func (s *Settings) PolicyFile() string {
 				return v.Value
 			}
 		}
+	}
+	return ""
+}
+
+// FileFor returns the policy file to which a rule for a grant is added, or "" if
+// there is none: the one that lacks it, or the person's if no file has such
+// rules.
+func (s *Settings) FileFor(g hostfns.Grant) string {
+	switch len(g.Files) {
+	case 0:
+		if path := s.PolicyFile(); slices.Contains(slices.Collect(maps.Values(s.writable)), path) {
+			return path
+		}
+	case 1:
+		return s.writable[g.Files[0]]
 	}
 	return ""
 }
@@ -307,6 +325,12 @@ func (s *Settings) addPolicy(env *Environment, path string, read reader, origin 
 	from := string(origin)
 	if !trusted {
 		p, from = p.Tightening(), from+", not trusted: only deny and ask rules"
+	}
+	if trusted && origin != policy.System {
+		if s.writable == nil {
+			s.writable = map[string]string{}
+		}
+		s.writable[env.shown(path)] = path
 	}
 	s.Policies = append(s.Policies, policy.Layered{Policy: p, Origin: origin})
 	s.note(Value{"policy." + string(origin), path, from})

@@ -40,7 +40,7 @@ func (c *call) send(ctx context.Context) (err error) {
 		handoff = nil // it abandons a task at the end of the run only
 	}
 	c.sent = true
-	c.gate = gate{run: r, call: c.number, tool: c.name, of: c, ctx: sending}
+	c.gate.run, c.gate.call, c.gate.tool, c.gate.of, c.gate.ctx = r, c.number, c.name, c, sending
 	d := &delivery{run: r, ctx: sending, values: c.values, provider: c.tool.provider, call: Call{
 		Server: c.tool.Server, Tool: c.tool.Name, Args: c.outgoing.raw, Secrets: c.secrets, Progress: r.progress(c.name, c.values), Gate: &c.gate,
 	}}

@@ -32,7 +32,7 @@ func (c *call) ask(ctx context.Context) error {
 	if c.decision.Effect != policy.Ask {
 		return nil
 	}
-	q := inquiry{call: c, decision: c.decision, decisive: slices.Concat(c.decision.Arguments, c.tool.schema().Required())}
+	q := inquiry{call: c, decision: c.decision, grant: c.grant, decisive: slices.Concat(c.decision.Arguments, c.tool.schema().Required())}
 	q.prepare = func() error {
 		if err := c.revealArguments(ctx, maxRevealed); err != nil && err != errReveal {
 			return c.unrevealed()
@@ -50,6 +50,7 @@ type inquiry struct {
 	*call
 	kind     string // of the decision, as in the record; empty: the call itself
 	decision policy.Decision
+	grant    *Grant // what lacks a rule, if that is the question; or nil
 	decisive []string
 	prepare  func() error // sets args and covered, when somebody is asked; may be nil
 	args     json.RawMessage
@@ -61,6 +62,10 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 	r := c.run
 	approvals := r.table.policy.Approvals()
 	key := c.name + "\x00" + c.kind + "\x00" + c.decision.Rule
+	if c.grant != nil {
+		approvals.Via, approvals.Remember = []string{"terminal"}, "run"
+		key = c.grant.key()
+	}
 	if r.session.isApproved(key) {
 		return c.record(&audit.Approval{Answer: "always", By: "remembered"}, nil)
 	}
@@ -83,7 +88,7 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 		Actor: clean(r.actor.ID, 200), Intent: r.shown(r.facts.Intent, 500), Args: c.args,
 		Message: r.redactor.revealText(message, r.growing(ctx, int64(len(message))+maxRevealed)),
 		Since:   now, Expires: now.Add(timeout), Via: approvals.Via, Remember: approvals.Remember,
-		Decisive: c.decisive, Recorded: r.keep.Inputs == policy.DetailFull,
+		Decisive: c.decisive, Grant: c.grant, Recorded: r.keep.Inputs == policy.DetailFull,
 		coveredMessage: text.Visible(r.redactor.display(message)), coveredArgs: json.RawMessage(r.redactor.display(string(c.covered))),
 	}
 	asking, cancel := context.WithTimeout(ctx, timeout)
@@ -119,6 +124,17 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 		r.session.approve(key, approvals.Remember != "session")
 	}
 	return c.record(approval, nil)
+}
+
+// askAbout asks a person about what a call lacks while it is made.
+func (c *call) askAbout(ctx context.Context, d policy.Decision, g *Grant) error {
+	args, err := json.Marshal(map[string]any{"host": g.Name, "port": g.Port})
+	if err != nil {
+		return err
+	}
+	q := inquiry{call: c, kind: g.Kind, decision: d, grant: g, args: args, covered: args}
+	_, err = q.ask(ctx)
+	return err
 }
 
 // record records the reply of a person. No record, no call.

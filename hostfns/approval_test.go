@@ -494,3 +494,41 @@ func TestTheClockStopsOnlyWhilePeopleAreWaitedFor(t *testing.T) {
 	until("park resume park true false resume park resume")
 	c.Cancel(id)
 }
+
+// granter is a person who may be asked about what no rule allows.
+type granter struct{ person }
+
+func (granter) CanGrant() bool { return true }
+
+func TestOnlyAGranterIsAskedForWhatLacksARule(t *testing.T) {
+	const rules = "version: 1\ntools: {allow: [mail.list], deny: [mail.slow]}\n"
+	for name, c := range map[string]struct {
+		tool string
+		ask  func(p person) Asker
+		code fault.Code
+		want int32
+	}{
+		"an asker of a Go host":  {"mail.send", func(p person) Asker { return p }, fault.DeniedTool, 0},
+		"a person at a terminal": {"mail.send", func(p person) Asker { return granter{p} }, "", 1},
+		"a rule denies the tool": {"mail.slow", func(p person) Asker { return granter{p} }, fault.DeniedTool, 0},
+		"a rule allows the tool": {"mail.list", func(p person) Asker { return granter{p} }, "", 0},
+	} {
+		var calls atomic.Int64
+		var asked atomic.Int32
+		yes := person(func(_ context.Context, q Question) (Reply, error) {
+			if asked.Add(1); q.Grant == nil || q.Grant.Name != c.tool || !slices.Equal(q.Via, []string{"terminal"}) {
+				t.Errorf("%s: asked %+v", name, q)
+			}
+			return Reply{Approved: true}, nil
+		})
+		r := newRun(t, mustPolicy(t, rules), audit.None(), mailer(&calls, nil))
+		r.info.Asker = c.ask(yes)
+		_, err := r.Call(t.Context(), c.tool, []byte(`{"to":"bob@example.org"}`))
+		if asked.Load() != c.want {
+			t.Errorf("%s: asked %d times", name, asked.Load())
+		}
+		if c.code == "" && err != nil || c.code != "" && !errors.Is(err, c.code) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -53,8 +53,9 @@ type call struct {
 	values   *scrub.Scrubber // those that the tool gets; may be nil
 	// Set by send and accept.
 	gate     gate
-	sent     bool // the provider was called
-	toolText bool // the error is in the words of the tool
+	grant    *Grant // what lacks a rule, if a person is asked for it
+	sent     bool   // the provider was called
+	toolText bool   // the error is in the words of the tool
 	answer   Answer
 }
 
@@ -168,11 +169,27 @@ func (c *call) decide(ctx context.Context) error {
 	if c.revealErr != nil && c.revealErr != errReveal {
 		return c.unrevealed()
 	}
+	if c.decision.Effect == policy.Deny {
+		c.askForRule(req)
+	}
 	for i, w := range c.decision.Warnings {
 		c.decision.Warnings[i] = r.shown(w, 500)
 		r.warn(c.decision.Warnings[i])
 	}
 	return nil
+}
+
+// askForRule makes the denial of a tool that no rule allows a question, if there is
+// somebody to ask.
+func (c *call) askForRule(req policy.Request) {
+	if !c.run.canGrant() {
+		return
+	}
+	req.Calls = c.run.session.calls()
+	if files, ok := c.run.table.effective().LacksTool(req); ok {
+		c.grant = &Grant{Kind: "tool", Name: c.tool.id, Files: files}
+		c.decision.Effect = policy.Ask
+	}
 }
 
 // recordDecision records the decision, and ends a call that is denied.

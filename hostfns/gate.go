@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
@@ -30,10 +31,13 @@ type gate struct {
 	ctx      context.Context // of the call
 	asking   sync.Mutex      // one request of the server at a time
 	features int             // requests so far
+
+	once atomic.Pointer[string] // the host that a person allowed last
 }
 
-// featurer passes requests of a server to the client.
+// featurer passes requests of a server to the client, and questions to a person.
 type featurer interface {
+	askAbout(ctx context.Context, d policy.Decision, g *Grant) error
 	feature(ctx context.Context, f policy.Feature, params json.RawMessage) (json.RawMessage, error)
 }
 
@@ -70,6 +74,15 @@ func (g *gate) Network(ctx context.Context, req NetworkRequest) error {
 		target += " at " + ip.String()
 	}
 	d := r.table.effective().DecideNetwork(ask)
+	if d.Effect != policy.Allow {
+		approved, err := g.approved(ctx, ask, d)
+		if err != nil {
+			return err
+		}
+		if approved {
+			d = policy.Decision{Effect: policy.Allow, Rule: "a person"}
+		}
+	}
 	if d.Effect == policy.Allow && req.Address != "" {
 		return nil // the request was recorded before its name was resolved
 	}
@@ -95,6 +108,37 @@ func (g *gate) Network(ctx context.Context, req NetworkRequest) error {
 	return &Failure{Code: fault.DeniedNetwork, Tool: g.tool, Message: because(message, d.Message), Rule: d.Rule, Hint: hint}
 }
 
+// approved asks a person at the terminal about a host that no rule allows. The
+// addresses of a host that was allowed are decided as those of --allow-net.
+func (g *gate) approved(ctx context.Context, req policy.NetRequest, d policy.Decision) (bool, error) {
+	r := g.run
+	if g.of == nil || !r.canGrant() {
+		return false, nil
+	}
+	files, ok := r.table.effective().LacksHost(req)
+	if !ok {
+		return false, nil
+	}
+	grant := &Grant{Kind: "network", Name: clean(req.Host, 255), Port: req.Port, Files: files}
+	flags, err := policy.FromFlags(policy.Flags{AllowNet: []string{flagHost(grant.Name, grant.Port)}})
+	if err != nil || flags.DecideNetwork(req).Effect != policy.Allow {
+		return false, nil
+	}
+	if once := g.once.Load(); req.IP.IsValid() {
+		return once != nil && *once == grant.key() || r.session.isApproved(grant.key()), nil
+	}
+	d.Message = req.Method + " " + flagHost(grant.Name, grant.Port) + ": no rule allows the host"
+	err = g.of.askAbout(ctx, d, grant)
+	if failureIn(err) != nil {
+		return false, nil // the gate records the denial
+	}
+	if err == nil {
+		key := grant.key()
+		g.once.Store(&key)
+	}
+	return err == nil, err
+}
+
 // because adds a reason to a message.
 func because(message, reason string) string {
 	if reason == "" {
@@ -111,6 +155,9 @@ func flagHost(host string, port int) string {
 	}
 	return net.JoinHostPort(host, strconv.Itoa(port))
 }
+
+// key is the key of an approval for the run.
+func (g *Grant) key() string { return "grant\x00" + g.Kind + "\x00" + flagHost(g.Name, g.Port) }
 
 func (g *gate) File(ctx context.Context, req FileRequest) error {
 	r := g.run

@@ -195,6 +195,8 @@ type Question struct {
 	Decisive []string `json:"decisive,omitempty"`
 	// Recorded reports whether the audit has the arguments in full.
 	Recorded bool `json:"recorded,omitempty"`
+	// Grant is what no rule allows, if that is the question.
+	Grant *Grant `json:"grant,omitempty"`
 
 	coveredMessage string
 	coveredArgs    json.RawMessage
@@ -204,6 +206,22 @@ type Question struct {
 func (q Question) Covered() Question {
 	q.Message, q.Args = q.coveredMessage, q.coveredArgs
 	return q
+}
+
+// Grant is a tool or a host that is denied only because no rule allows it.
+type Grant struct {
+	Kind  string   `json:"kind"` // tool or network
+	Name  string   `json:"name"` // server.tool, or a host
+	Port  int      `json:"port,omitempty"`
+	Files []string `json:"files,omitempty"` // the policy files that lack a rule
+}
+
+// Granter is an [Asker] that may be asked about a [Grant]. Its Always is for the
+// run.
+type Granter interface {
+	Asker
+	// CanGrant reports whether somebody can be asked now.
+	CanGrant() bool
 }
 
 // Reply is the answer of a person.

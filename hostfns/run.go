@@ -174,6 +174,16 @@ func (t *Table) Open(ctx context.Context, info RunInfo) (*Run, error) {
 	return r, nil
 }
 
+// canGrant reports whether somebody at the terminal can allow what no rule allows.
+func (r *Run) canGrant() bool {
+	asker := r.info.Asker
+	if asker == nil {
+		asker = r.table.options.Asker
+	}
+	g, ok := asker.(Granter)
+	return ok && !r.info.DryRun && slices.Contains(r.table.policy.Approvals().Via, "terminal") && g.CanGrant()
+}
+
 // filer returns the first provider of files, or nil.
 func (t *Table) filer() Filer {
 	for _, p := range t.providers {

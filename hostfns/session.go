@@ -2,6 +2,7 @@ package hostfns
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -39,6 +40,13 @@ func (s *Session) uncount(tool string, limits policy.RuleLimits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.count(tool, limits, -1)
+}
+
+// calls returns the counts of calls by tool.
+func (s *Session) calls() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.byTool)
 }
 
 // isApproved reports whether a person approved a call for good.

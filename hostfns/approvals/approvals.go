@@ -67,6 +67,19 @@ func (b *Broker) Offer(via string, asker hostfns.Asker) (withdraw func()) {
 	}
 }
 
+// CanGrant implements [hostfns.Granter]: a person at the terminal may be asked
+// about what no rule allows.
+func (b *Broker) CanGrant() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.prompts[Terminal]
+	if p == nil {
+		return false
+	}
+	g, ok := p.asker.(hostfns.Granter)
+	return ok && g.CanGrant()
+}
+
 // Ask asks a question through all of its ways that are open, and waits
 // for the first answer. If none is open it returns
 // hostfns.ErrNobody at once.

@@ -16,6 +16,7 @@ import (
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/yamldoc"
 	"github.com/wexec/wexec/policy"
 )
@@ -192,6 +193,40 @@ func (a *app) addRules(settings *config.Settings, tools []catalogue.Tool) (int, 
 		a.term.Print("  %s", terminal.Visible(r.String()))
 	}
 	return len(rules), a.write(path, data)
+}
+
+// ruleFor returns the rule that allows what a program lacks, as a person sees it
+// before it is written, and what writes it. It is "" if it goes into no file.
+func (a *app) ruleFor(settings *config.Settings, g hostfns.Grant) (shown string, write func() error) {
+	path := settings.FileFor(g)
+	r, ok := policyfile.ForGrant(g)
+	if path == "" || !ok {
+		return "", nil
+	}
+	return a.shown(path) + ": " + r.String(), func() error {
+		now, err := config.Load(a.Env, config.Flags{})
+		if err != nil {
+			return err
+		}
+		ours := settings.Project.Dir != "" && settings.Project.Trusted && now.Project.Dir == settings.Project.Dir
+		if ours && now.Untrusted != "" {
+			return fault.New(fault.UsageConfig, "%s", now.Untrusted)
+		}
+		data, err := readFile(path)
+		if err != nil {
+			return err
+		}
+		if data, err = policyfile.Add(a.shown(path), data, []policyfile.Rule{r}); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			return fault.New(fault.UsageFile, "write %s: %w", a.shown(path), reason(err))
+		}
+		if ours {
+			_, err = config.Trust(a.Env)
+		}
+		return err
+	}
 }
 
 // policyAdd adds rules for the tools of one server to the policy.

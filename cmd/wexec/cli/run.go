@@ -69,7 +69,9 @@ func (a *app) run(ctx *cli.Context) error {
 	req.Limits = settings.Limits // those of the flags are in them
 	var asker hostfns.Asker
 	if a.canAsk() {
-		asker = terminal.NewAsker(a.term, a.Stdin)
+		person := terminal.NewAsker(a.term, a.Stdin)
+		person.Rule = func(g hostfns.Grant) (string, func() error) { return a.ruleFor(settings, g) }
+		asker = person
 	}
 	host, err := settings.Open(ctx.Context, config.Options{Env: a.Env, Version: a.Version, Logger: terminal.Logger(a.term, settings.Log), Terminal: asker,
 		Language: req.Language, Prefetched: a.loaded})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/yamldoc"
 	"github.com/wexec/wexec/policy"
 )
@@ -17,12 +18,34 @@ import (
 type Rule struct {
 	List []string // the keys of the list, such as tools and allow
 	Item string   // a scalar
+	Port int      // of a host; zero: the default ports
 	Why  string   // for a comment
+}
+
+// text is the rule as YAML on one line.
+func (r Rule) text() string {
+	if r.Port != 0 {
+		return fmt.Sprintf("{host: %s, ports: [%d]}", Quote(r.Item), r.Port)
+	}
+	return Quote(r.Item)
+}
+
+// ForGrant returns the rule that allows what a program lacks. It is false for a
+// name that is not written as a pattern for itself.
+func ForGrant(g hostfns.Grant) (Rule, bool) {
+	r := Rule{List: allowTool, Item: g.Name}
+	if g.Kind == "network" {
+		r.List = []string{"network", "allow"}
+		if g.Port != 80 && g.Port != 443 {
+			r.Port = g.Port
+		}
+	}
+	return r, !strings.ContainsFunc(g.Name, func(c rune) bool { return strings.ContainsRune("*?{}[]\\", c) || c < ' ' })
 }
 
 // String returns the rule as it is shown to a person, with its comment.
 func (r Rule) String() string {
-	s := strings.Join(r.List, ".") + ": " + Quote(r.Item)
+	s := strings.Join(r.List, ".") + ": " + r.text()
 	if r.Why != "" {
 		s += " # " + r.Why
 	}
@@ -115,7 +138,7 @@ func Add(name string, data []byte, rules []Rule) ([]byte, error) {
 		var rest []Rule
 		for _, r := range rules {
 			if slices.Equal(r.List, list) {
-				items = append(items, yamldoc.Item{Text: Quote(r.Item), Comment: r.Why})
+				items = append(items, yamldoc.Item{Text: r.text(), Comment: r.Why})
 			} else {
 				rest = append(rest, r)
 			}

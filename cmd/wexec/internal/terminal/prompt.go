@@ -97,6 +97,11 @@ func ReadLine(r io.Reader) (string, error) {
 
 // Asker asks the person at the terminal to approve calls, one at a time.
 type Asker struct {
+	// Rule returns the rule that would allow what a question is about, as it is
+	// shown, and what writes it. It returns "" if there is no file to write it to.
+	// Nil: no rules are written.
+	Rule func(hostfns.Grant) (shown string, write func() error)
+
 	p  *Printer
 	in io.Reader
 
@@ -167,6 +172,9 @@ func (a *Asker) start() {
 	}
 }
 
+// CanGrant implements [hostfns.Granter].
+func (a *Asker) CanGrant() bool { return true }
+
 // Ask shows a call, with every character of its arguments visible, and waits for
 // yes, no or always. Nothing else is printed meanwhile.
 func (a *Asker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, error) {
@@ -182,14 +190,27 @@ func (a *Asker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, err
 	answers, stop := a.listen()
 	defer stop()
 	tool := Visible(q.Tool)
+	if q.Grant != nil && q.Grant.Kind == "network" {
+		tool = "host " + Visible(q.Grant.Name)
+	}
 	choices := "allow " + fit(tool, 40) + "? [y]es, [n]o"
 	always := q.Remember == "run" || q.Remember == "session"
 	if always {
 		choices += ", [a]lways for this " + q.Remember
 	}
+	rule, write := "", func() error { return nil }
+	if q.Grant != nil && a.Rule != nil {
+		if rule, write = a.Rule(*q.Grant); rule != "" {
+			choices += ", [w]rite the rule"
+		}
+	}
 	lines := append([]string{a.p.Paint("1;33", "approve?") + " " + a.p.Paint(Bold, tool)}, approvals.Lines(q, approvals.OnTerminal)...)
-	for ; ; lines = nil {
-		a.p.drawQuestion(lines, choices+": ")
+	for writing := false; ; {
+		prompt := choices
+		if writing {
+			lines, prompt = append(lines, Visible(rule)), "write this rule? [y]es, [n]o"
+		}
+		a.p.drawQuestion(lines, prompt+": ")
 		select {
 		case <-ctx.Done():
 			return hostfns.Reply{}, context.Cause(ctx)
@@ -198,7 +219,20 @@ func (a *Asker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, err
 				return hostfns.Reply{}, fault.New(fault.DeniedApproval, "the terminal was closed")
 			}
 			answered = true
+			lines = nil
 			switch answer := strings.ToLower(line); {
+			case writing:
+				writing = false
+				if answer != "y" && answer != "yes" {
+					break
+				}
+				if err := write(); err != nil {
+					lines = []string{"the rule is not written: " + Visible(err.Error())}
+					break
+				}
+				return hostfns.Reply{Approved: true, Always: true, By: "terminal"}, nil
+			case rule != "" && (answer == "w" || answer == "write"):
+				writing = true
 			case answer == "y" || answer == "yes":
 				return hostfns.Reply{Approved: true, By: "terminal"}, nil
 			case always && (answer == "a" || answer == "always"):
