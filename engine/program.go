@@ -208,7 +208,7 @@ func (j *job) runPlugin(ctx context.Context) error {
 	if err := j.newHost(ctx, nil); err != nil {
 		return err
 	}
-	end := i.ServeFunction(j.host, j.req.Function, j.req.Input)
+	end := i.ServeFunction(j.host, j.req.Function, j.req.Input, j.req.PluginConfig)
 	if j.collect(end); j.fault != nil {
 		return nil
 	}

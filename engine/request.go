@@ -71,6 +71,8 @@ type Request struct {
 	// PluginDigest is the SHA-256 that the plugin must have, in hex. Empty
 	// means any.
 	PluginDigest string `json:"-"`
+	// PluginConfig is the configuration that the plugin reads with config_get.
+	PluginConfig map[string]string `json:"-"`
 	// Function is the function of the plugin that is called with Input.
 	Function string `json:"function,omitempty"`
 

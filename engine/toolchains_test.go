@@ -119,6 +119,25 @@ func zigPlugin(t *testing.T) string {
 		"-O", "ReleaseSmall", "-femit-bin=OUT", "--cache-dir", kept, "--global-cache-dir", kept)
 }
 
+func TestAPluginHasVariablesAndConfiguration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: builds plugins")
+	}
+	e, path := newReal(t, Config{}), goPlugin(t)
+	call := func(function, input string, config map[string]string) (*Result, error) {
+		return e.Run(t.Context(), Request{Plugin: path, Function: function, Input: []byte(input), PluginConfig: config, Limits: Limits{Time: time.Minute}})
+	}
+	res, err := call("remember", "ab", map[string]string{"region": "north"})
+	wantValue(t, res, err, `["ababab","north",true,false]`)
+	res, err = call("remember", "c", nil) // nothing stays
+	wantValue(t, res, err, `["ccc","",false,false]`)
+	_, err = call("fill", "", nil)
+	wantCode(t, err, fault.GuestException)
+	if !strings.Contains(err.Error(), "full") {
+		t.Errorf("too many variables: %v", err)
+	}
+}
+
 func TestPluginsInOtherLanguagesAreMeteredAndCapped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: builds plugins")

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -132,6 +133,7 @@ func (a *app) guestsWarm(ctx *cli.Context) error {
 func (a *app) pluginCommand() *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "input", Usage: "`TEXT`: the input of the function; @FILE reads it from a file, @- from standard input"},
+		&cli.StringSliceFlag{Name: "config", Usage: "`NAME=VALUE`: configuration that the plugin reads; repeatable"},
 		&cli.StringFlag{Name: "sha256", Usage: "`DIGEST`: the digest that the file must have"},
 		&cli.BoolFlag{Name: "json", Usage: "print the Result as JSON and nothing else"},
 		&cli.BoolFlag{Name: "stats", Usage: "print what the call used"},
@@ -142,7 +144,7 @@ func (a *app) pluginCommand() *cli.Command {
 		Subcommands: []*cli.Command{{
 			Name: "call", Usage: "call one function of a plugin", ArgsUsage: "FILE FUNCTION",
 			Flags: slices.Concat(flags, settingFlags(), limitFlags()), Action: a.pluginCall,
-			Description: "The plugin has the limits of a program. It receives its input and has no access to this machine.",
+			Description: "The plugin has the limits of a program. It receives its input and its configuration, and has no access to this machine\nor the network.",
 		}},
 	}
 }
@@ -155,6 +157,14 @@ func (a *app) pluginCall(ctx *cli.Context) error {
 	input, err := a.pluginInput(ctx.String("input"))
 	if err != nil {
 		return a.failed(ctx, err)
+	}
+	configuration := map[string]string{}
+	for _, pair := range ctx.StringSlice("config") {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return a.failed(ctx, fault.New(fault.UsageFlag, "--config %s: must be NAME=VALUE", pair))
+		}
+		configuration[name] = value
 	}
 	settings, err := a.settings(ctx)
 	if err != nil {
@@ -171,7 +181,7 @@ func (a *app) pluginCall(ctx *cli.Context) error {
 	}
 	res, err := host.Engine.Run(ctx.Context, engine.Request{
 		Output: output,
-		Plugin: a.path(ctx.Args().Get(0)), PluginDigest: ctx.String("sha256"), Function: ctx.Args().Get(1), Input: input,
+		Plugin: a.path(ctx.Args().Get(0)), PluginDigest: ctx.String("sha256"), PluginConfig: configuration, Function: ctx.Args().Get(1), Input: input,
 		Limits: settings.Limits, Trigger: "cli", Actor: engine.Actor{Type: "person"}, Dir: a.Env.Dir,
 	})
 	if ctx.Bool("json") {

@@ -117,7 +117,7 @@ func (s *Store) part(name string, sum [32]byte, size uint64, unpack func() ([]by
 
 // pluginFormat is part of the names of checked plugins. It has to change with the
 // meter, with the checks and with the prices of calls.
-const pluginFormat = "1"
+const pluginFormat = "2"
 
 // maxChecked bounds the file of a checked plugin.
 const maxChecked = 256 << 20

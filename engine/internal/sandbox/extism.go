@@ -55,6 +55,9 @@ type Module struct {
 	canBind atomic.Bool // instances can be given their memory later
 }
 
+// maxVars bounds the variables of a foreign plugin, in bytes with their names.
+const maxVars = 64 << 10
+
 // Compile compiles a module, or loads its code from the cache. An empty entry
 // is a foreign plugin.
 func Compile(ctx context.Context, wasm []byte, entry string, cache wazero.CompilationCache, interpreter bool) (*Module, error) {
@@ -62,7 +65,7 @@ func Compile(ctx context.Context, wasm []byte, entry string, cache wazero.Compil
 	// checks, which cost a factor of two to six. Fuel slices do that work.
 	manifest := extism.Manifest{
 		Wasm:   []extism.Wasm{extism.WasmData{Data: wasm}},
-		Memory: &extism.ManifestMemory{MaxHttpResponseBytes: 0, MaxVarBytes: 0},
+		Memory: &extism.ManifestMemory{MaxHttpResponseBytes: 0, MaxVarBytes: maxVars},
 	}
 	ctx = withGuards(ctx, entry == "")
 	config := extism.PluginConfig{EnableWasi: true, RuntimeConfig: RuntimeConfig(interpreter).WithCompilationCache(cache)}
@@ -209,7 +212,8 @@ func (i *Instance) callEntry(h *Host) error {
 
 // callFunction calls a function of a foreign plugin through Extism's protocol:
 // input and output pass through its kernel.
-func (i *Instance) callFunction(h *Host, name string, input []byte) (output []byte, err error) {
+func (i *Instance) callFunction(h *Host, name string, input []byte, config map[string]string) (output []byte, err error) {
+	i.plugin.Config = config
 	if start := i.main.ExportedFunction(startExport); start != nil {
 		kernel, ok := snapshot.Field[api.Module](i.plugin, "extism")
 		if !ok {

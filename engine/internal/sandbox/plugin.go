@@ -41,6 +41,7 @@ func kernelPrices() map[string]int64 {
 			prices[extismModule+"."+name] = kernelPrice
 		}
 	}
+	prices[extismModule+".var_set"] = 5 * kernelPrice // it adds up the sizes of all variables
 	return prices
 }
 

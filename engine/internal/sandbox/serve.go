@@ -24,8 +24,8 @@ func (i *Instance) Serve(h *Host) End {
 }
 
 // ServeFunction calls a function of a foreign plugin.
-func (i *Instance) ServeFunction(h *Host, name string, input []byte) End {
-	return i.serve(h, func() ([]byte, error) { return i.callFunction(h, name, input) }, pluginFault)
+func (i *Instance) ServeFunction(h *Host, name string, input []byte, config map[string]string) End {
+	return i.serve(h, func() ([]byte, error) { return i.callFunction(h, name, input, config) }, pluginFault)
 }
 
 // serve binds the instance to a host while call runs, and collects what the run

@@ -40,6 +40,32 @@ func total() int32 {
 	return 0
 }
 
+// remember adds its input to a variable and gives that with the configuration.
+//
+//go:wasmexport remember
+func remember() int32 {
+	for range 3 {
+		pdk.SetVar("seen", append(pdk.GetVar("seen"), pdk.Input()...))
+	}
+	region, known := pdk.GetConfig("region")
+	_, other := pdk.GetConfig("other")
+	if err := pdk.OutputJSON([]any{string(pdk.GetVar("seen")), region, known, other}); err != nil {
+		pdk.SetError(err)
+		return 1
+	}
+	return 0
+}
+
+// fill sets variables without an end.
+//
+//go:wasmexport fill
+func fill() int32 {
+	for n := 0; ; n++ {
+		pdk.SetVar(fmt.Sprint(n), nil)
+		pdk.SetVar(fmt.Sprint(n), []byte("value"))
+	}
+}
+
 //go:wasmexport fail
 func fail() int32 {
 	pdk.SetError(errors.New("the plugin says no"))
