@@ -92,7 +92,7 @@ recording: build
 
 .PHONY: conformance
 conformance: build
-	@$(GO) run ./internal/tools/proof -of conformance -keep '^== |^✓|^Total|tests of .* modules|tests of the web platform|Baseline check|^ok$$' -- ./tests/conformance.sh
+	@$(GO) run ./internal/tools/proof -of conformance -keep '^== |^✓|^Total|tests of .* modules|files of test262|tests of the web platform|Baseline check|^ok$$' -- ./tests/conformance.sh
 
 .PHONY: clean
 clean:

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs the CPython test suite in the Python guest, the web-platform-tests in the
-# JavaScript guest, the official MCP conformance suite against wexec mcp, and the
+# Runs the CPython test suite in the Python guest, test262 and the
+# web-platform-tests in the JavaScript guest, the official MCP conformance suite against wexec mcp, and the
 # MCP inspector over stdio and HTTP. Expected failures are listed with reasons in
-# guests/python/testdata/conformance-baseline.txt, guests/javascript/testdata/web-baseline.txt
-# and, if they need the example server of the suite, in tests/conformance/baseline.yaml.
+# guests/python/testdata/conformance-baseline.txt, guests/javascript/testdata/test262-baseline.txt,
+# guests/javascript/testdata/web-baseline.txt and, if they need the example server of the suite, in tests/conformance/baseline.yaml.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,6 +15,15 @@ if [ -d work/cpython/testsuite ]; then
   WEXEC_CONFORMANCE=1 go test -count=1 -timeout 60m -run TestPythonsOwnTestsPass -v ./guests/python | grep -v -e '^=== ' -e '--- PASS'
 else
   echo "work/cpython/testsuite not found: the CPython test suite is skipped" >&2
+fi
+echo "== test262"
+if [ ! -d work/test262 ] && command -v apt-get >/dev/null; then
+  ./tests/test262.sh || echo "test262 cannot be downloaded" >&2
+fi
+if [ -d work/test262 ]; then
+  WEXEC_CONFORMANCE=1 go test -count=1 -timeout 60m -run TestTheLanguagesOwnTestsPass -v ./guests/javascript | grep -v -e '^=== ' -e '--- PASS'
+else
+  echo "work/test262 not found: test262 is skipped" >&2
 fi
 echo "== web-platform-tests"
 if [ ! -d work/web/wpt ] && command -v apt-get >/dev/null; then

@@ -32,28 +32,32 @@
     }
   };
   const put = (list, i, value) => Object.defineProperty(list, i, { value, writable: true, enumerable: true, configurable: true });
-  add(Array, {
-    async fromAsync(items, fn = undefined, self = undefined) {
-      if (fn !== undefined) needsFunction(fn);
-      let i = 0;
-      if ((items[Symbol.asyncIterator] ?? items[Symbol.iterator] ?? undefined) !== undefined) {
-        const list = isConstructor(this) ? new this() : [];
-        for await (const item of items) {
-          put(list, i, fn ? await apply(fn, self, [item, i]) : item);
-          i++;
-        }
-        list.length = i;
-        return list;
-      }
-      const source = Object(items), length = Math.min(Math.max(Math.trunc(Number(source.length)) || 0, 0), Number.MAX_SAFE_INTEGER);
-      const list = isConstructor(this) ? new this(length) : new Array(length);
-      for (; i < length; i++) {
-        const item = await source[i];
+  const { asyncIterator, iterator } = Symbol;
+  async function fromAsync(items, fn, self) {
+    if (fn !== undefined) needsFunction(fn);
+    let i = 0, symbol = asyncIterator, method = items[asyncIterator] ?? undefined;
+    if (method === undefined) [symbol, method] = [iterator, items[iterator] ?? undefined];
+    if (method !== undefined) {
+      needsFunction(method);
+      const list = isConstructor(this) ? new this() : [];
+      for await (const item of { [symbol]: () => apply(method, items, []) }) {
         put(list, i, fn ? await apply(fn, self, [item, i]) : item);
+        i++;
       }
-      list.length = length;
+      list.length = i;
       return list;
-    },
+    }
+    const source = Object(items), length = Math.min(Math.max(Math.trunc(+source.length) || 0, 0), Number.MAX_SAFE_INTEGER);
+    const list = isConstructor(this) ? new this(length) : new Array(length);
+    for (; i < length; i++) {
+      const item = await source[i];
+      put(list, i, fn ? await apply(fn, self, [item, i]) : item);
+    }
+    list.length = length;
+    return list;
+  }
+  add(Array, {
+    fromAsync(items, fn = undefined, self = undefined) { return apply(fromAsync, this, [items, fn, self]); },
   });
   add(Math, {
     // the exact sum, rounded once: partial sums that do not overlap
@@ -438,9 +442,10 @@
         const step = items.next();
         needsObject(step);
         if (step.done) return;
+        const { value } = step;
         let resumed = false;
         try {
-          yield step.value;
+          yield value;
           resumed = true;
         } finally {
           if (!resumed) close(items);
