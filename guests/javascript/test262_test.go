@@ -61,7 +61,7 @@ const $run = async () => {
     $print('\n' + $json(null))
   } catch (e) { $print('\n' + $json(say(e))) }
 }
-$run()
+void $run()
 `
 
 // languageTest is a file of test262.
