@@ -31,7 +31,7 @@ func TestFuelIsExactAtTheEdge(t *testing.T) {
 	}
 	res, err = tiny(t, e, code, limited(Limits{Fuel: n - 1}))
 	wantCode(t, err, fault.LimitFuel)
-	if res.Status != StatusLimit || res.Usage.Fuel != n-1 || !strings.Contains(res.Error.Hint, "--fuel") || res.Value != nil {
+	if res.Status != StatusLimit || res.Usage.Fuel != n-1 || !strings.Contains(res.Error.Hint, "limits.fuel: ") || res.Value != nil {
 		t.Errorf("%+v", res)
 	}
 }
@@ -46,7 +46,7 @@ func TestMemoryIsExactAtTheEdgeAndARefusedGrowthEndsTheRun(t *testing.T) {
 	wantValue(t, res, err, "1")
 	res, err = tiny(t, e, "o before\n"+code, limited(Limits{Memory: peak - 1}))
 	wantCode(t, err, fault.LimitMemory)
-	if res.Stdout != "before\n" || !strings.Contains(res.Error.Hint, "--memory") || res.Usage.MemoryPeak != peak-10<<16 {
+	if res.Stdout != "before\n" || !strings.Contains(res.Error.Hint, "limits.memory: ") || res.Usage.MemoryPeak != peak-10<<16 {
 		t.Errorf("%q %q %d", res.Stdout, res.Error.Hint, res.Usage.MemoryPeak)
 	}
 	_, err = tiny(t, e, code, limited(Limits{Memory: 1 << 16}))
@@ -97,7 +97,7 @@ func TestTheDeadlineEndsALoopAndASleep(t *testing.T) {
 			res, err := tiny(t, e, "o x\n"+code, limited(Limits{Time: 50 * time.Millisecond}))
 			wantCode(t, err, fault.LimitTime)
 			best = min(best, time.Since(begun))
-			if res.Stdout != "x\n" || !strings.Contains(res.Error.Hint, "--time") {
+			if res.Stdout != "x\n" || !strings.Contains(res.Error.Hint, "limits.time: ") {
 				t.Errorf("%q %q", res.Stdout, res.Error.Hint)
 			}
 		}

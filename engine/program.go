@@ -249,7 +249,7 @@ func (j *job) runInSession(ctx context.Context, doc []byte) error {
 		}
 		if have := s.instance.MemorySize(); have > j.limits.Memory {
 			return fault.New(fault.LimitMemory, "the session already uses %s of memory, but this run may use only %s", units.FormatSize(have), units.FormatSize(j.limits.Memory)).
-				WithHint("allow more with --memory %s, or start another session", units.FormatSize(sandbox.RoundUp(have)))
+				WithHint("allow more with limits.memory: %s, or start another session", units.FormatSize(sandbox.RoundUp(have)))
 		}
 		again, err := j.serve(ctx, s.guest, s.instance, doc)
 		if err != nil || !again {

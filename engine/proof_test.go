@@ -18,7 +18,7 @@ import (
 )
 
 // Each limit ends the run at its edge and not before, with what was allowed in
-// the message, the flag that raises it in the hint, and everything that the
+// the message, the setting that raises it in the hint, and everything that the
 // program did until then in the result.
 func TestEachLimitIsExactSaysWhatItAllowsAndKeepsWhatWasDone(t *testing.T) {
 	e := newReal(t, Config{Table: newTable(t, audit.None(), shop()...)})
@@ -31,16 +31,16 @@ func TestEachLimitIsExactSaysWhatItAllowsAndKeepsWhatWasDone(t *testing.T) {
 		name, language, code string
 		within, beyond       Limits
 		want                 fault.Code
-		allowed, flag        string
+		allowed, setting     string
 	}{
 		{"tool calls", js, "for (let i = 0; i < 3; i++) await tools.shop.find({id: i})", Limits{ToolCalls: 4}, Limits{ToolCalls: 3}, fault.LimitToolCalls, "3", "tool_calls"},
 		{"tool calls", py, "for i in range(3): shop.find(id=i)", Limits{ToolCalls: 4}, Limits{ToolCalls: 3}, fault.LimitToolCalls, "3", "tool_calls"},
-		{"output", js, "console.log('x'.repeat(93)); return 1", Limits{Output: 101}, Limits{Output: 100}, fault.LimitOutput, "100", "--output"},
-		{"output", py, "print('x' * 93)\n1", Limits{Output: 101}, Limits{Output: 100}, fault.LimitOutput, "100", "--output"},
-		{"memory", js, "const a = new Uint8Array(40e6).fill(1); return a.length", Limits{Memory: 64 << 20}, Limits{Memory: 24 << 20}, fault.LimitMemory, "24MiB", "--memory"},
-		{"memory", py, "len(bytearray(30_000_000))", Limits{Memory: 96 << 20}, Limits{Memory: 40 << 20}, fault.LimitMemory, "40MiB", "--memory"},
-		{"time", js, "await new Promise(r => setTimeout(r, 300)); return 1", Limits{Time: 20 * time.Second}, Limits{Time: 150 * time.Millisecond}, fault.LimitTime, "150ms", "--time"},
-		{"time", py, "import time\ntime.sleep(0.3)\n1", Limits{Time: 20 * time.Second}, Limits{Time: 150 * time.Millisecond}, fault.LimitTime, "150ms", "--time"},
+		{"output", js, "console.log('x'.repeat(93)); return 1", Limits{Output: 101}, Limits{Output: 100}, fault.LimitOutput, "100", "limits.output: "},
+		{"output", py, "print('x' * 93)\n1", Limits{Output: 101}, Limits{Output: 100}, fault.LimitOutput, "100", "limits.output: "},
+		{"memory", js, "const a = new Uint8Array(40e6).fill(1); return a.length", Limits{Memory: 64 << 20}, Limits{Memory: 24 << 20}, fault.LimitMemory, "24MiB", "limits.memory: "},
+		{"memory", py, "len(bytearray(30_000_000))", Limits{Memory: 96 << 20}, Limits{Memory: 40 << 20}, fault.LimitMemory, "40MiB", "limits.memory: "},
+		{"time", js, "await new Promise(r => setTimeout(r, 300)); return 1", Limits{Time: 20 * time.Second}, Limits{Time: 150 * time.Millisecond}, fault.LimitTime, "150ms", "limits.time: "},
+		{"time", py, "import time\ntime.sleep(0.3)\n1", Limits{Time: 20 * time.Second}, Limits{Time: 150 * time.Millisecond}, fault.LimitTime, "150ms", "limits.time: "},
 	} {
 		t.Run(c.name+"/"+c.language, func(t *testing.T) {
 			run := func(l Limits) (*Result, error) {
@@ -51,7 +51,7 @@ func TestEachLimitIsExactSaysWhatItAllowsAndKeepsWhatWasDone(t *testing.T) {
 			}
 			res, err := run(c.beyond)
 			wantCode(t, err, c.want)
-			if !strings.Contains(res.Error.Message, c.allowed) || !strings.Contains(res.Error.Hint, c.flag) {
+			if !strings.Contains(res.Error.Message, c.allowed) || !strings.Contains(res.Error.Hint, c.setting) || strings.Contains(res.Error.Hint, "--") {
 				t.Errorf("it says %q, hint %q", res.Error.Message, res.Error.Hint)
 			}
 			if !strings.HasPrefix(res.Stdout, "begun\n") || res.Usage.Fuel == 0 || len(res.Calls) == 0 || res.Status != StatusLimit || res.Value != nil {
@@ -72,7 +72,7 @@ func TestEachLimitIsExactSaysWhatItAllowsAndKeepsWhatWasDone(t *testing.T) {
 		}
 		res, err = run(Limits{Fuel: res.Usage.Fuel - 1})
 		wantCode(t, err, fault.LimitFuel)
-		if !strings.Contains(res.Error.Hint, "--fuel") || !strings.Contains(res.Error.Message, fmt.Sprint(res.Usage.Fuel)) {
+		if !strings.Contains(res.Error.Hint, "limits.fuel: ") || !strings.Contains(res.Error.Message, fmt.Sprint(res.Usage.Fuel)) {
 			t.Errorf("%q %q %d", res.Error.Message, res.Error.Hint, res.Usage.Fuel)
 		}
 	}

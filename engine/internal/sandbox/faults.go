@@ -46,7 +46,7 @@ func trapFault(err error) *fault.Error {
 	switch {
 	case strings.Contains(text, "stack overflow"):
 		return fault.New(fault.LimitRecursion, "the program recursed deeper than the sandbox's stack").
-			WithHint("recurse less, or use a loop; --recursion N ends it earlier, as an exception")
+			WithHint("recurse less, or use a loop; limits.recursion: N ends it earlier, as an exception")
 	case strings.HasPrefix(text, "wasm error: "):
 		return fault.New(fault.Internal, trapPrefix+"%s", strings.TrimPrefix(text, "wasm error: "))
 	}
@@ -85,22 +85,22 @@ func Interrupted(ctx context.Context) *fault.Error {
 
 func fuelFault(limit int64) *fault.Error {
 	return fault.New(fault.LimitFuel, "the program used more than its %d units of fuel", limit).
-		WithHint("do less work, or allow more with --fuel %d", 2*min(limit, math.MaxInt64/2))
+		WithHint("do less work, or allow more with limits.fuel: %d", 2*min(limit, math.MaxInt64/2))
 }
 
 func timeFault(limit time.Duration) *fault.Error {
 	return fault.New(fault.LimitTime, "the program ran longer than its %s", limit).
-		WithHint("do less work, or allow more with --time %s", (2 * limit).Round(time.Millisecond))
+		WithHint("do less work, or allow more with limits.time: %s", (2 * limit).Round(time.Millisecond))
 }
 
 func memoryFault(limit int64) *fault.Error {
 	return fault.New(fault.LimitMemory, "the program used more than its %s of memory", units.FormatSize(limit)).
-		WithHint("keep less at once, or allow more with --memory %s", units.FormatSize(RoundUp(limit)))
+		WithHint("keep less at once, or allow more with limits.memory: %s", units.FormatSize(RoundUp(limit)))
 }
 
 func outputFault(limit int64) *fault.Error {
 	return fault.New(fault.LimitOutput, "the run's output is larger than its %s", units.FormatSize(limit)).
-		WithHint("return less, or allow more with --output %s", units.FormatSize(max(RoundUp(limit), 64<<10)))
+		WithHint("return less, or allow more with limits.output: %s", units.FormatSize(max(RoundUp(limit), 64<<10)))
 }
 
 func boundsFault() *fault.Error {

@@ -51,7 +51,7 @@ func NewGuest(o GuestOptions) *Guest {
 // Take returns an instance for one run, whose memory may grow to limit.
 func (g *Guest) Take(ctx context.Context, limit int64) (*Instance, error) {
 	if limit < g.Minimum {
-		return nil, memoryFault(limit).WithHint("%s needs at least --memory %s", g.Name, units.FormatSize(g.Minimum))
+		return nil, memoryFault(limit).WithHint("%s needs at least limits.memory: %s", g.Name, units.FormatSize(g.Minimum))
 	}
 	i := g.pool.take(limit <= poolMemory)
 	if i != nil {
@@ -71,7 +71,7 @@ func (g *Guest) Take(ctx context.Context, limit int64) (*Instance, error) {
 // that the plugin begins with.
 func (g *Guest) TakeUnpooled(ctx context.Context, limit int64, slot *Slot, relieve func()) (*Instance, error) {
 	if g.Minimum > limit {
-		return nil, memoryFault(limit).WithHint("the plugin starts with more: it needs at least --memory %s", units.FormatSize(g.Minimum))
+		return nil, memoryFault(limit).WithHint("the plugin starts with more: it needs at least limits.memory: %s", units.FormatSize(g.Minimum))
 	}
 	if err := slot.Reserve(ctx, g.Minimum, relieve); err != nil {
 		return nil, err

@@ -60,11 +60,15 @@ func (p *Printer) runError(e *engine.Error) {
 	}
 	switch {
 	case e.Hint != "decided by "+e.Rule:
-		p.Hint(e.Hint)
+		p.Hint(asFlags.Replace(e.Hint))
 	case e.Rule == "command line" && e.Code == fault.DeniedTool && e.Tool != "" && strings.Contains(e.Message, "no rule allows"):
 		p.Hint("allow it with --allow-tool " + e.Tool + ", or in a policy file")
 	}
 }
+
+// asFlags writes the limits that a hint names as flags of the command.
+var asFlags = strings.NewReplacer("limits.fuel: ", "--fuel ", "limits.time: ", "--time ", "limits.memory: ", "--memory ",
+	"limits.output: ", "--output ", "limits.recursion: ", "--recursion ")
 
 func (p *Printer) headline(code fault.Code, message string) {
 	first, rest, _ := strings.Cut(message, "\n")
