@@ -44,7 +44,8 @@ type Settings struct {
 	Cache         string // folder; empty if there is no home folder
 	Audit         Audit
 	Embeddings    Embeddings
-	LearnTypes    bool // learn the types of answers that no server declares
+	LearnTypes    bool            // learn the types of answers that no server declares
+	Packages      []PinnedPackage // those of all layers
 	Log           string
 	Warnings      []string
 	IgnoredGrants []string // settings of MCP files that only a policy can make
@@ -248,6 +249,11 @@ func (s *Settings) apply(f *file, dir, path string, trusted bool) {
 			s.Audit.Rotate = int64(a.Rotate)
 			s.note(Value{"audit.rotate", units.FormatSize(s.Audit.Rotate), path})
 		}
+	}
+	for _, p := range f.Packages {
+		pinned := PinnedPackage{absolute(dir, p.V.Path), p.V.SHA256, path}
+		s.Packages, s.files = append(s.Packages, pinned), append(s.files, pinned.Path)
+		s.note(Value{"packages." + p.V.Path, p.V.SHA256, path})
 	}
 	if f.LearnTypes != nil {
 		s.LearnTypes = *f.LearnTypes

@@ -15,15 +15,22 @@ import (
 
 // file is a wexec.yaml. The tags are those of package yamldoc.
 type file struct {
-	Servers    yamldoc.Map[yamldoc.Object] `yaml:"servers" doc:"MCP servers by name, as in an MCP file"`
-	MCP        []string                    `yaml:"mcp" single:"yes" doc:"MCP files; default .mcp.json of a project"`
-	Policy     []string                    `yaml:"policy" single:"yes" doc:"policy files; default policy.yaml in the same folder"`
-	Limits     fileLimits                  `yaml:"limits" doc:"limits on the resources of a run; a policy may lower them"`
-	Cache      string                      `yaml:"cache" doc:"folder of compiled code and results"`
-	Audit      *fileAudit                  `yaml:"audit" doc:"where and how runs are recorded"`
-	Embeddings *Embeddings                 `yaml:"embeddings" doc:"OpenAI-compatible endpoint that helps to find tools"`
-	LearnTypes *bool                       `yaml:"learn_types" doc:"learn the types of answers that no server declares"`
-	Log        string                      `yaml:"log" enum:"debug|info|warn|error" doc:"least important messages that are logged"`
+	Servers    yamldoc.Map[yamldoc.Object]  `yaml:"servers" doc:"MCP servers by name, as in an MCP file"`
+	MCP        []string                     `yaml:"mcp" single:"yes" doc:"MCP files; default .mcp.json of a project"`
+	Policy     []string                     `yaml:"policy" single:"yes" doc:"policy files; default policy.yaml in the same folder"`
+	Limits     fileLimits                   `yaml:"limits" doc:"limits on the resources of a run; a policy may lower them"`
+	Cache      string                       `yaml:"cache" doc:"folder of compiled code and results"`
+	Audit      *fileAudit                   `yaml:"audit" doc:"where and how runs are recorded"`
+	Embeddings *Embeddings                  `yaml:"embeddings" doc:"OpenAI-compatible endpoint that helps to find tools"`
+	LearnTypes *bool                        `yaml:"learn_types" doc:"learn the types of answers that no server declares"`
+	Packages   []yamldoc.Value[filePackage] `yaml:"packages" doc:"archives that programs may import from; written by wexec packages add"`
+	Log        string                       `yaml:"log" enum:"debug|info|warn|error" doc:"least important messages that are logged"`
+}
+
+// filePackage is an item of packages in a wexec.yaml.
+type filePackage struct {
+	Path   string `yaml:"path" need:"yes" doc:"the archive; relative paths start at the file's folder"`
+	SHA256 string `yaml:"sha256" need:"yes" doc:"the digest that the archive must have, in hex"`
 }
 
 type fileAudit struct {

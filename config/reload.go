@@ -16,6 +16,7 @@ import (
 	"github.com/wexec/wexec/hostfns/fetch"
 	"github.com/wexec/wexec/hostfns/files"
 	"github.com/wexec/wexec/hostfns/upstream"
+	"github.com/wexec/wexec/packages"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -67,6 +68,12 @@ func (h *Host) Reload(s *Settings) error {
 		}
 	}
 	o := h.options
+	var installed *packages.Set
+	if !o.NoAudit { // programs run
+		if installed, err = openPackages(s.Packages); err != nil {
+			return err
+		}
+	}
 	providers := append([]hostfns.Provider{unclosed{next.servers}, fetch.New(fetch.Options{}), files.New(s.protected(o.Env)...)}, o.More...)
 	if next.table, err = hostfns.NewTable(p, h.sink, providers...); err != nil {
 		return err
@@ -79,7 +86,7 @@ func (h *Host) Reload(s *Settings) error {
 	if err != nil {
 		return errors.Join(err, next.table.Close())
 	}
-	next.table.With(hostfns.Options{Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned, Ranker: ranker})
+	next.table.With(hostfns.Options{Packages: installed, Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned, Ranker: ranker})
 	h.states.begin(next)
 	return nil
 }

@@ -57,7 +57,7 @@ func (j *job) resultKey() (resultKey, error) {
 		[]byte(keyVersion), []byte(r.Language), []byte(r.Code), []byte(r.File), r.Args, []byte(strings.Join(r.Argv, "\x00")),
 		r.Input, marshal(j.world.Environment().Variables), []byte(r.Root), []byte(r.Dir), []byte(j.res.Provenance.Guest),
 		[]byte(j.e.guests.CompilerDigest(r.Language)), []byte(j.res.Provenance.Policy), marshal(j.listed()), marshal(j.limits), seed[:],
-		[]byte(r.Actor.ID), []byte(r.Actor.Type), []byte(strings.Join(j.table.Servers(), "\x00")),
+		[]byte(r.Actor.ID), []byte(r.Actor.Type), []byte(j.table.Packages().Digest()), []byte(strings.Join(j.table.Servers(), "\x00")),
 	} {
 		binary.BigEndian.PutUint64(length, uint64(len(part)))
 		h.Write(length)

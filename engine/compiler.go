@@ -108,3 +108,24 @@ func compileFault(f *fault.Error) error {
 	}
 	return &guests.SyntaxError{Message: "the program is too deeply nested for the TypeScript compiler", Hint: "split its expressions"}
 }
+
+// Bundle bundles a package of npm, which may be hostile, into one CommonJS module
+// in the compiler's sandbox. The files are by path, such as
+// node_modules/left/index.js.
+func (e *Engine) Bundle(ctx context.Context, name string, files map[string]string) (string, error) {
+	leave, err := e.Core(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	return guests.Bundle(ctx, name, files, bundling{e.compiler})
+}
+
+// bundling is the compiler without a job.
+type bundling struct{ *compiler }
+
+// Compile implements guests.Compiler.
+func (b bundling) Compile(ctx context.Context, r guests.CompileRequest) (guests.CompileResult, error) {
+	data, err := b.compile(ctx, r, func(string) {})
+	return guests.CompileResult{Output: data}, err
+}

@@ -193,7 +193,7 @@ func (j *job) environment() world.Environment {
 	}
 	mode, files := p.PII().Mode, p.Files()
 	for offer, there := range map[string]bool{
-		world.OfferApp: j.req.Root != "", world.OfferPackages: j.req.Packages != "", world.OfferFetch: len(p.Network().Allow) > 0,
+		world.OfferApp: j.req.Root != "", world.OfferPackages: j.req.Packages != "" || j.table.Packages() != nil, world.OfferFetch: len(p.Network().Allow) > 0,
 		world.OfferPII: mode != "" && mode != privacy.Off, world.OfferGranted: len(files.Read)+len(files.Write) > 0,
 	} {
 		if there {

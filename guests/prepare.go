@@ -118,6 +118,27 @@ type compileError struct {
 	Notes  []string `json:"notes"`
 }
 
+// Bundle bundles a package of npm into one CommonJS module. The files are by path,
+// such as node_modules/left/index.js.
+func Bundle(ctx context.Context, name string, files map[string]string, c Compiler) (string, error) {
+	input, err := json.Marshal(map[string]any{"bundle": name, "files": files})
+	if err != nil {
+		return "", fault.New(fault.Internal, "encode compiler input: %w", err)
+	}
+	r, err := c.Compile(ctx, CompileRequest{Module: "esbuild", Input: input})
+	if err != nil {
+		return "", err
+	}
+	var out compileOutput
+	if err := json.Unmarshal(r.Output, &out); err != nil {
+		return "", fault.New(fault.Internal, "decode compiler output: %w", err)
+	}
+	if len(out.Errors) > 0 {
+		return "", fault.New(fault.UsageFile, "bundle the package %s: %s", name, text.ClipRunes(out.Errors[0].Text, 400))
+	}
+	return out.Code, nil
+}
+
 // Prepare converts a source to the form that its guest runs. JavaScript and Python stay as
 // they are; TypeScript is compiled by c.
 func Prepare(ctx context.Context, s Source, c Compiler) (Program, error) {

@@ -170,7 +170,7 @@ func (r *Run) FS() (sys.FS, error) {
 		return r.fs, nil
 	}
 	m := Mount{
-		Gate: &gate{run: r, tool: "wexec:files"}, Root: r.info.Root, Dir: r.info.Dir, Packages: r.info.Packages,
+		Gate: &gate{run: r, tool: "wexec:files"}, Root: r.info.Root, Dir: r.info.Dir, Packages: r.info.Packages, Installed: r.table.Packages(),
 		Catalogue: r.toolFiles, Memory: min(r.limits.Memory, r.limits.HostBytes, maxScratch), Now: r.backend.fileTime(),
 	}
 	granted := r.table.policy.Files()

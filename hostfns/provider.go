@@ -26,6 +26,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/internal/text"
+	"github.com/wexec/wexec/packages"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -248,10 +249,11 @@ type Mount struct {
 	Gate Gate
 	Root string // folder of the host seen as /app; empty: none
 	Dir  string // folder that relative paths start from; empty: none
-	// Packages is the folder of the host seen as /packages; empty: none.
-	Packages string
-	Read     []string
-	Write    []string // literal prefixes of the paths that the policy grants: absolute, of the host
+	// Packages is the folder of the host seen as /packages; empty: Installed.
+	Packages  string
+	Installed *packages.Set // seen as /packages; nil: nothing
+	Read      []string
+	Write     []string // literal prefixes of the paths that the policy grants: absolute, of the host
 	// Catalogue returns the tree seen as /mcp-servers, as it is now. It is called
 	// for each access and may start servers.
 	Catalogue func() fs.FS

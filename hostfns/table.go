@@ -18,6 +18,7 @@ import (
 	"github.com/wexec/wexec/hostfns/internal/guard"
 	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/hostfns/internal/toolmeta"
+	"github.com/wexec/wexec/packages"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/privacy"
 )
@@ -76,6 +77,9 @@ type Options struct {
 	// Pins returns the definitions that tools have to match. It is called for
 	// each call and must be fast. Nil: nothing is pinned.
 	Pins func() *Pins
+	// Packages are what programs may import, unless the run names a folder of
+	// packages. Nil: nothing.
+	Packages *packages.Set
 	// Learned derives types from the answers of tools that declare none. Nil: no
 	// types are learned.
 	Learned *Learned
@@ -158,6 +162,9 @@ func (t *Table) add(p Provider) error {
 	}
 	return nil
 }
+
+// Packages returns what programs may import; nil is nothing.
+func (t *Table) Packages() *packages.Set { return t.options.Packages }
 
 // With sets the options of a table, before its first run, and returns the table.
 func (t *Table) With(o Options) *Table {

@@ -66,6 +66,10 @@ func (p *Provider) Mount(m hostfns.Mount) (sys.FS, io.Closer, error) {
 	if packages := cleanDir(m.Packages); packages != "" {
 		t.packages = &host{gate: m.Gate, grant: packages, app: true, whole: true, never: never}
 	}
+	if t.packages == nil && m.Installed != nil {
+		fsys := &sysfs.AdaptFS{FS: m.Installed}
+		t.installed = func() sys.FS { return fsys }
+	}
 	for _, grant := range slices.Concat(m.Read, m.Write) {
 		if grant = cleanDir(grant); grant != "" && !slices.ContainsFunc(t.hosts, func(h *host) bool { return h.grant == grant }) {
 			t.hosts = append(t.hosts, &host{gate: m.Gate, grant: grant, never: never})
@@ -96,7 +100,8 @@ type tree struct {
 	app   *host // nil: no folder of the program
 	hosts []*host
 
-	packages *host // nil: no folder of packages
+	packages  *host         // nil: no folder of packages
+	installed func() sys.FS // packages that are not in a folder; nil: none
 
 	descriptors descriptors
 }
@@ -118,8 +123,8 @@ func (t *tree) Close() error {
 // place is a path resolved to a part.
 type place struct {
 	tmp   bool
-	tools bool
-	host  *host // app or a grant
+	fixed func() sys.FS // a read-only tree: the catalogue or packages
+	host  *host         // app or a grant
 	names []string
 	dir   bool // a folder that exists only on the way to grants; names are its entries
 	target
@@ -162,7 +167,10 @@ func (t *tree) find(name string) (place, sys.Errno) {
 		p.tmp, p.rel = true, rest
 		return p, 0
 	case first == toolsName:
-		p.tools, p.rel = true, rest
+		p.fixed, p.rel = t.tools, rest
+		return p, 0
+	case first == packagesName && t.installed != nil:
+		p.fixed, p.rel = t.installed, rest
 		return p, 0
 	case first == appName && t.app != nil:
 		p.host, p.rel = t.app, rest
@@ -234,7 +242,7 @@ func (t *tree) top() []string {
 	if t.app != nil {
 		names = append(names, appName)
 	}
-	if t.packages != nil {
+	if t.packages != nil || t.installed != nil {
 		names = append(names, packagesName)
 	}
 	names = append(names, t.leading("/")...)
@@ -268,11 +276,11 @@ func (t *tree) open(p place, flag sys.Oflag, perm fs.FileMode) (sys.File, sys.Er
 		return newFolder(p.entries(), folderStat(p.guest)), 0
 	case p.tmp:
 		return t.tmp.OpenFile(p.rel, flag, perm)
-	case p.tools:
+	case p.fixed != nil:
 		if flag&writing != 0 {
 			return nil, sys.EROFS
 		}
-		f, errno := t.tools().OpenFile(p.rel, flag, perm)
+		f, errno := p.fixed().OpenFile(p.rel, flag, perm)
 		if errno != 0 {
 			return nil, errno
 		}
@@ -301,8 +309,8 @@ func (t *tree) stat(name string, follow bool) (stat.Stat_t, sys.Errno) {
 		return folderStat(p.guest), 0
 	case p.tmp:
 		return t.tmp.Stat(p.rel)
-	case p.tools:
-		return t.tools().Stat(p.rel)
+	case p.fixed != nil:
+		return p.fixed().Stat(p.rel)
 	}
 	return p.host.stat(p.target, follow)
 }
@@ -313,7 +321,7 @@ func (t *tree) change(name string, tmp func(rel string) sys.Errno, host func(*ho
 	switch {
 	case errno != 0:
 		return errno
-	case p.dir, p.tools:
+	case p.dir, p.fixed != nil:
 		return sys.EROFS
 	case p.tmp:
 		return tmp(p.rel)
@@ -355,7 +363,7 @@ func (t *tree) Rename(from, to string) sys.Errno {
 	switch {
 	case errno != 0:
 		return errno
-	case a.dir || b.dir || a.tools || b.tools:
+	case a.dir || b.dir || a.fixed != nil || b.fixed != nil:
 		return sys.EROFS
 	case a.tmp && b.tmp:
 		return t.tmp.rename(a.rel, b.rel)

@@ -38,6 +38,7 @@ var listings = [][]string{
 	{"approvals", "list", "--json"},
 	{"mcp", "login", "--status", "--json"},
 	{"config", "show", "--json"},
+	{"packages", "add", "--json", "reports"}, {"packages", "list", "--json"},
 	{"guests", "list", "--json"},
 	{"guests", "verify", "--json"},
 	{"doctor", "--json"},
@@ -62,6 +63,9 @@ func TestWhatJSONHasIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "wexec.yaml"), []byte("mcp: mcp.json\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "reports"), 0o700), os.WriteFile(filepath.Join(dir, "reports", "__init__.py"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := command(t.Context(), dir, env, "config", "trust").CombinedOutput(); err != nil {

@@ -16,7 +16,14 @@ type document struct {
 	Code  string `json:"code"`
 	File  string `json:"file"`
 	About bool   `json:"about"` // only report versions
+
+	// Bundle names a package to bundle, from Files.
+	Bundle string `json:"bundle"`
+	Files  tree   `json:"files"`
 }
+
+// tree has the text of files by path, such as node_modules/left/index.js.
+type tree map[string]string
 
 // outcome is the value.
 type outcome struct {

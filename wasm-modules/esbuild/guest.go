@@ -39,7 +39,7 @@ func guestRun() int32 {
 	if json.Unmarshal(input, &in) != nil {
 		return 2
 	}
-	out, err := json.Marshal(compile(in))
+	out, err := json.Marshal(answer(in))
 	if err != nil {
 		return 3
 	}

@@ -133,7 +133,7 @@ func interrupted(ctx context.Context, args []string) bool {
 func (a *app) commandLine() *cli.App {
 	commands := []func() *cli.Command{
 		a.runCommand, a.replCommand, a.toolsCommand, a.policyCommand, a.privacyCommand, a.auditCommand, a.approvalsCommand, a.mcpCommand,
-		a.pluginCommand, a.guestsCommand, a.initCommand, a.doctorCommand, a.configCommand, a.promptCommand, a.completionCommand,
+		a.pluginCommand, a.packagesCommand, a.guestsCommand, a.initCommand, a.doctorCommand, a.configCommand, a.promptCommand, a.completionCommand,
 		a.completeCommand, a.manCommand, a.versionCommand,
 	}
 	if isRun(a.Args) {

@@ -94,7 +94,7 @@ func unknownName(what string, given map[string]json.RawMessage, known []string) 
 	return ""
 }
 
-// refusal is the tool result of a call that starts no run: the model can mend it.
+// refusal is the tool result of a call that starts no run because of an argument that the model can correct.
 func refusal(message string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: message}}}
 }

@@ -237,7 +237,7 @@ func TestFaultsAreSortedIntoErrorsOfTheProtocolAndOfTheProgram(t *testing.T) {
 	}
 }
 
-// TestWrongNamesAreAnsweredWithTheNearestOne holds what a model mends at once: an
+// TestWrongNamesAreAnsweredWithTheNearestOne has mistakes that a model can correct: an
 // error of the protocol may never reach it.
 func TestWrongNamesAreAnsweredWithTheNearestOne(t *testing.T) {
 	c := connect(t, newServer(t, openPolicy, nil, (&shop{}).providers()...), "", nil)
