@@ -3,11 +3,9 @@
 import re
 import sys
 
+from . import arrays
+
 INSTEAD = {
-    "numpy": "use statistics, math, array and list comprehensions",
-    "pandas": "use csv, json, sqlite3, collections and statistics; an in-memory sqlite3 database can join and group",
-    "yaml": "use json, csv, tomllib or configparser",
-    "dateutil": "use datetime.fromisoformat and zoneinfo",
     "pytz": "use zoneinfo: zoneinfo.ZoneInfo('Europe/Berlin')",
     "bs4": "use html.parser or xml.etree.ElementTree",
     "lxml": "use xml.etree.ElementTree or html.parser",
@@ -112,11 +110,13 @@ def about_import(error, place, source):
         if rest and name in ("tools", "mcp_servers"):
             head, _, last = error.name.rpartition(".")
             return nearest_server(last, head + ".{}")
+        if name in arrays.USES:
+            return arrays.instead(name, source)
         if name in INSTEAD:
             return INSTEAD[name]
         if name in sys.stdlib_module_names:
             return "this module of the standard library is not available in the sandbox"
-        return ("only the standard library, requests, tools and mcp_servers are available; "
+        return ("only the standard library, requests, httpx, aiohttp, yaml, dateutil, tools and mcp_servers are available; "
                 "put pure Python packages into the packages folder of the run")
     if name == "tools" or name == "mcp_servers":
         wrong = getattr(error, "name_from", None)

@@ -6,7 +6,7 @@ import sys
 
 import _wexec
 
-from . import aiohttp, denied, dropins, failures, files, helpers, httpx, loop, report, requests, run, threads, tools, values, web
+from . import aiohttp, dateutil, denied, dropins, failures, files, helpers, httpx, loop, report, requests, run, subsets, threads, tools, values, web, yaml_dump
 
 
 def everything():
@@ -21,5 +21,8 @@ def everything():
     files.install()
     module = tools.install(helpers.HELPERS, helpers.ASYNC_HELPERS)
     denied.install()
+    yaml_dump.install()
+    dateutil.install()
+    subsets.install()
     threads.install()
     builtins.__dict__.update(helpers.HELPERS, tools=module, asyncio=asyncio, exit=sys.exit, quit=sys.exit)
