@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/wexec/wexec/fault"
@@ -143,6 +144,11 @@ func limitValues(l policy.Limits, origin string) []Value {
 		out = append(out, Value{"limits." + f.Key, text, origin})
 	}
 	return out
+}
+
+// limitVariable returns the variable of a limit.
+func limitVariable(f policy.LimitField) string {
+	return "WEXEC_" + strings.ToUpper(strings.ReplaceAll(f.Flag, "-", "_"))
 }
 
 // limitsFromEnvironment reads WEXEC_FUEL and the variables of the other limits.

@@ -13,8 +13,8 @@ import (
 	"sync"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/packages"
 	"github.com/wexec/wexec/internal/yamldoc"
-	"github.com/wexec/wexec/packages"
 )
 
 // PinnedPackage is an archive of a package that programs may import, with the

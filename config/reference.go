@@ -2,7 +2,6 @@ package config
 
 import (
 	"reflect"
-	"strings"
 
 	"github.com/wexec/wexec/internal/yamldoc"
 	"github.com/wexec/wexec/policy"
@@ -32,9 +31,4 @@ func Variables() []Variable {
 		out = append(out, Variable{limitVariable(f), "limits." + f.Key, f.Doc})
 	}
 	return out
-}
-
-// limitVariable returns the variable of a limit.
-func limitVariable(f policy.LimitField) string {
-	return "WEXEC_" + strings.ToUpper(strings.ReplaceAll(f.Flag, "-", "_"))
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/fetch"
 	"github.com/wexec/wexec/hostfns/files"
+	"github.com/wexec/wexec/hostfns/packages"
 	"github.com/wexec/wexec/hostfns/upstream"
-	"github.com/wexec/wexec/packages"
 	"github.com/wexec/wexec/policy"
 )
 

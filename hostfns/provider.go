@@ -25,8 +25,8 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/scrub"
+	"github.com/wexec/wexec/hostfns/packages"
 	"github.com/wexec/wexec/internal/text"
-	"github.com/wexec/wexec/packages"
 	"github.com/wexec/wexec/policy"
 )
 

@@ -18,7 +18,7 @@ import (
 	"github.com/wexec/wexec/hostfns/internal/guard"
 	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/hostfns/internal/toolmeta"
-	"github.com/wexec/wexec/packages"
+	"github.com/wexec/wexec/hostfns/packages"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/privacy"
 )

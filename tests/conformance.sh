@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Runs the CPython test suite in the Python guest, test262 and the
-# web-platform-tests in the JavaScript guest, the official MCP conformance suite against wexec mcp, and the
-# MCP inspector over stdio and HTTP. Expected failures are listed with reasons in
-# guests/python/testdata/conformance-baseline.txt, guests/javascript/testdata/test262-baseline.txt,
-# guests/javascript/testdata/web-baseline.txt and, if they need the example server of the suite, in tests/conformance/baseline.yaml.
+# Runs the CPython test suite in the Python guest, test262 and the web-platform-tests
+# in the JavaScript guest, questions to the search over the tools of real servers, the
+# official MCP conformance suite against wexec mcp, and the MCP inspector over stdio
+# and HTTP. Expected failures are listed with reasons in
+# guests/python/testdata/conformance-baseline.txt, in test262-baseline.txt and
+# web-baseline.txt of guests/javascript/testdata and, if they need the example server
+# of the suite, in tests/conformance/baseline.yaml.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -35,6 +37,9 @@ else
   echo "work/web/wpt not found: the web-platform-tests are skipped" >&2
 fi
 command -v npm >/dev/null || { echo "npm not found: the conformance suite cannot run" >&2; exit 1; }
+echo "== search over real servers"
+./tests/npm.sh servers
+go test -count=1 -run TestToolsOfRealServersAreFound -v ./tests/search | grep -v -e '^=== ' -e '--- PASS'
 
 home=work/conformance
 mkdir -p "$home"

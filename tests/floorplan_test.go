@@ -58,20 +58,20 @@ internal/yamldoc: fault catalogue internal/jsonnum internal/text internal/units
 internal/snapshot: internal/atomicfile internal/ownfile
 wasm-modules: fault internal/atomicfile internal/meter internal/snapshot
 guests: fault catalogue wasm-modules internal/text
-packages: fault
-hostfns: fault packages policy policy/lint audit privacy catalogue hostfns/schema hostfns/internal/guard hostfns/internal/queue hostfns/internal/scrub hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/jsonnum internal/jsonscan internal/text
+hostfns: fault hostfns/packages policy policy/lint audit privacy catalogue hostfns/schema hostfns/internal/guard hostfns/internal/queue hostfns/internal/scrub hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/jsonnum internal/jsonscan internal/text
 hostfns/internal/guard:
 hostfns/internal/queue:
 hostfns/internal/scrub:
 hostfns/internal/streams: hostfns/internal/guard
 hostfns/internal/strictjson: internal/jsonscan internal/jsonnum
 hostfns/internal/toolmeta: catalogue internal/text
+hostfns/packages: fault
 hostfns/schema: internal/jsonnum internal/jsonschema internal/text
 wasm-modules/bake: internal/atomicfile internal/meter internal/snapshot wasm-modules
 wasm-modules/esbuild:
 hostfns/upstream: fault policy hostfns hostfns/internal/scrub hostfns/internal/toolmeta catalogue internal/atomicfile internal/jsonscan internal/text
 hostfns/fetch: fault hostfns catalogue internal/text
-hostfns/files: fault hostfns catalogue packages
+hostfns/files: fault hostfns catalogue hostfns/packages
 hostfns/approvals: fault hostfns internal/text
 hostfns/embeddings: fault catalogue hostfns/internal/scrub internal/atomicfile internal/ownfile internal/text
 engine: fault privacy policy audit engine/internal/guestcache engine/internal/sandbox engine/internal/tokens engine/internal/world internal/atomicfile internal/jsonscan internal/ownfile internal/snapshot internal/text internal/units guests hostfns
@@ -79,7 +79,7 @@ engine/internal/tokens:
 engine/internal/world: fault audit internal/text
 engine/internal/sandbox: fault catalogue policy engine/internal/tokens engine/internal/world internal/meter internal/snapshot internal/text internal/units wasm-modules hostfns
 engine/internal/guestcache: fault engine/internal/sandbox internal/atomicfile internal/ownfile internal/snapshot wasm-modules guests
-config: fault packages privacy catalogue policy audit internal/atomicfile internal/jsonc internal/meter internal/ownfile internal/snapshot internal/text internal/units internal/yamldoc wasm-modules guests hostfns hostfns/* engine
+config: fault privacy catalogue policy audit internal/atomicfile internal/jsonc internal/meter internal/ownfile internal/snapshot internal/text internal/units internal/yamldoc wasm-modules guests hostfns hostfns/* engine
 cmd: *
 tests: *
 internal/tools: *

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the MCP servers, type checkers and compilers for tests into work/npm, and
-# the servers that the search is measured on into work/servers. Without npm, those
-# tests are skipped.
+# Installs the MCP servers, type checkers and compilers for tests into work/npm. With
+# the argument servers it also installs those that the search is measured on, 760 MB,
+# into work/servers. Without npm, those tests are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 command -v npm >/dev/null || { echo "npm not found: tests with real servers are skipped" >&2; exit 0; }
@@ -15,5 +15,6 @@ install() {
     || { rm -f "$1/package.json"; return 1; }
 }
 install work/npm tests/npm/package.json
-install work/servers tests/search/package.json --omit=optional --omit=peer --legacy-peer-deps ||
-  echo "the servers were not installed: tests of the search with them are skipped" >&2
+if [ "${1:-}" = servers ]; then
+  install work/servers tests/search/package.json --omit=optional --omit=peer --legacy-peer-deps
+fi

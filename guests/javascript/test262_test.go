@@ -151,7 +151,7 @@ func readLanguageTests(t *testing.T, root, folder string) []languageTest {
 	return tests
 }
 
-// input is what the test's program gets: its arguments, and the files beside it.
+// input is what the test's program gets: its arguments, and the files of its folder.
 func (l languageTest) input() (args map[string]any, files map[string]string) {
 	args = map[string]any{"harness": l.harness, "text": l.text, "async": l.async}
 	files = map[string]string{}

@@ -13,8 +13,8 @@ import (
 	"github.com/wexec/wexec/cmd/wexec/mcpd"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/hostfns/packages"
 	"github.com/wexec/wexec/internal/tools/testenv"
-	"github.com/wexec/wexec/packages"
 )
 
 // withPackage returns an environment whose project has a Python package.

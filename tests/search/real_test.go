@@ -87,7 +87,7 @@ func real(t testing.TB, name string, from installed) []catalogue.Tool {
 	root := filepath.Join(filepath.Dir(testenv.NPM(t)), from.folder)
 	packages, err := os.ReadFile(filepath.Join(root, "package.json"))
 	if err != nil {
-		t.Log("the real servers are not installed; run tests/npm.sh")
+		t.Log("the real servers are not installed: run tests/npm.sh, with servers for all")
 		return nil
 	}
 	path := filepath.Join(root, "tools-"+name+".json")

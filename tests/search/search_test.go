@@ -206,7 +206,7 @@ const writeFigures = "go test ./tests/search -run RealServers -update"
 func TestToolsOfRealServersAreFound(t *testing.T) {
 	build, held := append(real(t, "known", known), real(t, "built", built)...), real(t, "held", held)
 	if len(build) == 0 || len(held) == 0 {
-		t.Skip("needs the packages of tests/npm.sh")
+		t.Skip("needs the servers of tests/npm.sh servers")
 	}
 	table := "| questions | servers | tools | first | among three | among ten |\n|---|---|---|---|---|---|\n"
 	for _, half := range []struct {

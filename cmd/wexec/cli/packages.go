@@ -7,8 +7,8 @@ import (
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/packages"
 	"github.com/wexec/wexec/internal/text"
-	"github.com/wexec/wexec/packages"
 )
 
 func (a *app) packagesCommand() *cli.Command {

@@ -191,7 +191,7 @@ func TestAPackageIsReadFromEveryForm(t *testing.T) {
 func TestAPackageThatCannotBeUsedIsRefused(t *testing.T) {
 	linked := folder(t, map[string]string{"pure/__init__.py": ""})
 	if err := os.Symlink("/etc/passwd", filepath.Join(linked, "pure", "leak.py")); err != nil {
-		t.Skip(err)
+		t.Skip("needs symbolic links")
 	}
 	var many []entry
 	for i := range maxFiles + 3000 {
