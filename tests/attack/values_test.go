@@ -86,7 +86,7 @@ var outlets = map[string]string{
 	"Record.end.saw.looks.sha256": "host", "Record.end.saw.looks.parts.data": "host", "Record.end.saw.lost": "host",
 
 	"Question.id": "host", "Question.run": "host", "Question.tool": "host", "Question.message": "program", "Question.rule": "host",
-	"Question.decisive": "host", "Question.actor": "host", "Question.intent": "program", "Question.args": "program", "Question.via": "host", "Question.remember": "host",
+	"Question.decisive": "host", "Question.actor": "host", "Question.intent": "program", "Question.args": "program", "Question.via": "host", "Question.grant.kind": "host", "Question.grant.name": "program", "Question.grant.files": "host", "Question.remember": "host",
 
 	// What leaves through MCP is read from the wire as a whole.
 	"MCP": "program", "Log": "program", "View": "program",
@@ -325,7 +325,7 @@ pii:
 files: {read: ["$DIR/**"]}
 network: {allow: [api.example.org]}
 audit: {code: full, inputs: full, outputs: full}
-approvals: {via: [mcp]}
+approvals: {via: [terminal, mcp]}
 `
 
 // cuts are the lengths at which texts are shortened, minus a part of a value.
@@ -511,8 +511,11 @@ type questioned struct{ c *customs }
 
 func (q questioned) Ask(_ context.Context, question hostfns.Question) (hostfns.Reply, error) {
 	q.c.all("question", "Question", question.Covered())
-	return hostfns.Reply{Approved: true, By: "mcp"}, nil
+	return hostfns.Reply{Approved: question.Grant == nil, By: "mcp"}, nil
 }
+
+// CanGrant makes what no rule allows a question.
+func (questioned) CanGrant() bool { return true }
 
 // safeBuffer is a buffer for several goroutines.
 type safeBuffer struct {

@@ -122,9 +122,9 @@ func (t tree) resolve(name, importer string, kind api.ResolveKind) string {
 	}
 	title, inside, _ := strings.Cut(name, "/")
 	if strings.HasPrefix(name, "@") {
-		rest := ""
-		title, rest, _ = strings.Cut(inside, "/")
-		title, inside = name[:strings.IndexByte(name+"/", '/')]+"/"+title, rest
+		scope := title
+		title, inside, _ = strings.Cut(inside, "/")
+		title = scope + "/" + title
 	}
 	for ; ; dir = path.Dir(dir) {
 		home := path.Join(dir, "node_modules", title)

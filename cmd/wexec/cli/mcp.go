@@ -101,15 +101,14 @@ func (a *app) reload(ctx *cli.Context, settings *config.Settings, stamp string, 
 			err = host.Reload(next)
 		}
 		stamp = before
-		notice := ""
-		switch {
-		case err != nil:
+		var notice string
+		if err != nil {
 			logger.Error("the changed configuration is not used", "error", err)
 			notice = "the changed configuration is not used, the last one still applies: " + err.Error()
-		case settings.Stamp(a.Env) == before: // else a file changed meanwhile
-			stamp = next.Stamp(a.Env)
-			fallthrough
-		default:
+		} else {
+			if settings.Stamp(a.Env) == before { // else a file changed meanwhile
+				stamp = next.Stamp(a.Env)
+			}
 			logger.Info("the configuration is reloaded")
 			settings, notice = next, next.Untrusted
 		}

@@ -145,13 +145,16 @@ func identifier(v []byte) bool {
 	return small
 }
 
-// codeLike reports values that are code: os.Getenv, config.password, len-1.
+// codeLike reports values that are code: os.Getenv, config.password, Secret{Name:.
 func codeLike(v []byte) bool {
 	for i, c := range v {
 		if (c == '.' || c == '[') && i > 0 && i+1 < len(v) && char.IsLetter(v[i-1]) && (char.IsLetter(v[i+1]) || c == '[') && !bytes.ContainsAny(v, "!@#$%^*+?") && len(v) < 40 {
 			return true
 		}
 		if c == ';' && i == len(v)-1 && i < 20 {
+			return true
+		}
+		if c == '{' && identifier(v[:i]) && (i == len(v)-1 || v[len(v)-1] == ':' && identifier(v[i+1:len(v)-1])) {
 			return true
 		}
 	}
