@@ -14,7 +14,7 @@ import (
 
 // Bounds of an answer.
 const (
-	maxAnswer    = 64 << 20
+	maxVector    = 32 * maxDimension // bytes of a vector as JSON
 	maxDimension = 8192
 )
 
@@ -50,12 +50,13 @@ func (x *Index) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	if res.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("status %s", res.Status)
 	}
-	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	most := (len(texts) + 1) * maxVector
+	data, err := io.ReadAll(io.LimitReader(res.Body, int64(most)+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > maxAnswer {
-		return nil, fmt.Errorf("answer exceeds %d bytes", maxAnswer)
+	if len(data) > most {
+		return nil, fmt.Errorf("answer exceeds %d bytes", most)
 	}
 	return vectors(data, len(texts))
 }

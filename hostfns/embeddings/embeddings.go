@@ -237,7 +237,7 @@ func (x *Index) fill(ctx context.Context, tools []catalogue.Tool, digests [][sha
 
 // Bounds of requests.
 const (
-	batch       = 64
+	batch       = 32
 	maxText     = 1500
 	maxQuestion = 1000
 	fillSpan    = 5 * time.Minute

@@ -14,8 +14,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -129,10 +131,14 @@ func (r *report) add(e event) {
 		r.output[key] = append(r.output[key], e.Output)
 	case "fail", "build-fail":
 		r.broken = true
-		for _, line := range r.output[key] {
-			fmt.Fprint(r.out, line)
+		r.print(key)
+		if e.Test == "" { // tests that have not ended, such as one that was killed
+			for _, key := range slices.Sorted(maps.Keys(r.output)) {
+				if strings.HasPrefix(key, e.Package+" ") {
+					r.print(key)
+				}
+			}
 		}
-		delete(r.output, key)
 	case "skip":
 		if e.Test != "" {
 			r.skip(e, r.output[key])
@@ -141,6 +147,14 @@ func (r *report) add(e event) {
 	case "pass":
 		delete(r.output, key)
 	}
+}
+
+// print prints the output of a test and forgets it.
+func (r *report) print(key string) {
+	for _, line := range r.output[key] {
+		fmt.Fprint(r.out, line)
+	}
+	delete(r.output, key)
 }
 
 var position = regexp.MustCompile(`^\s+\S+\.go:\d+: `)

@@ -52,13 +52,14 @@ func TestAFailedTestPrintsItsOutput(t *testing.T) {
 {"Action":"fail","Package":"a","Test":"TestOne"}
 {"Action":"output","Package":"a","Test":"TestTwo","Output":"    not shown\n"}
 {"Action":"pass","Package":"a","Test":"TestTwo"}
+{"Action":"output","Package":"a","Test":"TestThree","Output":"    killed\n"}
 {"Action":"output","Package":"a","Output":"FAIL\ta\t0.1s\n"}
 {"Action":"fail","Package":"a"}
 `))
 	if err != nil || !r.failed() {
 		t.Errorf("failed %v, %v", r.failed(), err)
 	}
-	if want := "    one_test.go:3: gives 4\nFAIL\ta\t0.1s\n0 tests skipped, 0 of them unexpected\n"; out.String() != want {
+	if want := "    one_test.go:3: gives 4\nFAIL\ta\t0.1s\n    killed\n0 tests skipped, 0 of them unexpected\n"; out.String() != want {
 		t.Errorf("printed %q", out.String())
 	}
 }
