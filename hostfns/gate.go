@@ -102,8 +102,11 @@ func (g *gate) Network(ctx context.Context, req NetworkRequest) error {
 		message = "a redirect to " + host + " is not allowed"
 	}
 	hint := "decided by " + d.Rule
-	if d.Rule == "" || (d.Rule == "command line" && strings.HasPrefix(d.Message, "no rule allows")) {
+	switch lacks := strings.HasPrefix(d.Message, "no rule allows"); {
+	case d.Rule == "" || lacks && d.Rule == "command line":
 		hint = "allow it in the policy under network, or with --allow-net " + flagHost(host, req.Port)
+	case lacks:
+		hint = "allow it in " + d.Rule + " under network"
 	}
 	return &Failure{Code: fault.DeniedNetwork, Tool: g.tool, Message: because(message, d.Message), Rule: d.Rule, Hint: hint}
 }
