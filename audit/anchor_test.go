@@ -329,16 +329,16 @@ func TestARequiredAnchorThatFailsStopsTheLog(t *testing.T) {
 // TestAnAnchorThatHangsDelaysNoRecord has one that never answers.
 func TestAnAnchorThatHangsDelaysNoRecord(t *testing.T) {
 	anchor := &memoryAnchor{slow: true}
-	l := anchoredLog(t, t.TempDir(), Options{Sync: SyncNever}, Anchoring{Anchor: anchor, Timeout: 300 * time.Millisecond, Records: 1})
+	l := anchoredLog(t, t.TempDir(), Options{Sync: SyncNever}, Anchoring{Anchor: anchor, Timeout: 2 * time.Second, Records: 1})
 	begun := time.Now()
 	for i := range 100 {
 		record(t, l, decision("r", uint64(i+1)))
 	}
-	if took := time.Since(begun); took > 200*time.Millisecond {
+	if took := time.Since(begun); took > 2*time.Second { // the anchor would take this for one
 		t.Errorf("100 records took %v", took)
 	}
 	begun = time.Now()
-	if err := l.Close(); err != nil || time.Since(begun) > 3*time.Second {
+	if err := l.Close(); err != nil || time.Since(begun) > 30*time.Second {
 		t.Errorf("closing took %v, %v", time.Since(begun), err)
 	}
 }

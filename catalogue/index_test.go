@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/internal/text"
-	"github.com/wexec/wexec/internal/tools/race"
+	"github.com/wexec/wexec/internal/tools/timing"
 )
 
 // crowded returns tools whose descriptions have as many words as fit, all different
@@ -53,9 +53,8 @@ func TestASearchThatIsCancelledEndsSoon(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: takes seconds")
 	}
-	least := time.Hour
-	for try := 0; try < 5 && least > 100*time.Millisecond; try++ {
-		c := New(crowded(3000))
+	timing.Within(t, 100*time.Millisecond, "ended after it was cancelled", func() time.Duration {
+		c, least := New(crowded(3000)), time.Hour
 		for range 2 { // while the index is built, and while words are compared
 			ctx, cancel := context.WithCancel(t.Context())
 			var at time.Time
@@ -66,10 +65,8 @@ func TestASearchThatIsCancelledEndsSoon(t *testing.T) {
 			}
 			searched(t, c, Query{Text: "hostile"})
 		}
-	}
-	if least > 100*time.Millisecond {
-		t.Errorf("ended %v after it was cancelled", least)
-	}
+		return least
+	})
 }
 
 func TestTheNextSearchContinuesAnIndex(t *testing.T) {
@@ -210,16 +207,8 @@ func TestASearchAllocatesTheSameForManyTools(t *testing.T) {
 }
 
 func TestFiveThousandToolsAreSearchedInAMillisecond(t *testing.T) {
-	c, best, most := New(many(5000)), time.Hour, time.Millisecond
-	if race.Enabled() {
-		most *= 10
-	}
-	for range 50 { // what else the machine does is not in all of them
-		start := time.Now()
-		searched(t, c, Query{Text: "create an invoice for a customer"})
-		if best = min(best, time.Since(start)); best < most {
-			return
-		}
-	}
-	t.Errorf("a search takes %v", best)
+	c := New(many(5000))
+	timing.Within(t, time.Millisecond, "a search", func() time.Duration {
+		return timing.Of(func() { searched(t, c, Query{Text: "create an invoice for a customer"}) })
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/tools/timing"
 )
 
 // signed is a number in signed LEB128.
@@ -123,16 +124,16 @@ func TestAPluginsCallsOfWASIAreBounded(t *testing.T) {
 		"a long path to a folder": {"path_create_directory", "www", []uint64{3, 0, 60_000}},
 	} {
 		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		began := time.Now()
-		_, err := plugin(t, e, "f", "", pluginFile(t, wasiPlugin(c.function, c.types, c.params, nil)), limited(Limits{Time: 2 * time.Second}))
-		took := time.Since(began)
-		runtime.ReadMemStats(&after)
-		if fault.CodeOf(err) != fault.GuestException {
-			t.Errorf("%s: %v", name, err)
-		}
-		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 || took > time.Second {
-			t.Errorf("%s: %d MiB in %v", name, n>>20, took)
+		timing.Within(t, time.Second, name, func() time.Duration {
+			runtime.ReadMemStats(&before)
+			defer runtime.ReadMemStats(&after)
+			return timing.Of(func() {
+				_, err := plugin(t, e, "f", "", pluginFile(t, wasiPlugin(c.function, c.types, c.params, nil)), limited(Limits{Time: 20 * time.Second}))
+				wantCode(t, err, fault.GuestException)
+			})
+		})
+		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 {
+			t.Errorf("%s: %d MiB", name, n>>20)
 		}
 	}
 }
@@ -144,19 +145,22 @@ func TestAPluginThatOnlyCallsWASIIsStopped(t *testing.T) {
 	if fault.CodeOf(err) != fault.LimitFuel {
 		t.Errorf("fuel: %v", err)
 	}
-	began := time.Now()
-	_, err = plugin(t, e, "f", "", pluginFile(t, random), limited(Limits{Time: 200 * time.Millisecond, Fuel: 1e15}))
-	if took := time.Since(began); fault.CodeOf(err) != fault.LimitTime || took > time.Second {
-		t.Errorf("time: %v after %v", err, took)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	began = time.Now()
 	file := pluginFile(t, random)
-	req := Request{Function: "f", Limits: Limits{Fuel: 1e15}}
-	file(&req)
-	_, err = e.Run(ctx, req)
-	if took := time.Since(began); err == nil || took > time.Second {
-		t.Errorf("cancel: %v after %v", err, took)
-	}
+	timing.Within(t, time.Second, "a deadline", func() time.Duration {
+		return timing.Of(func() {
+			_, err := plugin(t, e, "f", "", file, limited(Limits{Time: 200 * time.Millisecond, Fuel: 1e15}))
+			wantCode(t, err, fault.LimitTime)
+		})
+	})
+	timing.Within(t, time.Second, "a caller that leaves", func() time.Duration {
+		return timing.Of(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			req := Request{Function: "f", Limits: Limits{Fuel: 1e15}}
+			file(&req)
+			if _, err := e.Run(ctx, req); err == nil {
+				t.Error("the run ended well")
+			}
+		})
+	})
 }

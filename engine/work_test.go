@@ -36,7 +36,7 @@ import (
 	"github.com/wexec/wexec/hostfns/fetch"
 	"github.com/wexec/wexec/internal/meter"
 	"github.com/wexec/wexec/internal/snapshot"
-	"github.com/wexec/wexec/internal/tools/race"
+	"github.com/wexec/wexec/internal/tools/timing"
 )
 
 // The bounds of what the host does for a run.
@@ -84,7 +84,7 @@ const (
 // takes no more memory than the run was charged for, a run ends at its deadline and
 // when it is cancelled, whatever the host does for it.
 func TestTheHostsWorkIsBounded(t *testing.T) {
-	if onInterpreter() || race.Enabled() {
+	if onInterpreter() || timing.Race() {
 		t.Skip("needs native code: the interpreter is too slow for deadlines")
 	}
 	known := registered(t)
