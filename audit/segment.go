@@ -69,7 +69,7 @@ func segments(dir string) (names []string, highest int, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, 0, fault.New(fault.UsageAudit, "read the audit directory: %w", err).
-			WithHint("set the directory with --audit DIR or WEXEC_AUDIT")
+			WithHint("set audit.dir in the configuration, or WEXEC_AUDIT")
 	}
 	for _, e := range entries {
 		if n := segmentNumber(e.Name()); n > 0 && e.Type().IsRegular() {

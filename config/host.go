@@ -188,7 +188,7 @@ func (s *Settings) ranker(o Options) (hostfns.Ranker, error) {
 func (s *Settings) openAudit() (*audit.Log, error) {
 	if s.Audit.Dir == "" {
 		return nil, fault.New(fault.AuditUnavailable, "there is no home folder for the audit log").
-			WithHint("set a folder: --audit DIR, or WEXEC_AUDIT")
+			WithHint("set audit.dir in the configuration, or WEXEC_AUDIT")
 	}
 	o := audit.Options{Rotate: s.Audit.Rotate}
 	var err error

@@ -130,7 +130,7 @@ func (s *Settings) changePins(env *Environment, lock bool, change func(list pins
 	if lock {
 		if files.Lock == "" {
 			return fault.New(fault.UsageConfig, "there is no project to lock: no wexec.yaml or .mcp.json up to the root of the repository").
-				WithHint("run it without --lock to pin for yourself")
+				WithHint("write one, or pin for yourself")
 		}
 		var f lockFile
 		if err := readPinFile(files.Lock, &f); err != nil {

@@ -223,12 +223,8 @@ func (c *call) recordDecision(ctx context.Context) error {
 // denied returns the failure of a denied call.
 func (c *call) denied(code fault.Code, why, hint string) *Failure {
 	why = strings.Replace(why, "no rule allows "+c.name, "no rule allows it", 1)
-	switch {
-	case hint != "":
-	case c.decision.Rule != "":
-		hint = "decided by " + c.decision.Rule
-	default:
-		hint = "allow it in a policy: wexec policy explain " + c.name + " shows how"
+	if hint == "" {
+		hint = advice(c.decision, c.name, "tools.allow")
 	}
 	return &Failure{Code: code, Tool: c.name, Message: clean(because(c.name+" is not allowed", why), maxMessage), Rule: c.decision.Rule, Hint: hint}
 }

@@ -101,14 +101,14 @@ func (g *gate) Network(ctx context.Context, req NetworkRequest) error {
 	if req.From != "" {
 		message = "a redirect to " + host + " is not allowed"
 	}
-	hint := "decided by " + d.Rule
-	switch lacks := strings.HasPrefix(d.Message, "no rule allows"); {
-	case d.Rule == "" || lacks && d.Rule == "command line":
-		hint = "allow it in the policy under network, or with --allow-net " + flagHost(host, req.Port)
-	case lacks:
-		hint = "allow it in " + d.Rule + " under network"
+	entry := host
+	if !defaultPort(req.Port) {
+		if strings.Contains(host, ":") {
+			host = strconv.Quote(host)
+		}
+		entry = fmt.Sprintf("{host: %s, ports: [%d]}", host, req.Port)
 	}
-	return &Failure{Code: fault.DeniedNetwork, Tool: g.tool, Message: because(message, d.Message), Rule: d.Rule, Hint: hint}
+	return &Failure{Code: fault.DeniedNetwork, Tool: g.tool, Message: because(message, d.Message), Rule: d.Rule, Hint: advice(d, entry, "network.allow")}
 }
 
 // approved asks a person at the terminal about a host that no rule allows. The
@@ -142,6 +142,20 @@ func (g *gate) approved(ctx context.Context, req policy.NetRequest, d policy.Dec
 	return err == nil, err
 }
 
+// advice returns the hint of a denial: to add an entry to a list of the policy if
+// only that is missing, or else the rule that decided. The command adds the flag
+// that does the same.
+func advice(d policy.Decision, entry, list string) string {
+	lacks := strings.HasPrefix(d.Message, "no rule allows")
+	switch {
+	case d.Rule == "" || lacks && d.Rule == policy.CommandLine:
+		return fmt.Sprintf("allow %s in the policy under %s", entry, list)
+	case lacks:
+		return fmt.Sprintf("allow %s in %s under %s", entry, d.Rule, list)
+	}
+	return "decided by " + d.Rule
+}
+
 // because adds a reason to a message.
 func because(message, reason string) string {
 	if reason == "" {
@@ -153,11 +167,13 @@ func because(message, reason string) string {
 // flagHost returns a host as --allow-net takes it: with its port, unless that is
 // a default.
 func flagHost(host string, port int) string {
-	if port == 80 || port == 443 || port == 0 {
+	if defaultPort(port) {
 		return host
 	}
 	return net.JoinHostPort(host, strconv.Itoa(port))
 }
+
+func defaultPort(port int) bool { return port == 80 || port == 443 || port == 0 }
 
 // key is the key of an approval for the run.
 func (g *Grant) key() string { return "grant\x00" + g.Kind + "\x00" + flagHost(g.Name, g.Port) }

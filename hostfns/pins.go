@@ -78,7 +78,7 @@ func (p Pin) failure(tool string) *Failure {
 		Message: tool + " is not allowed: its definition has changed since it was pinned",
 		Hint:    "a person has to review the change: run wexec tools show " + tool}
 	if strings.ContainsAny(tool, " '\"`$\\\n") {
-		f.Hint = "a person has to review the change: run wexec tools pin --list"
+		f.Hint = "a person has to review the change: run wexec tools list"
 	}
 	return f
 }

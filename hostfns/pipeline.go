@@ -194,7 +194,7 @@ func (r *Run) newCall(name string, args []byte) (*call, error) {
 	c := &call{run: r, kind: r.backend.kindOf(name), lookup: lookups[name], name: name, given: args}
 	if c.kind != lookupCall && r.toolCalls.Add(1) > int64(r.limits.ToolCalls) {
 		err := fault.New(fault.LimitToolCalls, "more than %d tool calls", r.limits.ToolCalls).
-			WithHint("ask tools for more at once, or raise the limit tool_calls")
+			WithHint("ask tools for more at once, or allow more with limits.tool_calls: %d", 2*r.limits.ToolCalls)
 		r.fail(err)
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/hostfns/internal/streams"
 	"github.com/wexec/wexec/internal/text"
+	"github.com/wexec/wexec/internal/units"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/privacy"
 )
@@ -284,7 +285,7 @@ func (r *Run) spend(n int64) error {
 		return nil
 	}
 	err := fault.New(fault.LimitHostBytes, "more than %d bytes passed through the host", r.limits.HostBytes).
-		WithHint("ask tools for less, or raise the limit host_bytes")
+		WithHint("ask tools for less, or allow more with limits.host_bytes: %s", units.FormatSize(2*r.limits.HostBytes))
 	r.fail(err)
 	return err
 }

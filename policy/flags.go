@@ -21,6 +21,11 @@ type Flags struct {
 	NoPII               bool // personal data is left unchanged
 }
 
+// CommandLine is what a decision names as its rule if flags allow something, but
+// not this. It also begins the rule of each flag, as in "command line: deny tool
+// github.*".
+const CommandLine = "command line"
+
 // FromFlags makes a policy of flags, to be combined by [Layer] with the origin
 // FromCLI. Flags that say nothing make the nil policy. All problems are reported
 // at once, as usage.flag.
@@ -29,7 +34,7 @@ func FromFlags(f Flags) (*Policy, error) {
 		return nil, nil
 	}
 	source, _ := json.Marshal(f) // strings and a bool always have a JSON form
-	l := &layer{file: "command line", origin: FromCLI, source: string(source)}
+	l := &layer{file: CommandLine, origin: FromCLI, source: string(source)}
 	var problems flagProblems
 	l.rules = append(problems.toolRules(Deny, "--deny-tool", f.DenyTool), problems.toolRules(Allow, "--allow-tool", f.AllowTool)...)
 	l.index = newIndex(l.rules)
@@ -55,11 +60,11 @@ func FromFlags(f Flags) (*Policy, error) {
 type flagProblems []string
 
 // parseFlag parses the values of a flag. where is what decisions name as the
-// rule.
+// rule, which does not name the flag: not everybody who reads it has a command line.
 func parseFlag[T any](problems *flagProblems, flag string, values []string, parse func(text, where string) (T, error)) []T {
 	var out []T
 	for _, text := range values {
-		v, err := parse(text, flag+" "+clip(text))
+		v, err := parse(text, CommandLine+": "+strings.ReplaceAll(flag[len("--"):], "-", " ")+" "+clip(text))
 		if err != nil {
 			line := flag + ": " + err.Error()
 			if hint := fault.HintOf(err); hint != "" {

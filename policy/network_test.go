@@ -105,7 +105,7 @@ func TestFlagsOpenTheNetworkOnlyWithoutANetworkBlock(t *testing.T) {
 	f := flags(t, Flags{AllowNet: []string{"example.com", "127.0.0.1:8080", "[::1]:9"}})
 	req := NetRequest{Host: "127.0.0.1", Method: "GET", Port: 8080, IP: netip.MustParseAddr("127.0.0.1")}
 	alone := Layer(Layered{f, FromCLI})
-	if d := alone.DecideNetwork(req); d.Effect != Allow || d.Rule != "--allow-net 127.0.0.1:8080" {
+	if d := alone.DecideNetwork(req); d.Effect != Allow || d.Rule != "command line: allow net 127.0.0.1:8080" {
 		t.Errorf("%+v", d)
 	}
 	req.Port = 80

@@ -199,6 +199,27 @@ func TestCodesInTextsAndPreludesExist(t *testing.T) {
 	}
 }
 
+// TestOnlyTheCommandNamesItsFlags checks texts of packages that also serve MCP clients
+// and Go hosts, who have no command line.
+func TestOnlyTheCommandNamesItsFlags(t *testing.T) {
+	flag := regexp.MustCompile(`(?:^|[\s(])--[a-z][a-z-]+`)
+	allowed := map[string]bool{
+		"policy/flags.go":            true, // problems of flags
+		"config/reference.go":        true, // the page of settings
+		"hostfns/approvals/lines.go": true, // commands for the person who is asked
+	}
+	for _, s := range sources(t) {
+		if !s.product() || strings.HasPrefix(s.path, "cmd/") && !strings.HasPrefix(s.path, "cmd/wexec/mcpd/") || allowed[s.path] {
+			continue
+		}
+		for _, lit := range literals(s) {
+			if flag.MatchString(lit.text) {
+				t.Errorf("%s names a flag: %q", s.fset.Position(lit.pos), lit.text)
+			}
+		}
+	}
+}
+
 // TestFlagsInDocumentsExist checks every flag after wexec in a document against the
 // generated page of commands.
 func TestFlagsInDocumentsExist(t *testing.T) {

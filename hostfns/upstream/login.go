@@ -47,7 +47,7 @@ func (g *Grants) Login(ctx context.Context, s Server, o LoginOptions) (tools int
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", o.Port))
 	if err != nil {
-		return 0, fault.New(fault.UsageFlag, "listen for the redirect: %w", err).WithHint("choose another port with --port")
+		return 0, fault.New(fault.UsageFlag, "listen for the redirect: %w", err).WithHint("choose another port")
 	}
 	back := newCallback(l, o)
 	defer back.close()
@@ -127,7 +127,7 @@ func failedLogin(ctx context.Context, s Server, err error, o LoginOptions) error
 	}
 	failed := fault.New(fault.UpstreamUnavailable, "log in at server %s: %s", s.Name, toolmeta.Text(why, 500))
 	if o.Client == "" && strings.Contains(err.Error(), "registration") {
-		return failed.WithHint("the server does not support dynamic registration: register a client with the redirect URL http://127.0.0.1:PORT/callback, then use --client-id ID --port PORT")
+		return failed.WithHint("the server does not support dynamic registration: register a client with the redirect URL http://127.0.0.1:PORT/callback, then log in with its client id and port")
 	}
 	return failed
 }

@@ -284,7 +284,7 @@ func TestAClientThatWasRegisteredByHandLogsIn(t *testing.T) {
 	g.register = false
 	grants := NewGrants(filepath.Join(t.TempDir(), "logins.json"))
 	_, err := grants.Login(t.Context(), g.server(), LoginOptions{Show: agree(t)})
-	if err == nil || !strings.Contains(fault.HintOf(err), "--client-id") {
+	if err == nil || !strings.Contains(fault.HintOf(err), "client id and port") {
 		t.Errorf("%v, hint %q", err, fault.HintOf(err))
 	}
 	if _, err := grants.Login(t.Context(), g.server(), LoginOptions{Show: agree(t), Client: "byhand"}); err != nil {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -80,6 +81,9 @@ func outcomeOf(r *engine.Result) outcome {
 type door interface {
 	run(t *testing.T, p testProgram, code string) (*engine.Result, []byte)
 }
+
+// flagged matches a flag of the command.
+var flagged = regexp.MustCompile(`(^|[^\w-])--[a-z][a-z-]+`)
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
@@ -294,6 +298,9 @@ func (c testCase) throughAllDoors(t *testing.T) {
 				code = strings.ReplaceAll(code, "$NONCE", nonce)
 				res, seen := d.run(t, prog, code)
 				c.judge(t, name, prog, res)
+				if flags := flagged.FindAll(mustJSON(t, res.Error), -1); name != "command" && flags != nil {
+					t.Errorf("%q names flags, and there is no command line: %+v", flags, res.Error)
+				}
 				if values[i] == nil {
 					values[i] = map[string]any{}
 				}

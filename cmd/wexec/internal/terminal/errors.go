@@ -3,10 +3,12 @@ package terminal
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
 )
 
 // Error prints an error with its code, place and hint. Joined errors are printed
@@ -24,14 +26,14 @@ func (p *Printer) Error(err error) {
 	}
 	for _, one := range all {
 		p.headline(fault.CodeOf(one), one.Error())
-		p.Hint(hintOf(one))
+		p.Hint(withFlags(hintOf(one)))
 	}
 }
 
 func hintOf(err error) string {
 	hint := fault.HintOf(err)
 	if hint == "" && fault.CodeOf(err) == fault.AuditUnavailable {
-		return "nothing runs without an audit record: free disk space, or set another folder with --audit DIR"
+		return "nothing runs without an audit record: free disk space, or set audit.dir in the configuration"
 	}
 	return hint
 }
@@ -58,17 +60,33 @@ func (p *Printer) runError(e *engine.Error) {
 	for _, line := range stackLines(e) {
 		p.Print("  %s", p.Paint(Dim, line))
 	}
-	switch {
-	case e.Hint != "decided by "+e.Rule:
-		p.Hint(asFlags.Replace(e.Hint))
-	case e.Rule == "command line" && e.Code == fault.DeniedTool && e.Tool != "" && strings.Contains(e.Message, "no rule allows"):
-		p.Hint("allow it with --allow-tool " + e.Tool + ", or in a policy file")
+	if e.Hint != "decided by "+e.Rule {
+		p.Hint(withFlags(e.Hint))
 	}
 }
 
-// asFlags writes the limits that a hint names as flags of the command.
-var asFlags = strings.NewReplacer("limits.fuel: ", "--fuel ", "limits.time: ", "--time ", "limits.memory: ", "--memory ",
-	"limits.output: ", "--output ", "limits.recursion: ", "--recursion ")
+// withFlags adds the flags of the command to a hint of the library, which names
+// settings only, as they are in policies and the configuration.
+func withFlags(hint string) string {
+	for _, f := range policy.LimitFields() {
+		hint = strings.ReplaceAll(hint, "limits."+f.Key+": ", "--"+f.Flag+" ")
+	}
+	entry, list, ok := strings.Cut(strings.TrimPrefix(hint, "allow "), " in the policy under ")
+	if flag := allowFlags[list]; ok && flag != "" {
+		if host, port, ok := strings.Cut(strings.TrimPrefix(entry, "{host: "), ", ports: ["); ok {
+			entry = net.JoinHostPort(strings.Trim(host, `"`), strings.TrimSuffix(port, "]}"))
+		}
+		return hint + ", or with " + flag + " " + entry
+	}
+	return settingFlags.Replace(hint)
+}
+
+var (
+	allowFlags   = map[string]string{"tools.allow": "--allow-tool", "network.allow": "--allow-net"}
+	settingFlags = strings.NewReplacer("audit.dir in the configuration", "audit.dir in the configuration, --audit DIR",
+		"choose another port", "choose another port with --port", "with its client id and port", "with --client-id ID --port PORT",
+		"or pin for yourself", "or pin for yourself without --lock")
+)
 
 func (p *Printer) headline(code fault.Code, message string) {
 	first, rest, _ := strings.Cut(message, "\n")
