@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tetratelabs/wazero/experimental/sys"
@@ -148,6 +149,25 @@ func (c *Calls) Read(mem Memory, id int64, ptr, length uint32) (int32, error) {
 		return 0, errOutside()
 	}
 	return int32(len(data)), nil
+}
+
+// Awaited names the tools that the guest waits for now, each once, in the order of
+// its calls. Every goroutine may call it. A nil Calls has none.
+func (c *Calls) Awaited() []string {
+	if c == nil {
+		return nil
+	}
+	ids := c.queue.Awaited()
+	c.run.mu.Lock()
+	defer c.run.mu.Unlock()
+	var names []string
+	for _, call := range c.run.calls {
+		name := strings.TrimPrefix(call.Tool, preludePrefix)
+		if slices.Contains(ids, int64(call.Number)) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Cancel cancels a call. No answer arrives.

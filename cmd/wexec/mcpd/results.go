@@ -13,7 +13,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 )
@@ -124,9 +123,6 @@ func (s *Server) success(r *run) (*mcp.CallToolResult, error) {
 	case value == "" && len(content) == 0:
 		content = append(content, &mcp.TextContent{Text: "the program returned no value: return one"})
 	case value == "":
-		if last := lastLine(res.Stdout); last != "" {
-			content = append(content, &mcp.TextContent{Text: "hint: the program returned no value; to make it the value, return what it printed last: " + last})
-		}
 	case len(value) <= maxInline:
 		content = append(content, &mcp.TextContent{Text: value})
 	default:
@@ -180,12 +176,6 @@ func valueText(v json.RawMessage) (value, mime string) {
 		return value, "text/plain"
 	}
 	return string(v), "application/json"
-}
-
-// lastLine is the line that was printed last, shortened.
-func lastLine(stdout string) string {
-	out := strings.TrimRight(stdout, "\n")
-	return catalogue.Summary(out[strings.LastIndexByte(out, '\n')+1:], 80)
 }
 
 // mediaOf returns the images and sound in a value and a description of the value

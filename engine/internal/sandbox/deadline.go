@@ -9,7 +9,7 @@ import (
 // waited for.
 type Deadline struct {
 	limit  time.Duration
-	expire func(error)
+	expire func()
 
 	mu     sync.Mutex
 	timer  *time.Timer
@@ -19,9 +19,8 @@ type Deadline struct {
 	over   bool
 }
 
-// NewDeadline starts the time. It calls expire once with limit.time when the
-// time is up.
-func NewDeadline(limit time.Duration, expire func(error)) *Deadline {
+// NewDeadline starts the time. It calls expire once, when the time is up.
+func NewDeadline(limit time.Duration, expire func()) *Deadline {
 	d := &Deadline{limit: limit, expire: expire, begun: time.Now()}
 	d.timer = time.AfterFunc(limit, d.fire)
 	return d
@@ -33,7 +32,7 @@ func (d *Deadline) fire() {
 	d.over = d.over || due
 	d.mu.Unlock()
 	if due {
-		d.expire(timeFault(d.limit))
+		d.expire()
 	}
 }
 

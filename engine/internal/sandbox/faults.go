@@ -88,10 +88,23 @@ func fuelFault(limit int64) *fault.Error {
 		WithHint("do less work, or allow more with limits.fuel: %d", 2*min(limit, math.MaxInt64/2))
 }
 
-func timeFault(limit time.Duration) *fault.Error {
-	return fault.New(fault.LimitTime, "the program ran longer than its %s", limit).
-		WithHint("do less work, or allow more with limits.time: %s", (2 * limit).Round(time.Millisecond))
+// timeFault is the end of a run whose time is up while it waits for tools, or for
+// none.
+func timeFault(limit time.Duration, tools []string) *fault.Error {
+	waited, less := "", "do less work"
+	if len(tools) > 0 {
+		names := strings.Join(tools[:min(len(tools), maxAwaited)], ", ")
+		if more := len(tools) - maxAwaited; more > 0 {
+			names = fmt.Sprintf("%s and %d more", names, more)
+		}
+		waited, less = ": it was waiting for "+names, "ask "+names+" for less"
+	}
+	return fault.New(fault.LimitTime, "the program ran longer than its %s%s", limit, waited).
+		WithHint("%s, or allow more with limits.time: %s", less, (2 * limit).Round(time.Millisecond))
 }
+
+// maxAwaited is how many tools an error names.
+const maxAwaited = 3
 
 func memoryFault(limit int64) *fault.Error {
 	return fault.New(fault.LimitMemory, "the program used more than its %s of memory", units.FormatSize(limit)).

@@ -104,7 +104,7 @@ func NewHost(ctx context.Context, o Options) (*Host, error) {
 			Park: o.Slot.Park, Resume: h.unpark, People: h.askingPeople, Compile: o.Compile, Core: o.Slot.Borrow,
 		})
 	}
-	h.deadline = NewDeadline(o.Limits.Time, o.Cancel)
+	h.deadline = NewDeadline(o.Limits.Time, func() { o.Cancel(timeFault(o.Limits.Time, h.calls.Awaited())) })
 	h.fuel.Budget, h.fuel.reported = o.Limits.Fuel, time.Now()
 	return h, nil
 }

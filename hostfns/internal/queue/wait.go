@@ -66,6 +66,20 @@ func (q *Queue) Wait(id int64, timeout time.Duration) (int64, error) {
 	return got, err
 }
 
+// Awaited returns the calls without an answer that the guest waits for now, any of
+// which may continue it. Every goroutine may call it.
+func (q *Queue) Awaited() []int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var ids []int64
+	for id, t := range q.calls {
+		if q.waiting.parked && !t.arrived && (q.waiting.id == 0 || q.waiting.id == id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // runsHere returns the held call if the waiting goroutine is to run it, because
 // the guest waits for this call only. Otherwise it launches the call. The lock
 // is held.
