@@ -54,11 +54,14 @@ import test.support as support
 support.use_resources = []
 # Run what can run in line: tests that need more are in the baseline one by one.
 support.has_socket_support = support.has_subprocess_support = True
+from test.support import socket_helper
+socket_helper.has_gethostname = True
 
 CONSTANTS = {"Py_C_RECURSION_LIMIT": 500, "INT_MAX": 2**31 - 1, "INT_MIN": -2**31, "UINT_MAX": 2**32 - 1, "LONG_MAX": 2**31 - 1,
              "LONG_MIN": -2**31, "ULONG_MAX": 2**32 - 1, "LLONG_MAX": 2**63 - 1, "LLONG_MIN": -2**63, "ULLONG_MAX": 2**64 - 1,
              "PY_SSIZE_T_MAX": 2**31 - 1, "PY_SSIZE_T_MIN": -2**31, "SIZE_MAX": 2**32 - 1, "SHRT_MAX": 32767, "SHRT_MIN": -32768,
-             "USHRT_MAX": 65535, "UCHAR_MAX": 255, "CHAR_MAX": 127, "CHAR_MIN": -128, "SIZEOF_TIME_T": 8}
+             "USHRT_MAX": 65535, "UCHAR_MAX": 255, "CHAR_MAX": 127, "CHAR_MIN": -128, "SIZEOF_TIME_T": 8,
+             "SIZEOF_PYGC_HEAD": 8, "SIZEOF_MANAGED_PRE_HEADER": 8}
 
 class Absent(type(sys)):
     "Extension modules for tests only, which are not built: what needs them is skipped."

@@ -11,9 +11,10 @@ import _thread
 
 CALL_A_TOOL = "processes are not available: call a tool (from tools import …), or write it in Python"
 NO_THREADS = "threads are not available: use threading.Thread, which runs functions inline"
-NO_SOCKETS = "sockets are not available: call a tool, or use requests or urllib.request for hosts that the policy allows"
+NO_SOCKETS = "sockets are not available: call a tool, or use requests or urllib.request and allow the host in the policy under network"
 NO_CTYPES = "native code is not available: write it in Python, or call a tool"
-NO_PIP = "packages cannot be installed: put pure Python packages into the packages folder of the run"
+NO_COPIES = "file descriptors cannot be duplicated: open the file again, or redirect output with contextlib.redirect_stdout"
+NO_PIP = "packages cannot be installed by a program: if it is pure Python, ask the person to add it: wexec packages add PATH"
 
 GONE = {
     "ctypes": NO_CTYPES, "_ctypes": NO_CTYPES, "pip": NO_PIP, "ensurepip": NO_PIP, "venv": NO_PIP,
@@ -68,6 +69,9 @@ def install():
     for name in ("system", "popen", "fork", "forkpty", "execv", "execve", "execl", "execle", "execlp", "execvp", "execvpe",
                  "spawnv", "spawnl", "spawnlp", "spawnvp", "spawnve", "posix_spawn", "startfile"):
         setattr(os, name, refusal(f"os.{name}()", CALL_A_TOOL))
+    for name in ("dup", "dup2"):
+        setattr(os, name, refusal(f"os.{name}()", NO_COPIES))
+    os.P_WAIT, os.P_NOWAIT, os.P_NOWAITO = 0, 1, 1
     os.cpu_count = os.process_cpu_count = lambda: 1
     _thread.start_new_thread = _thread.start_new = refusal("_thread.start_new_thread()", NO_THREADS)
     subprocess()
@@ -88,6 +92,7 @@ def socket():
 
     module.socket.__init__ = refusal("socket.socket()", NO_SOCKETS)
     module.socket.__del__ = lambda self: None
+    module.gethostname = lambda: "localhost"
     for name in ("create_connection", "create_server", "getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr",
                  "getnameinfo", "socketpair", "fromfd"):
         setattr(module, name, refusal(f"socket.{name}()", NO_SOCKETS))

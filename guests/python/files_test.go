@@ -50,6 +50,30 @@ func TestModulesBesideTheProgramAreImported(t *testing.T) {
 	}
 }
 
+// TestConnectionsToOneDatabaseWaitForEachOther reads a database while another
+// connection of the program has changes that are not committed, and writes to it.
+func TestConnectionsToOneDatabaseWaitForEachOther(t *testing.T) {
+	got := run(t, `import sqlite3
+first, second = (sqlite3.connect("/tmp/x.db", timeout=0) for _ in range(2))
+def rows(connection):
+    return [i for i, in connection.execute("select i from t order by i")]
+first.execute("create table t(i)")
+first.execute("insert into t values (1)")
+seen = [rows(first), rows(second)]
+try:
+    second.execute("insert into t values (2)")
+except sqlite3.OperationalError as error:
+    seen.append(str(error))
+first.commit()
+seen.append(rows(second))
+second.execute("insert into t values (2)")
+second.commit()
+return seen + [rows(first)]`).value(t)
+	if want := `[[1],[],"database is locked",[1],[1,2]]`; got != want {
+		t.Errorf("the connections see %s, want %s", got, want)
+	}
+}
+
 func TestFilesAreWhereTheyWereGranted(t *testing.T) {
 	for code, want := range map[string]string{
 		"open('/tmp/a', 'w').write('x')\nopen('/tmp/a').read()":                                             `"x"`,

@@ -116,8 +116,8 @@ def about_import(error, place, source):
             return INSTEAD[name]
         if name in sys.stdlib_module_names:
             return "this module of the standard library is not available in the sandbox"
-        return ("only the standard library, requests, httpx, aiohttp, yaml, dateutil, tools and mcp_servers are available; "
-                "put pure Python packages into the packages folder of the run")
+        return ("a program imports the standard library, requests, httpx, aiohttp, yaml, dateutil, tools and mcp_servers; "
+                "if the package is pure Python, ask the person to add it: wexec packages add PATH")
     if name == "tools" or name == "mcp_servers":
         wrong = getattr(error, "name_from", None)
         return nearest_server(wrong, f"from {error.name} import {{}}") if wrong else ""
@@ -230,7 +230,7 @@ def about_memory(error, place, source):
 
 def about_permission(error, place, source):
     if getattr(error, "filename", None):
-        return "a program can reach files in /tmp (scratch), /mcp-servers (the catalogue) and the paths that the policy allows"
+        return "a program can reach files in /tmp (scratch) and /mcp-servers (the catalogue): for others, allow the path in the policy under files"
     return ""
 
 
@@ -245,7 +245,7 @@ def nearest_server(name, form="tools.{}"):
     from . import state
 
     if not state.servers:
-        return "no server is connected: add servers with --mcp or in the configuration, and allow their tools with --allow-tool or a policy"
+        return "no server is connected: ask the person to add one, and allow its tools in the policy under tools"
     close = difflib.get_close_matches(name or "", state.servers, 1, 0.5)
     if close:
         return "did you mean " + form.format(close[0])

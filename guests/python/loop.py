@@ -91,8 +91,11 @@ class Loop(base_events.BaseEventLoop):
         """Runs the function inline, without a thread. A tool runs as a call in flight."""
         from . import tools
 
+        self._check_closed()
         if isinstance(func, tools.Tool):
             return tasks.ensure_future(func.later(*args), loop=self)
+        if self._debug:
+            self._check_callback(func, "run_in_executor")
         future = self.create_future()
         try:
             future.set_result(func(*args))
@@ -131,10 +134,11 @@ class Policy(events.BaseDefaultEventLoopPolicy):
     _loop_factory = Loop
 
     def get_event_loop(self):
-        """The loop, which is made on first use."""
-        if self._local._loop is None:
+        """The loop, which is made on first use; for the program also after asyncio.run, which ends it."""
+        local = self._local
+        if local._loop is None and (program_calls() or not local._set_called):
             self.set_event_loop(self.new_event_loop())
-        return self._local._loop
+        return super().get_event_loop()
 
 
 async def given(value):
@@ -147,43 +151,43 @@ def awaitable(value):
     return value if inspect.isawaitable(value) or callable(value) else given(value)
 
 
-def accepts_values(function):
-    """An asyncio function whose first argument may also be a value."""
+def lenient(function, converted):
+    """An asyncio function that the program may also give values; libraries get asyncio's own behavior."""
 
     @functools.wraps(function)
-    def accepting(first, /, *args, **kwargs):
-        return function(awaitable(first), *args, **kwargs)
+    def call(*args, **kwargs):
+        if args and program_calls():
+            args = converted(*args)
+        return function(*args, **kwargs)
 
-    return accepting
-
-
-def accepts_many(function):
-    """An asyncio function whose first argument is a collection that may have values."""
-
-    @functools.wraps(function)
-    def accepting(many, /, *args, **kwargs):
-        return function([one if inspect.isawaitable(one) else tasks.ensure_future(awaitable(one)) for one in many], *args, **kwargs)
-
-    return accepting
+    return call
 
 
-asyncio_gather = asyncio.gather
+def program_calls():
+    """Whether the program or a module next to it called the function that asks."""
+    file = sys._getframe(2).f_code.co_filename
+    root = state.input.get("root")
+    return file == state.file or bool(root) and file.startswith(root + "/")
 
 
-def gather(*all, **kwargs):
-    """asyncio.gather, also of answers."""
+def first(one, *others):
+    return awaitable(one), *others
+
+
+def second(group, one, *others):
+    return group, awaitable(one), *others
+
+
+def many(all, *others):
+    return [one if inspect.isawaitable(one) else tasks.ensure_future(awaitable(one)) for one in all], *others
+
+
+def gathered(*all):
     answers = sum(not inspect.isawaitable(one) for one in all)
     if answers > 1:
         print(f"note: {answers} calls ran one after the other; those of from tools.aio import SERVER overlap in asyncio.gather",
               file=sys.stderr)
-    return asyncio_gather(*map(awaitable, all), **kwargs)
-
-
-def create_task(group, coroutine, **kwargs):
-    return group_create_task(group, awaitable(coroutine), **kwargs)
-
-
-group_create_task = asyncio.TaskGroup.create_task
+    return tuple(map(awaitable, all))
 
 
 def remember(loop, context):
@@ -258,9 +262,9 @@ def close_left_over():
 
 
 def run(main, *, debug=None, loop_factory=None):
-    """asyncio.run, also where a loop is running: top-level await and asyncio.run mix."""
+    """asyncio.run, which the program may also call where a loop is running: it mixes with top-level await."""
     outer = events._get_running_loop()
-    if outer is None:
+    if outer is None or not program_calls():
         return asyncio_run(main, debug=debug, loop_factory=loop_factory)
     task = tasks.current_task(outer)
     events._set_running_loop(None)
@@ -277,18 +281,23 @@ def run(main, *, debug=None, loop_factory=None):
 asyncio_run = asyncio.run
 
 
+CONVERTED = {
+    first: ("create_task", "ensure_future", "wait_for", "shield"),
+    many: ("wait", "as_completed"),
+    gathered: ("gather",),
+}
+
+
 def install():
     asyncio.DefaultEventLoopPolicy = Policy
     asyncio.SelectorEventLoop = asyncio.EventLoop = Loop
     asyncio.set_event_loop_policy(Policy())
     asyncio.run = asyncio.runners.run = run
     asyncio.to_thread = asyncio.threads.to_thread = to_thread
-    asyncio.gather = gather
-    for name in ("create_task", "ensure_future", "wait_for", "shield"):
-        setattr(asyncio, name, accepts_values(getattr(asyncio, name)))
-    for name in ("wait", "as_completed"):
-        setattr(asyncio, name, accepts_many(getattr(asyncio, name)))
-    asyncio.TaskGroup.create_task = create_task
+    asyncio.TaskGroup.create_task = lenient(asyncio.TaskGroup.create_task, second)
+    for converted, names in CONVERTED.items():
+        for name in names:
+            setattr(asyncio, name, lenient(getattr(asyncio, name), converted))
 
 
 async def to_thread(func, /, *args, **kwargs):

@@ -3,6 +3,8 @@ package python_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -150,6 +152,39 @@ return [inspect.getsource(double), text.splitlines()[2], platform.processor(), p
 		got := run(t, fmt.Sprintf(code, clear)).value(t)
 		if want := `["def double(x):\n    return 2 * x\n","    1 / 0","",true]`; got != want {
 			t.Errorf("after %s the value is %s, want %s", clear, got, want)
+		}
+	}
+}
+
+// TestWhatIsMissingHasItsNameHere: code that asks for it finds the names of Linux.
+func TestWhatIsMissingHasItsNameHere(t *testing.T) {
+	got := run(t, `import os, socket
+def refused(call):
+    try:
+        call()
+    except OSError as error:
+        return str(error)
+return [os.P_WAIT, os.P_NOWAIT, os.P_NOWAITO, socket.gethostname(),
+        refused(lambda: os.dup(1)), refused(lambda: os.spawnl(os.P_WAIT, "/bin/ls", "ls"))]`).value(t)
+	if want := `[0,1,1,"localhost","os.dup(): file descriptors cannot be duplicated: open the file again, or redirect output with contextlib.redirect_stdout",` +
+		`"os.spawnl(): processes are not available: call a tool (from tools import …), or write it in Python"]`; got != want {
+		t.Errorf("the value is %s, want %s", got, want)
+	}
+}
+
+// TestHintsNameNoFlags: a program reads them, and who wrote it may have no command line.
+func TestHintsNameNoFlags(t *testing.T) {
+	sources, err := filepath.Glob("*.py")
+	if err != nil || len(sources) < 10 {
+		t.Fatalf("%d sources: %v", len(sources), err)
+	}
+	for _, name := range sources {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if flag := regexp.MustCompile(`[\s"'(]--[a-z][a-z-]+`).Find(text); flag != nil {
+			t.Errorf("%s names a flag: %q", name, flag)
 		}
 	}
 }

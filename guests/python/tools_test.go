@@ -250,6 +250,66 @@ func TestAnAnswerOfABlockingCallCanBeAwaited(t *testing.T) {
 	}
 }
 
+// TestLibrariesGetAsynciosOwnBehavior calls asyncio from a package with what CPython
+// rejects there and the program may use.
+func TestLibrariesGetAsynciosOwnBehavior(t *testing.T) {
+	const library = `import asyncio
+
+async def add(value):
+    async with asyncio.TaskGroup() as group:
+        group.create_task(value)
+
+CALLS = {
+    "ensure_future": asyncio.ensure_future, "gather": asyncio.gather, "create_task": asyncio.create_task,
+    "shield": asyncio.shield, "wait": lambda value: asyncio.wait([value]), "wait_for": lambda value: asyncio.wait_for(value, 1),
+    "as_completed": lambda value: list(asyncio.as_completed([value])), "TaskGroup": add,
+}
+
+async def raised(call):
+    try:
+        made = call(5)
+        if asyncio.iscoroutine(made):
+            await made
+    except Exception as error:
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        return type(error).__name__
+
+async def nothing():
+    pass
+
+async def run_again():
+    main = nothing()
+    try:
+        asyncio.run(main)
+    except RuntimeError as error:
+        main.close()
+        return str(error)
+
+def get_loop():
+    try:
+        return asyncio.get_event_loop()
+    except RuntimeError as error:
+        return str(error)
+`
+	change := func(h *host) {
+		h.files = map[string]string{"packages/library.py": library}
+		h.input["packages"] = "/packages"
+	}
+	for code, want := range map[string]string{
+		"import library\n[name for name, call in library.CALLS.items() if await library.raised(call) not in ('TypeError', 'AttributeError')]": `[]`,
+		"import library\nawait library.run_again()":                                                                                                                          `"asyncio.run() cannot be called from a running event loop"`,
+		"import library\nasyncio.run(library.nothing())\nlibrary.get_loop()":                                                                                                 `"There is no current event loop in thread 'MainThread'."`,
+		"import library\nasyncio.run(library.nothing())\nasyncio.get_event_loop().run_until_complete(library.nothing())":                                                     "",
+		"await asyncio.wait_for(fut=asyncio.sleep(0, 3), timeout=1)":                                                                                                         "3",
+		"async def f():\n    pass\nloop = asyncio.new_event_loop()\nloop.set_debug(True)\ntry:\n    loop.run_in_executor(None, f)\nexcept TypeError:\n    return 'rejected'": `"rejected"`,
+	} {
+		if got := run(t, code, change).value(t); got != want {
+			t.Errorf("%s\ngives %s, want %s", code, got, want)
+		}
+	}
+}
+
 // TestToolsAreFoundUnderTheNamesOfOtherSandboxes calls one tool in all spellings.
 func TestToolsAreFoundUnderTheNamesOfOtherSandboxes(t *testing.T) {
 	for _, code := range []string{

@@ -344,7 +344,7 @@ func (t *tree) Unlink(name string) sys.Errno {
 }
 
 func (t *tree) Utimens(name string, atim, mtim int64) sys.Errno {
-	return t.change(name, func(rel string) sys.Errno { return t.tmp.touch(rel, mtim) },
+	return t.change(name, func(rel string) sys.Errno { return t.tmp.touch(rel, atim, mtim) },
 		func(h *host, p target) sys.Errno { return h.touch(p, atim, mtim) })
 }
 
@@ -380,7 +380,7 @@ func (t *tree) Symlink(string, string) sys.Errno { return sys.EPERM }
 // Readlink finds no links: the guest sees host paths with links
 // resolved.
 func (t *tree) Readlink(name string) (string, sys.Errno) {
-	if _, errno := t.find(name); errno != 0 {
+	if _, errno := t.Lstat(name); errno != 0 {
 		return "", errno
 	}
 	return "", sys.EINVAL

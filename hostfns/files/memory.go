@@ -36,6 +36,7 @@ type memNode struct {
 	ino      uint64
 	children map[string]*memNode // of a folder
 	data     []byte
+	accessed int64 // when it was made, or what a program set: reading changes nothing
 	modified int64
 	opens    int  // number of open files
 	gone     bool // removed: its bytes are freed when the last open file is closed
@@ -59,7 +60,8 @@ func (m *memory) close() {
 
 func (m *memory) node(dir bool) *memNode {
 	m.last++
-	n := &memNode{ino: m.last, modified: m.now().UnixNano()}
+	now := m.now().UnixNano()
+	n := &memNode{ino: m.last, accessed: now, modified: now}
 	if dir {
 		n.children = map[string]*memNode{}
 	}
@@ -170,7 +172,7 @@ func (m *memory) resize(n *memNode, size int64) sys.Errno {
 }
 
 func (n *memNode) stat() stat.Stat_t {
-	s := stat.Stat_t{Dev: 1, Ino: n.ino, Mode: 0o600, Nlink: 1, Size: int64(len(n.data)), Atim: n.modified, Mtim: n.modified, Ctim: n.modified}
+	s := stat.Stat_t{Dev: 1, Ino: n.ino, Mode: 0o600, Nlink: 1, Size: int64(len(n.data)), Atim: n.accessed, Mtim: n.modified, Ctim: n.modified}
 	if n.children != nil {
 		s.Mode, s.Size = fs.ModeDir|0o700, 0
 	}
@@ -279,7 +281,7 @@ func (m *memory) rename(from, to string) sys.Errno {
 	return 0
 }
 
-func (m *memory) touch(rel string, mtim int64) sys.Errno {
+func (m *memory) touch(rel string, atim, mtim int64) sys.Errno {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, _, n, errno := m.lookup(rel)
@@ -289,10 +291,18 @@ func (m *memory) touch(rel string, mtim int64) sys.Errno {
 	if n == nil {
 		return sys.ENOENT
 	}
-	if mtim >= 0 {
+	n.touch(atim, mtim)
+	return 0
+}
+
+// touch sets the times that the program does not leave as they are.
+func (n *memNode) touch(atim, mtim int64) {
+	if atim != sys.UTIME_OMIT {
+		n.accessed = atim
+	}
+	if mtim != sys.UTIME_OMIT {
 		n.modified = mtim
 	}
-	return 0
 }
 
 // memFile is an open file of /tmp.
@@ -419,12 +429,10 @@ func (f *memFile) Truncate(size int64) sys.Errno {
 	return f.m.resize(f.n, size)
 }
 
-func (f *memFile) Utimens(_, mtim int64) sys.Errno {
+func (f *memFile) Utimens(atim, mtim int64) sys.Errno {
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
-	if mtim >= 0 {
-		f.n.modified = mtim
-	}
+	f.n.touch(atim, mtim)
 	return 0
 }
 

@@ -42,6 +42,35 @@ func TestTheScratchFolderKeepsFilesForTheRun(t *testing.T) {
 	}
 }
 
+func TestAFileOfTheScratchFolderHasTheTimesThatWereSet(t *testing.T) {
+	w := newWorld(t)
+	if errno := w.spit("tmp/x", "hello", create); errno != 0 {
+		t.Fatal(errno)
+	}
+	for _, set := range []struct{ atim, mtim, wantAtim, wantMtim int64 }{
+		{1, 2, 1, 2}, {sys.UTIME_OMIT, 3, 1, 3}, {4, sys.UTIME_OMIT, 4, 3}, {-5, -6, -5, -6},
+	} {
+		if errno := w.fs.Utimens("tmp/x", set.atim, set.mtim); errno != 0 {
+			t.Fatal(errno)
+		}
+		if s, errno := w.fs.Stat("tmp/x"); errno != 0 || s.Atim != set.wantAtim || s.Mtim != set.wantMtim {
+			t.Errorf("after %d and %d the times are %d and %d: %v", set.atim, set.mtim, s.Atim, s.Mtim, errno)
+		}
+	}
+}
+
+func TestALinkIsReadOfWhatExists(t *testing.T) {
+	w := newWorld(t)
+	if errno := w.spit("tmp/x", "hello", create); errno != 0 {
+		t.Fatal(errno)
+	}
+	for name, want := range map[string]sys.Errno{"tmp/x": sys.EINVAL, "tmp/missing": sys.ENOENT, "tmp": sys.EINVAL} {
+		if _, errno := w.fs.Readlink(name); errno != want {
+			t.Errorf("the link %s: %v, not %v", name, errno, want)
+		}
+	}
+}
+
 func TestTheScratchFolderIsBounded(t *testing.T) {
 	w := newWorld(t)
 	big := strings.Repeat("x", 1<<19)
