@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wexec/wexec/engine/internal/world"
 	"github.com/wexec/wexec/fault"
 )
 
@@ -55,7 +56,7 @@ func (j *job) resultKey() (resultKey, error) {
 	h, length := sha256.New(), make([]byte, 8)
 	for _, part := range [][]byte{
 		[]byte(keyVersion), []byte(r.Language), []byte(r.Code), []byte(r.File), r.Args, []byte(strings.Join(r.Argv, "\x00")),
-		r.Input, marshal(j.world.Environment().Variables), []byte(r.Root), []byte(r.Dir), []byte(j.res.Provenance.Guest),
+		r.Input, marshal(j.world.Environment().Variables), marshal(j.world.Environment().Has(world.OfferGranted)), []byte(r.Root), []byte(r.Dir), []byte(j.res.Provenance.Guest),
 		[]byte(j.e.guests.CompilerDigest(r.Language)), []byte(j.res.Provenance.Policy), marshal(j.listed()), marshal(j.limits), seed[:],
 		[]byte(r.Actor.ID), []byte(r.Actor.Type), []byte(j.table.Packages().Digest()), []byte(strings.Join(j.table.Servers(), "\x00")),
 	} {

@@ -194,7 +194,7 @@ func (j *job) environment() world.Environment {
 	mode, files := p.PII().Mode, p.Files()
 	for offer, there := range map[string]bool{
 		world.OfferApp: j.req.Root != "", world.OfferPackages: j.req.Packages != "" || j.table.Packages() != nil, world.OfferFetch: len(p.Network().Allow) > 0,
-		world.OfferPII: mode != "" && mode != privacy.Off, world.OfferGranted: len(files.Read)+len(files.Write) > 0,
+		world.OfferPII: mode != "" && mode != privacy.Off, world.OfferGranted: len(files.Read)+len(files.Write) > 0 || !j.req.DryRun && j.table.CanGrant(j.req.Asker),
 	} {
 		if there {
 			e.Offers = append(e.Offers, offer)

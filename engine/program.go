@@ -90,8 +90,8 @@ func (j *job) input() ([]byte, error) {
 	if env.Has(world.OfferPackages) {
 		d.Packages = "/packages"
 	}
-	// Relative paths start at the caller's working folder if the policy grants
-	// files of the host, and at the scratch folder otherwise.
+	// Relative paths start at the caller's working folder if files of the host are
+	// granted or asked for, and at the scratch folder otherwise.
 	if env.Has(world.OfferGranted) {
 		d.Cwd = "/"
 	}

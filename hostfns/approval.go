@@ -126,13 +126,13 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 	return c.record(approval, nil)
 }
 
-// askAbout asks a person about what a call lacks while it is made.
-func (c *call) askAbout(ctx context.Context, d policy.Decision, g *Grant) error {
-	args, err := json.Marshal(map[string]any{"host": g.Name, "port": g.Port})
+// askAbout asks a person about what a call lacks while it is made. args say what.
+func (c *call) askAbout(ctx context.Context, d policy.Decision, g *Grant, args map[string]any) error {
+	raw, err := json.Marshal(args)
 	if err != nil {
 		return err
 	}
-	q := inquiry{call: c, kind: g.Kind, decision: d, grant: g, args: args, covered: args}
+	q := inquiry{call: c, kind: g.Kind, decision: d, grant: g, args: raw, covered: raw}
 	_, err = q.ask(ctx)
 	return err
 }

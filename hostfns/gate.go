@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +38,7 @@ type gate struct {
 
 // featurer passes requests of a server to the client, and questions to a person.
 type featurer interface {
-	askAbout(ctx context.Context, d policy.Decision, g *Grant) error
+	askAbout(ctx context.Context, d policy.Decision, g *Grant, args map[string]any) error
 	feature(ctx context.Context, f policy.Feature, params json.RawMessage) (json.RawMessage, error)
 }
 
@@ -131,7 +132,7 @@ func (g *gate) approved(ctx context.Context, req policy.NetRequest, d policy.Dec
 		return once != nil && *once == grant.key() || r.session.isApproved(grant.key()), nil
 	}
 	d.Message = req.Method + " " + flagHost(grant.Name, grant.Port) + ": no rule allows the host"
-	err = g.of.askAbout(ctx, d, grant)
+	err = g.of.askAbout(ctx, d, grant, map[string]any{"host": grant.Name, "port": grant.Port})
 	if failureIn(err) != nil {
 		return false, nil // the gate records the denial
 	}
@@ -176,7 +177,24 @@ func flagHost(host string, port int) string {
 func defaultPort(port int) bool { return port == 80 || port == 443 || port == 0 }
 
 // key is the key of an approval for the run.
-func (g *Grant) key() string { return "grant\x00" + g.Kind + "\x00" + flagHost(g.Name, g.Port) }
+func (g *Grant) key() string {
+	if g.Kind != "file" {
+		return "grant\x00" + g.Kind + "\x00" + flagHost(g.Name, g.Port)
+	}
+	key := "grant\x00" + g.verb() + "\x00" + g.Name
+	if g.Folder {
+		key += string(filepath.Separator)
+	}
+	return key
+}
+
+// verb is what a program does with a file.
+func (g *Grant) verb() string {
+	if g.Write {
+		return "write"
+	}
+	return "read"
+}
 
 func (g *gate) File(ctx context.Context, req FileRequest) error {
 	r := g.run
@@ -193,6 +211,15 @@ func (g *gate) File(ctx context.Context, req FileRequest) error {
 	}
 	r.cacheable(0) // the file may change
 	d := r.table.effective().DecideFile(policy.FileRequest{Path: req.Path, Write: req.Write})
+	if d.Effect != policy.Allow {
+		approved, err := g.approvedFile(ctx, req, d)
+		if err != nil {
+			return err
+		}
+		if approved {
+			d = policy.Decision{Effect: policy.Allow, Rule: "a person"}
+		}
+	}
 	verb, done := "read ", "read"
 	if req.Write {
 		verb, done = "write ", "written"
@@ -211,6 +238,42 @@ func (g *gate) File(ctx context.Context, req FileRequest) error {
 		return nil
 	}
 	return &Failure{Code: fault.DeniedFile, Message: because(guest+" may not be "+done, d.Message), Rule: d.Rule}
+}
+
+// approvedFile asks a person at the terminal about a file that no rule allows,
+// unless the program only looks whether it exists.
+func (g *gate) approvedFile(ctx context.Context, req FileRequest, d policy.Decision) (bool, error) {
+	r := g.run
+	if !r.canGrant() {
+		return false, nil
+	}
+	files, ok := r.table.effective().LacksFile(policy.FileRequest{Path: req.Path, Write: req.Write})
+	if !ok {
+		return false, nil
+	}
+	grant := &Grant{Kind: "file", Name: req.Path, Write: req.Write, Folder: req.Folder, Files: files}
+	for at := *grant; ; at.Name, at.Folder = filepath.Dir(at.Name), true {
+		if r.session.isApproved(at.key()) {
+			return true, nil
+		}
+		if filepath.Dir(at.Name) == at.Name {
+			break
+		}
+	}
+	if req.Look {
+		return false, nil
+	}
+	args := map[string]any{"path": req.Path}
+	if grant.Folder {
+		args["folder"] = "with everything in it"
+	}
+	c := &call{run: r, name: g.tool}
+	var err error
+	r.waitForPerson(func() { err = c.askAbout(ctx, d, grant, args) })
+	if failureIn(err) != nil {
+		return false, nil // the gate records the denial
+	}
+	return err == nil, err
 }
 
 func (g *gate) Count(n int64) error { return g.run.spend(n) }

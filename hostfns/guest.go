@@ -66,10 +66,30 @@ type Calls struct {
 
 // NewCalls returns the calls of a guest.
 func NewCalls(run *Run, o CallsOptions) *Calls {
+	run.mu.Lock()
+	run.waits = o
+	run.mu.Unlock()
 	return &Calls{run: run, compile: o.Compile, core: o.Core, queue: queue.New(queue.Options{
 		Context: run.ctx, Err: run.Err, Fail: run.fail, Announced: run.announced, Workers: run.workers,
 		Ordered: o.Ordered, Order: o.Order, Sleep: o.Sleep, Park: o.Park, Resume: o.Resume, People: o.People,
 	})}
+}
+
+// waitForPerson calls f, which asks a person while the guest waits in a host
+// function that is not a call.
+func (r *Run) waitForPerson(f func()) {
+	r.mu.Lock()
+	o := r.waits
+	r.mu.Unlock()
+	if o.Park != nil && o.Resume != nil {
+		o.Park()
+		defer o.Resume()
+	}
+	if o.People != nil {
+		o.People(true)
+		defer o.People(false)
+	}
+	f()
 }
 
 // Start starts a call and returns its id, which is positive. An error of the call
@@ -191,7 +211,7 @@ func (r *Run) FS() (sys.FS, error) {
 	}
 	m := Mount{
 		Gate: &gate{run: r, tool: "wexec:files"}, Root: r.info.Root, Dir: r.info.Dir, Packages: r.info.Packages, Installed: r.table.Packages(),
-		Catalogue: r.toolFiles, Memory: min(r.limits.Memory, r.limits.HostBytes, maxScratch), Now: r.backend.fileTime(),
+		Catalogue: r.toolFiles, Ask: r.canGrant(), Memory: min(r.limits.Memory, r.limits.HostBytes, maxScratch), Now: r.backend.fileTime(),
 	}
 	granted := r.table.policy.Files()
 	for _, root := range granted.Read {

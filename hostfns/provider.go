@@ -113,6 +113,8 @@ type FileRequest struct {
 	Path  string // on the host, cleaned, absolute, links resolved
 	Guest string // the path in the program
 	Write bool
+	// Folder reports that the path is a folder.
+	Folder bool
 	// Look reports that only the existence of the file is checked. This is not
 	// recorded.
 	Look bool
@@ -209,12 +211,14 @@ func (q Question) Covered() Question {
 	return q
 }
 
-// Grant is a tool or a host that is denied only because no rule allows it.
+// Grant is a tool, a host or a file that is denied only because no rule allows it.
 type Grant struct {
-	Kind  string   `json:"kind"` // tool or network
-	Name  string   `json:"name"` // server.tool, or a host
-	Port  int      `json:"port,omitempty"`
-	Files []string `json:"files,omitempty"` // the policy files that lack a rule
+	Kind   string   `json:"kind"` // tool, network or file
+	Name   string   `json:"name"` // server.tool, a host, or an absolute path
+	Port   int      `json:"port,omitempty"`
+	Write  bool     `json:"write,omitempty"`  // of a file: to write it
+	Folder bool     `json:"folder,omitempty"` // of a file: it is a folder, and what is below it is granted too
+	Files  []string `json:"files,omitempty"`  // the policy files that lack a rule
 }
 
 // Granter is an [Asker] that may be asked about a [Grant]. Its Always is for the
@@ -257,6 +261,9 @@ type Mount struct {
 	// Catalogue returns the tree seen as /mcp-servers, as it is now. It is called
 	// for each access and may start servers.
 	Catalogue func() fs.FS
+	// Ask reports that a person may be asked about paths that the policy does not
+	// grant.
+	Ask bool
 	// Memory is the size of /tmp in bytes.
 	Memory int64
 	// Now returns the time of new files in /tmp; nil is the real time.

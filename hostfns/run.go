@@ -128,6 +128,7 @@ type Run struct {
 	tree     fs.FS  // the catalogue as files
 	treeOf   uint64 // the table's changes when it was made
 	closed   bool
+	waits    CallsOptions // of the guest
 }
 
 // Open records the start of a run. Without that record there is no run.
@@ -175,15 +176,17 @@ func (t *Table) Open(ctx context.Context, info RunInfo) (*Run, error) {
 	return r, nil
 }
 
-// canGrant reports whether somebody at the terminal can allow what no rule allows.
-func (r *Run) canGrant() bool {
-	asker := r.info.Asker
+// CanGrant reports whether somebody at the terminal can allow what no rule allows.
+// A nil asker is that of the table.
+func (t *Table) CanGrant(asker Asker) bool {
 	if asker == nil {
-		asker = r.table.options.Asker
+		asker = t.options.Asker
 	}
 	g, ok := asker.(Granter)
-	return ok && !r.info.DryRun && slices.Contains(r.table.policy.Approvals().Via, "terminal") && g.CanGrant()
+	return ok && slices.Contains(t.policy.Approvals().Via, "terminal") && g.CanGrant()
 }
+
+func (r *Run) canGrant() bool { return !r.info.DryRun && r.table.CanGrant(r.info.Asker) }
 
 // filer returns the first provider of files, or nil.
 func (t *Table) filer() Filer {

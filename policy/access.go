@@ -18,11 +18,10 @@ func (p *Policy) DecideFile(req FileRequest) Decision {
 	if p == nil {
 		return Decision{Message: "there is no policy, so no file may be opened"}
 	}
-	name := filepath.ToSlash(req.Path)
-	if !filepath.IsAbs(req.Path) || path.Clean(name) != name || strings.ContainsRune(name, 0) {
+	parts, ok := fileParts(req.Path)
+	if !ok {
 		return Decision{Rule: p.file(), Message: "the path must be absolute and clean"}
 	}
-	parts := splitPath(name)
 	granted := false
 	for _, l := range p.layers {
 		if l.files == nil {
@@ -47,20 +46,25 @@ func (p *Policy) DecideFile(req FileRequest) Decision {
 		if l.files == nil || !l.decides(l.files.grants, granted) {
 			continue
 		}
-		list := l.files.read
-		if req.Write {
-			list = l.files.write
-		}
-		i := slices.IndexFunc(list, func(p filePattern) bool { return p.match(parts) })
-		if i < 0 {
+		allowed := l.files.allows(parts, req.Write)
+		if allowed == nil {
 			return Decision{Rule: l.file, Message: fmt.Sprintf("no rule allows this file to be %s", verb)}
 		}
-		rule = cmp.Or(rule, list[i].where)
+		rule = cmp.Or(rule, allowed.where)
 	}
 	if rule == "" {
 		return Decision{Rule: p.file(), Message: fmt.Sprintf("no rule allows any file to be %s", verb)}
 	}
 	return Decision{Effect: Allow, Rule: rule}
+}
+
+// fileParts splits a path that is absolute and clean.
+func fileParts(file string) (parts []string, ok bool) {
+	name := filepath.ToSlash(file)
+	if !filepath.IsAbs(file) || path.Clean(name) != name || strings.ContainsRune(name, 0) {
+		return nil, false
+	}
+	return splitPath(name), true
 }
 
 // decides reports whether a block of a layer says what is allowed: a file does if

@@ -38,6 +38,18 @@ func (f *fileRules) resolve(base, home string) (*fileRules, error) {
 	return out, nil
 }
 
+// allows returns the first pattern that allows a path, or nil.
+func (f *fileRules) allows(parts []string, write bool) *filePattern {
+	list := f.read
+	if write {
+		list = f.write
+	}
+	if i := slices.IndexFunc(list, func(p filePattern) bool { return p.match(parts) }); i >= 0 {
+		return &list[i]
+	}
+	return nil
+}
+
 // filePattern is a pattern for paths, split at slashes. ** matches any number of
 // parts; * and ? match within one.
 type filePattern struct {

@@ -57,6 +57,31 @@ func (p *Policy) LacksHost(req NetRequest) (files []string, ok bool) {
 	return lacks.result()
 }
 
+// LacksFile is [Policy.LacksTool] for a file.
+func (p *Policy) LacksFile(req FileRequest) (files []string, ok bool) {
+	if p == nil {
+		return nil, !req.Import
+	}
+	parts, ok := fileParts(req.Path)
+	if !ok || req.Import {
+		return nil, false
+	}
+	var lacks lacking
+	granted := slices.ContainsFunc(p.layers, func(l *layer) bool { return l.files != nil && l.files.grants })
+	for _, l := range p.layers {
+		if l.files == nil {
+			continue
+		}
+		if slices.ContainsFunc(l.files.deny, func(d filePattern) bool { return d.forbids(parts) }) {
+			return nil, false
+		}
+		if l.decides(l.files.grants, granted) {
+			lacks.add(l, l.files.allows(parts, req.Write) != nil)
+		}
+	}
+	return lacks.result()
+}
+
 // lacking collects the layers that do not allow something.
 type lacking struct {
 	files                    []string

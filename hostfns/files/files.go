@@ -9,6 +9,9 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -63,6 +66,9 @@ func (p *Provider) Mount(m hostfns.Mount) (sys.FS, io.Closer, error) {
 	if root := cleanDir(m.Root); root != "" {
 		t.app = &host{gate: m.Gate, grant: root, app: true, never: never}
 	}
+	if m.Ask {
+		t.beyond = &host{gate: m.Gate, grant: filepath.ToSlash(filepath.VolumeName(t.dir)) + "/", never: never}
+	}
 	if packages := cleanDir(m.Packages); packages != "" {
 		t.packages = &host{gate: m.Gate, grant: packages, app: true, whole: true, never: never}
 	}
@@ -100,6 +106,9 @@ type tree struct {
 	app   *host // nil: no folder of the program
 	hosts []*host
 
+	beyond   *host // what no grant contains, if a person may be asked; else nil
+	approved bool  // a person allowed something of it
+
 	packages  *host         // nil: no folder of packages
 	installed func() sys.FS // packages that are not in a folder; nil: none
 
@@ -109,7 +118,7 @@ type tree struct {
 // Close closes open files; unfinished writes are dropped.
 func (t *tree) Close() error {
 	t.tmp.close()
-	for _, h := range []*host{t.app, t.packages} {
+	for _, h := range []*host{t.app, t.packages, t.beyond} {
 		if h != nil {
 			h.close()
 		}
@@ -127,6 +136,8 @@ type place struct {
 	host  *host         // app or a grant
 	names []string
 	dir   bool // a folder that exists only on the way to grants; names are its entries
+
+	ungranted bool // no grant contains the path
 	target
 }
 
@@ -184,10 +195,66 @@ func (t *tree) find(name string) (place, sys.Errno) {
 			return q, 0
 		}
 	}
+	p.ungranted = first != appName && first != packagesName
 	if len(t.hosts) == 0 {
 		return p, sys.ENOENT
 	}
 	return p, sys.EACCES
+}
+
+// access is what an operation does with a path.
+type access struct {
+	read, write bool
+	link        bool // a link is meant itself, not what it leads to
+}
+
+// reach is find, except that a person is asked about a path that no grant contains,
+// if there is one to ask. Before the answer nothing tells the program
+// whether the path exists. With neither access it is not asked for.
+func (t *tree) reach(name string, does access) (place, sys.Errno) {
+	p, errno := t.find(name)
+	look := !does.read && !does.write
+	if !p.ungranted || t.beyond == nil || look && !t.approved {
+		return p, errno
+	}
+	abs := t.meant(strings.TrimPrefix(p.guest, "/"))
+	real := realPath(abs)
+	if does.link {
+		real = path.Join(realPath(path.Dir(abs)), path.Base(abs))
+	}
+	rel, ok := below(t.beyond.grant, real)
+	if !ok || t.beyond.never.covers(real) {
+		return p, errno
+	}
+	info, err := os.Lstat(filepath.FromSlash(real))
+	req := hostfns.FileRequest{Path: filepath.FromSlash(real), Guest: p.guest, Folder: err == nil && info.IsDir(), Look: look}
+	for _, write := range []bool{false, true} {
+		req.Write = write
+		if (look && !write || does.read && !write || does.write && write) && t.gate.File(t.gate.Lifetime(), req) != nil {
+			return p, errno
+		}
+	}
+	t.approved = true
+	p.host, p.rel = t.beyond, rel
+	if !look {
+		p.decided = real
+	}
+	return p, 0
+}
+
+// meant returns the path of the host that a person is asked about: the one that
+// exists, or whose folder does, and rather in the working folder.
+func (t *tree) meant(clean string) string {
+	all := t.meanings(clean)
+	slices.Reverse(all)
+	for _, of := range []func(string) string{filepath.FromSlash, filepath.Dir} {
+		for _, abs := range all {
+			if _, err := os.Stat(of(abs)); err == nil {
+				return abs
+			}
+		}
+	}
+	return slices.Concat(all, []string{""})[0]
 }
 
 // granted finds the grant that contains a path of the host, or that is below it.
@@ -256,7 +323,9 @@ func (t *tree) top() []string {
 const writing = sys.O_RDWR | sys.O_WRONLY | sys.O_APPEND | sys.O_CREAT | sys.O_TRUNC
 
 func (t *tree) OpenFile(name string, flag sys.Oflag, perm fs.FileMode) (sys.File, sys.Errno) {
-	p, errno := t.find(name)
+	p, errno := t.reach(name, access{
+		read: flag&(sys.O_WRONLY|sys.O_TRUNC|sys.O_EXCL) == 0, write: flag&writing != 0, link: flag&sys.O_NOFOLLOW != 0,
+	})
 	if errno != 0 {
 		return nil, errno
 	}
@@ -301,7 +370,7 @@ func (t *tree) Stat(name string) (stat.Stat_t, sys.Errno)  { return t.stat(name,
 func (t *tree) Lstat(name string) (stat.Stat_t, sys.Errno) { return t.stat(name, false) }
 
 func (t *tree) stat(name string, follow bool) (stat.Stat_t, sys.Errno) {
-	p, errno := t.find(name)
+	p, errno := t.reach(name, access{link: !follow})
 	switch {
 	case errno != 0:
 		return stat.Stat_t{}, errno
@@ -317,7 +386,7 @@ func (t *tree) stat(name string, follow bool) (stat.Stat_t, sys.Errno) {
 
 // change applies a change of one path.
 func (t *tree) change(name string, tmp func(rel string) sys.Errno, host func(*host, target) sys.Errno) sys.Errno {
-	p, errno := t.find(name)
+	p, errno := t.reach(name, access{write: true, link: true})
 	switch {
 	case errno != 0:
 		return errno
@@ -329,7 +398,11 @@ func (t *tree) change(name string, tmp func(rel string) sys.Errno, host func(*ho
 	return host(p.host, p.target)
 }
 
+// Mkdir asks nobody: programs make every folder on the way to a file.
 func (t *tree) Mkdir(name string, _ fs.FileMode) sys.Errno {
+	if p, errno := t.find(name); p.ungranted {
+		return errno
+	}
 	return t.change(name, t.tmp.mkdir, (*host).mkdir)
 }
 
@@ -355,11 +428,11 @@ func (t *tree) Chmod(name string, _ fs.FileMode) sys.Errno {
 }
 
 func (t *tree) Rename(from, to string) sys.Errno {
-	a, errno := t.find(from)
+	a, errno := t.reach(from, access{read: true, write: true, link: true})
 	if errno != 0 {
 		return errno
 	}
-	b, errno := t.find(to)
+	b, errno := t.reach(to, access{write: true, link: true})
 	switch {
 	case errno != 0:
 		return errno

@@ -30,6 +30,8 @@ type guard struct {
 	read, write []string
 	limit       int64
 
+	before func() // called by File
+
 	mu    sync.Mutex
 	asked []hostfns.FileRequest
 	bytes atomic.Int64
@@ -48,6 +50,9 @@ func (g *guard) File(_ context.Context, req hostfns.FileRequest) error {
 	}
 	if !req.Look {
 		g.asked = append(g.asked, req)
+	}
+	if g.before != nil {
+		g.before()
 	}
 	list := g.read
 	if req.Write {

@@ -41,6 +41,8 @@ type droppable interface{ drop() }
 type target struct {
 	rel   string // without a leading slash; "." is the part itself
 	guest string
+
+	decided string // the path on the host, if a person has just allowed it
 }
 
 // tempPrefix starts the names of files that are being written.
@@ -251,6 +253,12 @@ func (h *host) decide(n *node, p target, write, look bool) sys.Errno {
 	if strings.HasPrefix(n.name, tempPrefix) || h.shields(n) {
 		return sys.EACCES
 	}
+	if p.decided != "" {
+		if n.path != p.decided {
+			return sys.EACCES // a link was put in place meanwhile
+		}
+		return 0
+	}
 	if h.app && !write && h.imports(n) {
 		if n.info != nil && h.gate.File(h.gate.Lifetime(), hostfns.FileRequest{Path: filepath.FromSlash(n.path), Guest: p.guest, Import: true}) != nil {
 			return sys.EACCES
@@ -260,7 +268,9 @@ func (h *host) decide(n *node, p target, write, look bool) sys.Errno {
 	if _, ok := below(h.grant, n.path); !ok && !(n.info != nil && n.info.IsDir() && look) {
 		return sys.EACCES // a link left the grant
 	}
-	err := h.gate.File(h.gate.Lifetime(), hostfns.FileRequest{Path: filepath.FromSlash(n.path), Guest: p.guest, Write: write, Look: look})
+	err := h.gate.File(h.gate.Lifetime(), hostfns.FileRequest{
+		Path: filepath.FromSlash(n.path), Guest: p.guest, Write: write, Folder: n.info != nil && n.info.IsDir(), Look: look,
+	})
 	switch {
 	case err == nil:
 		return 0

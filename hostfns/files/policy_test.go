@@ -3,6 +3,7 @@ package files
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -143,5 +144,71 @@ func TestAReplayHasAScratchFolderAndNoFileOfTheHost(t *testing.T) {
 	}
 	if errno := w.spit("tmp/x", "x", create); errno != 0 {
 		t.Error(errno)
+	}
+}
+
+// TestAPersonIsAskedForWhatNoGrantContains checks that a person is asked by the path
+// to which links lead, before the program learns anything of it, and that only this
+// path is opened.
+func TestAPersonIsAskedForWhatNoGrantContains(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs the right to create links")
+	}
+	w := newWorld(t)
+	put(t, w.top+"/never/x", "OUTSIDE")
+	var err error
+	w.fs, w.closer, err = New(w.top + "/never").Mount(hostfns.Mount{Gate: w.guard, Dir: w.top, Read: []string{w.data}, Ask: true, Memory: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.closer.Close()
+	_ = os.Symlink(w.top+"/datax/near.txt", w.top+"/link.txt")
+	_ = os.Symlink("never/x", w.top+"/shield.txt")
+	asked := func(do func()) []string {
+		before := len(w.guard.asked)
+		do()
+		var out []string
+		for _, r := range w.guard.asked[before:] {
+			out = append(out, fmt.Sprintf("%s %t", strings.TrimPrefix(r.Path, w.top), r.Write))
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name string
+		do   func(name string) sys.Errno
+		want []string
+	}{
+		{"outside.txt", func(name string) sys.Errno { _, errno := w.slurp(name); return errno }, []string{"/outside.txt false"}},
+		{"missing.txt", func(name string) sys.Errno { _, errno := w.slurp(name); return errno }, []string{"/missing.txt false"}},
+		{"no/such/folder.txt", func(name string) sys.Errno { _, errno := w.slurp(name); return errno }, []string{"/no/such/folder.txt false"}},
+		{"link.txt", func(name string) sys.Errno { _, errno := w.slurp(name); return errno }, []string{"/datax/near.txt false"}},
+		{"new.txt", func(name string) sys.Errno { return w.spit(name, "x", create) }, []string{"/new.txt true"}},
+		{"outside.txt", func(name string) sys.Errno { return w.spit(name, "x", sys.O_RDWR) }, []string{"/outside.txt false"}},
+		{"link.txt", func(name string) sys.Errno { return w.fs.Unlink(name) }, []string{"/link.txt true"}},
+		{"outside.txt", func(name string) sys.Errno { _, errno := w.fs.Stat(name); return errno }, nil},
+		{"new", func(name string) sys.Errno { return w.fs.Mkdir(name, 0o755) }, nil},
+		{"never/x", func(name string) sys.Errno { _, errno := w.slurp(name); return errno }, nil},
+		{"shield.txt", func(name string) sys.Errno { _, errno := w.slurp(name); return errno }, nil},
+		{"dev/null", func(name string) sys.Errno { _, errno := w.slurp(name); return errno }, nil},
+	} {
+		var errno sys.Errno
+		if got := asked(func() { errno = c.do(c.name) }); !slices.Equal(got, c.want) || errno != sys.EACCES {
+			t.Errorf("%s: asked %q, want %q; %v", c.name, got, c.want, errno)
+		}
+	}
+	w.guard.read = append(w.guard.read, w.top)
+	if got, errno := w.slurp("link.txt"); errno != 0 || got != "OUTSIDE" {
+		t.Errorf("what a person allowed is not read: %q %v", got, errno)
+	}
+	if got, errno := w.slurp("no/such/folder.txt"); errno != sys.ENOENT {
+		t.Errorf("a missing file: %q %v", got, errno)
+	}
+	// While the person thinks, a link replaces the file.
+	w.guard.before = func() {
+		_ = os.Remove(w.top + "/outside.txt")
+		_ = os.Symlink("datax/near.txt", w.top+"/outside.txt")
+	}
+	if got, errno := w.slurp("outside.txt"); errno != sys.EACCES {
+		t.Errorf("a link was followed: %q %v", got, errno)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -134,5 +135,128 @@ func TestAHostWithoutARuleIsAskedFor(t *testing.T) {
 	out, err := command(t.Context(), dir, env, "run", "-l", "js", "-e", program).CombinedOutput()
 	if err != nil || string(out) != "hellohello\n" {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestAFileWithoutARuleIsAskedFor opens a file by its name in the working folder,
+// in both languages.
+func TestAFileWithoutARuleIsAskedFor(t *testing.T) {
+	for _, c := range []struct {
+		language, keys string
+		questions      int
+		status         int
+	}{
+		{"js", "y\n|y\n", 2, 0},
+		{"py", "y\n|y\n", 2, 0},
+		{"js", "a\n", 1, 0},
+		{"py", "n\n", 1, 3},
+		{"js", "w\n|n\n|n\n", 1, 3},
+	} {
+		dir, env := lacking(t, narrow)
+		write(t, filepath.Join(dir, "data.csv"), "hello")
+		program := map[string]string{
+			"js": `import { readFileSync } from "node:fs"; return readFileSync("data.csv", "utf8") + readFileSync("./data.csv", "utf8")`,
+			"py": "open('data.csv').read() + open('./data.csv').read()",
+		}[c.language]
+		x := atTerminal(t, command(t.Context(), dir, env, "run", "-l", c.language, "-e", program))
+		for i, keys := range strings.Split(c.keys, "|") {
+			x.sees("[y]es, [n]o, [a]lways for this run, [w]rite the rule: ")
+			if i > 0 {
+				x.answered(i)
+			}
+			x.types(keys)
+		}
+		got, seen := x.ends(), x.seen.String()
+		if got != c.status || strings.Count(seen, "approve?") != c.questions || !strings.Contains(seen, "no rule allows") {
+			t.Errorf("%s %q: status %d, %q", c.language, c.keys, got, seen)
+		}
+		if c.status == 0 && !strings.Contains(seen, "hellohello") {
+			t.Errorf("%s %q: %q", c.language, c.keys, seen)
+		}
+		if now := string(must(os.ReadFile(filepath.Join(dir, "policy.yaml")))); now != narrow {
+			t.Errorf("%q wrote %s", c.keys, now)
+		}
+	}
+}
+
+// TestTheRuleOfAFileIsWritten writes the rules for a folder that is listed and for a
+// file that is written. What exists and what does not is asked for alike.
+func TestTheRuleOfAFileIsWritten(t *testing.T) {
+	dir, env := lacking(t, narrow)
+	write(t, filepath.Join(dir, "in", "a.txt"), "A")
+	program := "import os\nfor name in sorted(os.listdir('in')):\n    text = open('in/' + name).read()\nwith open('out.txt', 'w') as f:\n    f.write(text)\n'done'"
+	x := atTerminal(t, command(t.Context(), dir, env, "run", "-l", "py", "-e", program))
+	for i, rule := range []string{"files.read: ./in # and everything in this folder", "files.write: ./out.txt"} {
+		x.shows(regexp.MustCompile([]string{"read", "write"}[i] + ` /[^?]*\? \[y\]es, \[n\]o, \[a\]lways for this run, \[w\]rite the rule: `))
+		x.types("w\n")
+		x.sees("policy.yaml: " + rule)
+		x.sees("write this rule? [y]es, [n]o: ")
+		x.types("y\n")
+	}
+	if got := x.ends(); got != 0 || strings.Count(x.seen.String(), "approve?") != 2 {
+		t.Fatalf("status %d, %q", got, x.seen.String())
+	}
+	if got := string(must(os.ReadFile(filepath.Join(dir, "out.txt")))); got != "A" {
+		t.Errorf("wrote %q", got)
+	}
+	if now := string(must(os.ReadFile(filepath.Join(dir, "policy.yaml")))); !strings.HasPrefix(now, narrow) {
+		t.Errorf("comments are lost:\n%s", now)
+	}
+	out, err := command(t.Context(), dir, env, "run", "-l", "py", "-e", program).CombinedOutput()
+	if err != nil || string(out) != "done\n" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestNobodyIsAskedForAFileThatIsDenied(t *testing.T) {
+	rules := narrow + "files: {read: [./in], deny: ['**/.env']}\n"
+	dir, env := lacking(t, rules)
+	write(t, filepath.Join(dir, ".env"), "SECRET")
+	for _, path := range []string{".env", "policy.yaml", "/proc/self/environ", "/dev/mem"} {
+		x := atTerminal(t, command(t.Context(), dir, env, "run", "-l", "py", "-e", "open('"+path+"').read()"))
+		if got, seen := x.ends(), x.seen.String(); got != 3 || strings.Contains(seen, "[y]es") || strings.Contains(seen, "SECRET") {
+			t.Errorf("%s: status %d, %q", path, got, seen)
+		}
+	}
+	// Without a terminal nobody is asked at all, nor for a look.
+	write(t, filepath.Join(dir, "data.csv"), "hello")
+	cmd := command(t.Context(), dir, env, "run", "-l", "py", "-e", "open('data.csv').read()")
+	cmd.Stdin = strings.NewReader("y\ny\n")
+	out, err := cmd.CombinedOutput()
+	if err == nil || cmd.ProcessState.ExitCode() != 3 || strings.Contains(string(out), "hello") {
+		t.Errorf("%v: %s", err, out)
+	}
+	x := atTerminal(t, command(t.Context(), dir, env, "run", "-l", "py", "-e", "import os\nos.path.exists('data.csv')"))
+	if got, seen := x.ends(), x.seen.String(); got != 0 || strings.Contains(seen, "[y]es") {
+		t.Errorf("status %d, %q", got, seen)
+	}
+}
+
+// TestALinkIsAskedForByWhereItLeads has the question name the file itself.
+func TestALinkIsAskedForByWhereItLeads(t *testing.T) {
+	dir, env := lacking(t, narrow)
+	real := must(filepath.EvalSymlinks(dir))
+	write(t, filepath.Join(dir, "secret.txt"), "SECRET")
+	if err := os.Symlink("secret.txt", filepath.Join(dir, "data.csv")); err != nil {
+		t.Fatal(err)
+	}
+	x := atTerminal(t, command(t.Context(), dir, env, "run", "-l", "py", "-e", "open('data.csv').read()"))
+	x.sees("[w]rite the rule: ")
+	if seen := x.seen.String(); !strings.Contains(seen, filepath.Join(real, "secret.txt")) || strings.Contains(seen, "data.csv") {
+		t.Errorf("the question is %q", seen)
+	}
+	x.types("n\n")
+	if got := x.ends(); got != 3 {
+		t.Errorf("status %d: %q", got, x.seen.String())
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -199,7 +199,7 @@ func (a *app) addRules(settings *config.Settings, tools []catalogue.Tool) (int, 
 // before it is written, and what writes it. It is "" if it goes into no file.
 func (a *app) ruleFor(settings *config.Settings, g hostfns.Grant) (shown string, write func() error) {
 	path := settings.FileFor(g)
-	r, ok := policyfile.ForGrant(g)
+	r, ok := policyfile.ForGrant(g, filepath.Dir(path))
 	if path == "" || !ok {
 		return "", nil
 	}

@@ -69,7 +69,7 @@ const (
 	OfferPackages = "packages" // pure packages, at /packages
 	OfferFetch    = "fetch"    // the network
 	OfferPII      = "pii"      // personal data is replaced by tokens
-	OfferGranted  = "granted"  // the policy grants files of the host
+	OfferGranted  = "granted"  // files of the host are granted, or a person may be asked for them
 	OfferFiles    = "files"    // a provider of files
 )
 

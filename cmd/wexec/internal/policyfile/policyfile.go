@@ -4,6 +4,7 @@ package policyfile
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,17 +31,32 @@ func (r Rule) text() string {
 	return Quote(r.Item)
 }
 
-// ForGrant returns the rule that allows what a program lacks. It is false for a
-// name that is not written as a pattern for itself.
-func ForGrant(g hostfns.Grant) (Rule, bool) {
+// ForGrant returns the rule that allows what a program lacks, for a policy file in
+// a folder. It is false for a name that is not written as a pattern for itself.
+func ForGrant(g hostfns.Grant, dir string) (Rule, bool) {
 	r := Rule{List: allowTool, Item: g.Name}
-	if g.Kind == "network" {
+	switch {
+	case g.Kind == "network":
 		r.List = []string{"network", "allow"}
 		if g.Port != 80 && g.Port != 443 {
 			r.Port = g.Port
 		}
+	case g.Kind == "file":
+		r.List, r.Item = []string{"files", "read"}, filepath.ToSlash(g.Name)
+		if g.Write {
+			r.List = []string{"files", "write"}
+		}
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		if rel, err := filepath.Rel(dir, g.Name); err == nil && filepath.IsLocal(rel) {
+			r.Item = strings.TrimSuffix("./"+filepath.ToSlash(rel), "/.")
+		}
+		if g.Folder {
+			r.Why = "and everything in this folder"
+		}
 	}
-	return r, !strings.ContainsFunc(g.Name, func(c rune) bool { return strings.ContainsRune("*?{}[]\\", c) || c < ' ' })
+	return r, !strings.ContainsFunc(r.Item, func(c rune) bool { return strings.ContainsRune("*?{}[]\\", c) || c < ' ' })
 }
 
 // String returns the rule as it is shown to a person, with its comment.

@@ -190,8 +190,15 @@ func (a *Asker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, err
 	answers, stop := a.listen()
 	defer stop()
 	tool := Visible(q.Tool)
-	if q.Grant != nil && q.Grant.Kind == "network" {
-		tool = "host " + Visible(q.Grant.Name)
+	if q.Grant != nil {
+		switch {
+		case q.Grant.Kind == "network":
+			tool = "host " + Visible(q.Grant.Name)
+		case q.Grant.Write:
+			tool = "write " + Visible(q.Grant.Name)
+		case q.Grant.Kind == "file":
+			tool = "read " + Visible(q.Grant.Name)
+		}
 	}
 	choices := "allow " + fit(tool, 40) + "? [y]es, [n]o"
 	always := q.Remember == "run" || q.Remember == "session"
