@@ -29,6 +29,7 @@ type gate struct {
 	tool string
 
 	of       featurer        // the call; nil: the gate of the files
+	files    featurer        // asks about files; nil: the call does
 	ctx      context.Context // of the call
 	asking   sync.Mutex      // one request of the server at a time
 	features int             // requests so far
@@ -267,9 +268,12 @@ func (g *gate) approvedFile(ctx context.Context, req FileRequest, d policy.Decis
 	if grant.Folder {
 		args["folder"] = "with everything in it"
 	}
-	c := &call{run: r, name: g.tool}
 	var err error
-	r.waitForPerson(func() { err = c.askAbout(ctx, d, grant, args) })
+	if g.files == nil {
+		err = g.of.askAbout(ctx, d, grant, args)
+	} else {
+		r.waitForPerson(func() { err = g.files.askAbout(ctx, d, grant, args) })
+	}
 	if failureIn(err) != nil {
 		return false, nil // the gate records the denial
 	}

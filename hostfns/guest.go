@@ -67,7 +67,7 @@ type Calls struct {
 // NewCalls returns the calls of a guest.
 func NewCalls(run *Run, o CallsOptions) *Calls {
 	run.mu.Lock()
-	run.waits = o
+	run.park = o.whileAsking
 	run.mu.Unlock()
 	return &Calls{run: run, compile: o.Compile, core: o.Core, queue: queue.New(queue.Options{
 		Context: run.ctx, Err: run.Err, Fail: run.fail, Announced: run.announced, Workers: run.workers,
@@ -75,12 +75,9 @@ func NewCalls(run *Run, o CallsOptions) *Calls {
 	})}
 }
 
-// waitForPerson calls f, which asks a person while the guest waits in a host
+// whileAsking calls f, which asks a person while the guest waits in a host
 // function that is not a call.
-func (r *Run) waitForPerson(f func()) {
-	r.mu.Lock()
-	o := r.waits
-	r.mu.Unlock()
+func (o CallsOptions) whileAsking(f func()) {
 	if o.Park != nil && o.Resume != nil {
 		o.Park()
 		defer o.Resume()
@@ -196,6 +193,9 @@ func (c *Calls) Cancel(id int64) { c.queue.Cancel(id) }
 // Close cancels every call in flight and waits until they have ended.
 func (c *Calls) Close() { c.queue.Close() }
 
+// filesTool names the files in records.
+const filesTool = "wexec:files"
+
 // maxScratch is the memory of the host that /tmp of a run may take.
 const maxScratch = 128 << 20
 
@@ -210,7 +210,7 @@ func (r *Run) FS() (sys.FS, error) {
 		return r.fs, nil
 	}
 	m := Mount{
-		Gate: &gate{run: r, tool: "wexec:files"}, Root: r.info.Root, Dir: r.info.Dir, Packages: r.info.Packages, Installed: r.table.Packages(),
+		Gate: &gate{run: r, tool: filesTool, files: &call{run: r, name: filesTool}}, Root: r.info.Root, Dir: r.info.Dir, Packages: r.info.Packages, Installed: r.table.Packages(),
 		Catalogue: r.toolFiles, Ask: r.canGrant(), Memory: min(r.limits.Memory, r.limits.HostBytes, maxScratch), Now: r.backend.fileTime(),
 	}
 	granted := r.table.policy.Files()

@@ -128,7 +128,7 @@ type Run struct {
 	tree     fs.FS  // the catalogue as files
 	treeOf   uint64 // the table's changes when it was made
 	closed   bool
-	waits    CallsOptions // of the guest
+	park     func(f func()) // calls f while the guest waits for a person; may be nil
 }
 
 // Open records the start of a run. Without that record there is no run.
@@ -184,6 +184,18 @@ func (t *Table) CanGrant(asker Asker) bool {
 	}
 	g, ok := asker.(Granter)
 	return ok && slices.Contains(t.policy.Approvals().Via, "terminal") && g.CanGrant()
+}
+
+// waitForPerson calls f, which asks a person outside of any call.
+func (r *Run) waitForPerson(f func()) {
+	r.mu.Lock()
+	park := r.park
+	r.mu.Unlock()
+	if park == nil {
+		f()
+		return
+	}
+	park(f)
 }
 
 func (r *Run) canGrant() bool { return !r.info.DryRun && r.table.CanGrant(r.info.Asker) }

@@ -195,7 +195,7 @@ func (t *tree) find(name string) (place, sys.Errno) {
 			return q, 0
 		}
 	}
-	p.ungranted = first != appName && first != packagesName
+	p.ungranted = first != appName && first != packagesName && !noFile(path.Base(clean))
 	if len(t.hosts) == 0 {
 		return p, sys.ENOENT
 	}
@@ -256,6 +256,10 @@ func (t *tree) meant(clean string) string {
 	}
 	return slices.Concat(all, []string{""})[0]
 }
+
+// noFile reports whether a name is that of code without a file, such as <string>.
+// Interpreters look for its lines when they print an error.
+func noFile(name string) bool { return strings.HasPrefix(name, "<") && strings.HasSuffix(name, ">") }
 
 // granted finds the grant that contains a path of the host, or that is below it.
 func (t *tree) granted(p place, abs string) (place, bool) {

@@ -189,6 +189,7 @@ func TestAPersonIsAskedForWhatNoGrantContains(t *testing.T) {
 		{"new", func(name string) sys.Errno { return w.fs.Mkdir(name, 0o755) }, nil},
 		{"never/x", func(name string) sys.Errno { _, errno := w.slurp(name); return errno }, nil},
 		{"shield.txt", func(name string) sys.Errno { _, errno := w.slurp(name); return errno }, nil},
+		{"<string>", func(name string) sys.Errno { _, errno := w.slurp(name); return errno }, nil},
 		{"dev/null", func(name string) sys.Errno { _, errno := w.slurp(name); return errno }, nil},
 	} {
 		var errno sys.Errno
