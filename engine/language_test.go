@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
 )
 
 // testCache is a cache folder that outlives the test, so that the guests are
@@ -43,6 +45,31 @@ func TestOneAndOneIsTwoInEveryLanguage(t *testing.T) {
 	for _, language := range []string{JavaScript, TypeScript, Python} {
 		res, err := e.Run(context.Background(), Request{Language: language, Code: "1+1"})
 		wantValue(t, res, err, "2")
+	}
+}
+
+// answering is a provider whose tools give one answer.
+type answering struct {
+	hostfns.Provider
+	answer hostfns.Answer
+}
+
+func (a answering) Call(context.Context, hostfns.Call) (hostfns.Answer, error) { return a.answer, nil }
+
+func TestEveryLanguageReadsTheSameTextOfAnAnswer(t *testing.T) {
+	for _, c := range []struct {
+		answer hostfns.Answer
+		want   string
+	}{
+		{hostfns.Answer{Kind: hostfns.Text, Data: []byte("x\xff\xfey\xc3")}, "\"x\ufffdy\ufffd\""},
+		{hostfns.Answer{Kind: hostfns.JSON, Data: []byte("{\"a\xed\xa0\x80\": \"x\xff\xfey\"}")}, "{\"a\ufffd\":\"x\ufffdy\"}"},
+		{hostfns.Answer{Kind: hostfns.JSON, Data: []byte(`["\ud800", "\ud83d\ude00"]`)}, `["\ud800","😀"]`},
+	} {
+		e := newReal(t, Config{Table: newTable(t, audit.None(), answering{add(), c.answer})})
+		for language, code := range map[string]string{JavaScript: "return await tools.math.add({a: 1, b: 2})", Python: "return await tools.math.add(a=1, b=2)"} {
+			res, err := e.Run(t.Context(), Request{Language: language, Code: code})
+			wantValue(t, res, err, c.want)
+		}
 	}
 }
 

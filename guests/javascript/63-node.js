@@ -263,6 +263,7 @@
     fileURLToPath(given) {
       const whole = new URL(given);
       if (whole.protocol !== 'file:') throw $.coded(new TypeError('The URL must be of scheme file'), 'ERR_INVALID_URL_SCHEME');
+      if (whole.hostname) throw $.coded(new TypeError('File URL host must be empty'), 'ERR_INVALID_FILE_URL_HOST');
       return decodeURIComponent(whole.pathname);
     },
     pathToFileURL: (path) => new URL(`file://${$.path.resolve(path).replace(/%/g, '%25').replace(/\?/g, '%3F').replace(/#/g, '%23')}`),

@@ -55,6 +55,9 @@
   };
   const bare = (name) => (name.startsWith('node:') ? name.slice(5) : name);
 
+  // the program's file as the program sees it
+  const programFile = () => $.path.resolve($.input.cwd || '/tmp', $.path.basename($.input.file));
+
   // ---- the place of an import, for its error ----
   // the program's file by the name that the caller gave it
   const asGiven = (file) => ($.input && file === `${$.input.root}/${$.path.basename($.input.file)}` ? $.input.file : file);
@@ -196,7 +199,10 @@
     return `wexec:${path}${known.n ? `?${known.n}` : ''}`;
   };
 
-  const resolve = (name, base, byRequire = false) => {
+  const inside = (path, folder) => folder !== '' && (path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`));
+
+  const resolve = (given, base, byRequire = false) => {
+    const name = given.startsWith('file:') ? $.node.url().fileURLToPath(given) : given;
     const plain = bare(name);
     if (Object.hasOwn(builtins, plain)) return `wexec:${plain}`;
     if (name.startsWith('wexec:')) return name;
@@ -214,16 +220,18 @@
     if (name.startsWith('./') || name.startsWith('../') || name.startsWith('/') || name === '.' || name === '..') {
       if (isAddon(name)) throw notFound(name, base, 'native addons are not supported: only pure JavaScript is');
       const packages = ($.input && $.input.packages) || '';
-      const inside = (path, folder) => folder !== '' && (path === folder || path.startsWith(`${folder}/`));
       if (!root && !inside(base, packages)) {
         throw notFound(name, base, 'the program has no folder to import from: put everything into one file');
       }
-      const path = name.startsWith('/') ? $.path.normalize(name) : $.path.normalize(`${$.path.dirname(from)}/${name}`);
+      let path = name.startsWith('/') ? $.path.normalize(name) : $.path.normalize(`${$.path.dirname(from)}/${name}`);
+      // the files next to the program by its __dirname or import.meta.url
+      const folder = $.path.dirname(programFile());
+      if (!inside(path, root) && !inside(path, packages) && inside(path, folder)) path = $.path.join(root, $.path.relative(folder, path));
       if (!inside(path, root) && !inside(path, packages)) {
         throw notFound(name, base, "imports cannot leave the program's folder");
       }
       const file = fileAt(path);
-      if (!file) throw notFound(name, base, withheld.test(name) ? 'a JSON file whose name suggests a secret is not imported: allow it with --allow-read or in the policy'
+      if (!file) throw notFound(name, base, withheld.test(name) ? 'a JSON file whose name suggests a secret is not imported: allow it in the policy under files'
         : "the file does not exist in the program's folder");
       return file;
     }
@@ -282,9 +290,14 @@ export default ${values !== null && typeof values === 'object' && 'default' in v
     return [text, values];
   };
 
+  $.programFile = programFile;
   $.requireFrom = requireFrom;
   $.resolve = resolve;
   $.hook('resolve', resolve);
+  $.hook('meta', (meta, name) => {
+    const main = name === $.input.file, filename = main ? programFile() : name;
+    Object.assign(meta, { dirname: $.path.dirname(filename), filename, main, url: `file://${encodeURI(filename).replace(/[?#]/g, encodeURIComponent)}` });
+  });
   $.hook('load', (name) => {
     if (name.startsWith('wexec:')) return synthetic(valuesOf(name.slice(6)));
     if (name.endsWith('.json')) return ['export default import.meta.values;', readJSON(name)];

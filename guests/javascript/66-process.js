@@ -1,9 +1,9 @@
 // What programs for Node find without an import: require, module, process, global.
 ($) => {
   // ---- require and module ----
+  const file = $.programFile;
   const module = { exports: {}, children: [], loaded: false, get id() { return '.'; }, get filename() { return file(); },
     get path() { return $.path.dirname(file()); } };
-  const file = () => $.path.resolve($.input.cwd || '/tmp', $.path.basename($.input.file));
   const require = (name) => $.requireFrom($.input.file)(String(name));
   Object.assign(require, { main: module, cache: {}, resolve: (name) => $.resolve(String(name), $.input.file, true).replace(/^wexec:/, '') });
   $.expose('require', require);

@@ -36,7 +36,10 @@
   async function fromAsync(items, fn, self) {
     if (fn !== undefined) needsFunction(fn);
     let i = 0, symbol = asyncIterator, method = items[asyncIterator] ?? undefined;
-    if (method === undefined) [symbol, method] = [iterator, items[iterator] ?? undefined];
+    if (method === undefined) {
+      symbol = iterator;
+      method = items[iterator] ?? undefined;
+    }
     if (method !== undefined) {
       needsFunction(method);
       const list = isConstructor(this) ? new this() : [];

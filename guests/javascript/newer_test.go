@@ -60,7 +60,8 @@ const source = () => ({ __proto__: Iterator.prototype, n: 0, next() { return { d
 		"['\u212b'.localeCompare('A\u030a'), 'o\u0308'.localeCompare('\u00f6'), ''.localeCompare.length, (1).toLocaleString.length, new Date().toLocaleString.length]":         `[0,0,1,0,0]`,
 		"[throws(TypeError, () => ''.localeCompare.call(null, '')), throws(TypeError, () => (1).toLocaleString.call('1')), throws(TypeError, () => new ''.localeCompare(''))]": `[true,true,true]`,
 		"[Array.fromAsync, setTimeout, fetch, Iterator.prototype.map].every((f) => /^function \\w+\\(\\) \\{\\s*\\[native code\\]\\s*\\}$/.test(f.toString()))":                `true`,
-		"typeof import.meta.url": `"string"`,
+		"import.meta.url": `"file:///tmp/main.js"`,
+		"Array.prototype[Symbol.iterator]().__proto__.next = null; return [await Array.fromAsync({ length: 1, 0: 5 })][0][0]": `5`,
 	} {
 		h := run(t, helpers+code)
 		if got := string(h.document); h.outcome != outcomeValue || !sameJSON(got, want) {

@@ -218,6 +218,7 @@ func TestFilesAndImports(t *testing.T) {
 		"app/node_modules/built/package.json": `{"main": "build/Release/x.node"}`,
 		"app/node_modules/gyp/package.json":   `{"main": "i.js", "dependencies": {"node-gyp-build": "^4"}}`,
 		"app/node_modules/empty/package.json": `{"main": "gone.js"}`,
+		"app/lib/meta.mjs":                    "export const meta = { ...import.meta }",
 		"app/bad.json":                        "{no}",
 		"secret.txt":                          "outside",
 	}
@@ -235,6 +236,10 @@ func TestFilesAndImports(t *testing.T) {
 		{"import e from 'esm'\nimport { more } from 'esm/more'\nreturn [e, more]", `["esm",1]`},
 		{"import { readFile, writeFile, mkdir, readdir, stat, rm, rename, appendFile, copyFile, access } from 'node:fs/promises'\nawait mkdir('/tmp/a/b', { recursive: true })\nawait writeFile('/tmp/a/b/x.txt', 'one')\nawait appendFile('/tmp/a/b/x.txt', ' two')\nawait rename('/tmp/a/b/x.txt', '/tmp/a/y.txt')\nawait copyFile('/tmp/a/y.txt', '/tmp/z.txt')\nawait access('/tmp/z.txt')\nconst s = await stat('/tmp/z.txt')\nconst list = await readdir('/tmp/a')\nawait rm('/tmp/a', { recursive: true })\nreturn [await readFile('/tmp/z.txt', 'utf8'), s.size, s.isFile(), list, await readdir('/tmp')]", `["one two",7,true,["b","y.txt"],["z.txt"]]`},
 		{"import fs from 'fs'\nfs.writeFileSync('/tmp/b', new Uint8Array([1, 2]))\nreturn [fs.existsSync('/tmp/b'), fs.existsSync('/tmp/c'), [...fs.readFileSync('/tmp/b')]]", "[true,false,[1,2]]"},
+		{"import { meta } from './lib/meta.mjs'\nimport { fileURLToPath } from 'node:url'\nconst { url, filename, dirname, main } = import.meta\nreturn [url, filename, dirname, main, process.argv[1] === fileURLToPath(url), meta]",
+			`["file:///tmp/main.js","/tmp/main.js","/tmp",true,true,{"dirname":"/app/lib","filename":"/app/lib/meta.mjs","main":false,"url":"file:///app/lib/meta.mjs"}]`},
+		{"return [(await import(new URL('./util.js', import.meta.url))).default, (await import('file:///app/util.js')).default, require(__dirname + '/data.json').n]", "[21,21,21]"},
+		{"return [(await (0, eval)('import(\"./util.js\")')).default, (await new Function('return import(\"./util\")')()).default]", "[21,21]"},
 		{"return [await stdin.text(), (await stdin.lines()).length]", `["{\"a\": 1}\nline 2\n",2]`},
 	}
 	setup := func(h *host) {
@@ -253,6 +258,10 @@ func TestFilesAndImports(t *testing.T) {
 		{"import './broken.js'", "guest.syntax", "/app/broken.js", ""},
 		{"import { f } from './fails.js'\nf()", "guest.exception", "/app/fails.js", "inside"},
 		{"import '../secret.txt'", "guest.exception", "app/main.js", "secret"},
+		{"import '/tmp/../secret.txt'", "guest.exception", "app/main.js", "secret"},
+		{"await import('file:///secret.txt')", "guest.exception", "app/main.js", "secret"},
+		{"await import('file://host/app/util.js')", "guest.exception", "app/main.js", "host"},
+		{"import './my-secret.json'", "guest.exception", "app/main.js", "my-secret"},
 		{"import './nothing.js'", "guest.exception", "app/main.js", "nothing"},
 		{"import 'addon'", "guest.exception", "app/main.js", "native addon"},
 		{"import 'built'", "guest.exception", "app/main.js", "'built' is a native addon"},

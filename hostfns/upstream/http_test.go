@@ -97,6 +97,8 @@ func TestEveryKindOfContentIsUnwrapped(t *testing.T) {
 		{`{"content":[{"type":"resource_link","uri":"file:///x","name":"x"}]}`, hostfns.Content, `[{"name":"x","type":"resource_link","uri":"file:///x"}]`},
 		{`{"content":[{"type":"text","text":"shown"}],"structuredContent":{"n":1}}`, hostfns.JSON, `{"n":1}`},
 		{`{"content":[{"type":"text","text":"null"}]}`, hostfns.Text, `null`},
+		{`{"content":[{"type":"text","text":"x` + "\xff\xfe" + `y"}]}`, hostfns.Text, "x\ufffdy"},
+		{`{"content":[{"type":"text","text":"\tx` + "\xff\xfe" + `y"}]}`, hostfns.Text, "\tx\ufffdy"},
 		{`{"content":[]}`, hostfns.JSON, `null`},
 	} {
 		got, err := unwrap("s", "t", json.RawMessage(c.raw))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
@@ -71,10 +72,13 @@ func (t *rawText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decode returns the text.
+// decode returns the text, each run of bytes that are not UTF-8 as one U+FFFD.
 func (t rawText) decode() []byte {
+	if !utf8.Valid(t) { // encoding/json would replace each byte
+		t = bytes.ToValidUTF8(t, []byte("�"))
+	}
 	if inner := t[1 : len(t)-1]; bytes.IndexByte(inner, '\\') < 0 {
-		return bytes.ToValidUTF8(inner, []byte("�"))
+		return inner
 	}
 	var s string
 	if json.Unmarshal(t, &s) != nil {

@@ -10,6 +10,7 @@ typedef enum {
     HOOK_DESCRIBE, /* (exception, code, file, code text): an error outcome */
     HOOK_RESOLVE,  /* (name, base): the full name of an imported module */
     HOOK_LOAD,     /* (full name): [text, values] of a module */
+    HOOK_META,     /* (import.meta, full name): fills in the import.meta of a module */
     HOOK_SERVER,   /* (name): the tools of a server */
     HOOK_REFERENCES, /* (rows): the tools that a checked program refers to */
     HOOK_COUNT
@@ -57,7 +58,7 @@ typedef struct {
 static Guest guest;
 
 static const char *const hook_names[HOOK_COUNT] = {"begin", "error", "content", "describe",
-                                                   "resolve", "load", "server", "references"};
+                                                   "resolve", "load", "meta", "server", "references"};
 
 /* Grows an array by doubling; -1 and an exception if out of memory. */
 static int grow_array(JSContext *ctx, void **array, uint32_t *capacity, uint32_t count, size_t item) {

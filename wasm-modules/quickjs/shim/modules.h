@@ -18,16 +18,22 @@ static char *module_normalise(JSContext *ctx, const char *base, const char *name
     return copy;
 }
 
-/* Fills in import.meta; `values` is left out where undefined. */
+/* Fills in import.meta: with values for a module of the prelude's making, and
+   otherwise by the prelude. */
 static int module_set_meta(JSContext *ctx, JSModuleDef *module, const char *name, JSValueConst values) {
-    JSValue meta = JS_GetImportMeta(ctx, module);
+    JSValue meta = JS_GetImportMeta(ctx, module), done = JS_UNDEFINED;
     if (JS_IsException(meta))
         return -1;
-    JS_DefinePropertyValueStr(ctx, meta, "url", JS_NewString(ctx, name), JS_PROP_C_W_E);
-    if (!JS_IsUndefined(values))
+    if (JS_IsUndefined(values)) {
+        JSValue arguments[2] = {meta, JS_NewString(ctx, name)};
+        done = call_hook(HOOK_META, 2, (JSValueConst *)arguments);
+        JS_FreeValue(ctx, arguments[1]);
+    } else {
         JS_DefinePropertyValueStr(ctx, meta, "values", JS_DupValue(ctx, values), JS_PROP_C_W_E);
+    }
     JS_FreeValue(ctx, meta);
-    return 0;
+    JS_FreeValue(ctx, done);
+    return JS_IsException(done) ? -1 : 0;
 }
 
 /* The prelude answers [text, values]: the text of a module, and what it finds
