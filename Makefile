@@ -90,9 +90,12 @@ dist:
 recording: build
 	$(GO) run ./internal/tools/recording
 
-.PHONY: conformance
-conformance: build
-	@$(GO) run ./internal/tools/proof -of conformance -keep '^== |^✓|^Total|tests of .* modules|files of test262|tests of the web platform|Baseline check|^ok$$' -- ./tests/conformance.sh
+# Each part writes a section of docs/understand/proof.md.
+conformance_parts = conformance-python conformance-javascript conformance-mcp
+.PHONY: conformance $(conformance_parts)
+conformance: $(conformance_parts)
+$(conformance_parts): conformance-%: build
+	@$(GO) run ./internal/tools/proof -of $@ -keep '^== |^✓|^Total|tests of .* modules|files of test262|tests of the web platform|Baseline check|^ok$$' -- ./tests/conformance.sh $*
 
 .PHONY: clean
 clean:

@@ -1,41 +1,47 @@
 #!/usr/bin/env bash
-# Runs the CPython test suite in the Python guest, test262 and the web-platform-tests
-# in the JavaScript guest, questions to the search over the tools of real servers, the
-# official MCP conformance suite against wexec mcp, and the MCP inspector over stdio
-# and HTTP. Expected failures are listed with reasons in
+# Runs public test suites: conformance.sh python|javascript|mcp
+#
+# python is the CPython test suite in the Python guest. javascript is test262 and the
+# web-platform-tests in the JavaScript guest. mcp is the official MCP conformance suite
+# against wexec mcp, the MCP inspector over stdio and HTTP, and questions to the search
+# over the tools of real servers. Expected failures are listed with reasons in
 # guests/python/testdata/conformance-baseline.txt, in test262-baseline.txt and
 # web-baseline.txt of guests/javascript/testdata and, if they need the example server
 # of the suite, in tests/conformance/baseline.yaml.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-echo "== CPython test suite"
-if [ ! -d work/cpython/testsuite ] && command -v apt-get >/dev/null; then
-  ./wasm-modules/cpython/build.sh fetch unpack testsuite || echo "the CPython test suite cannot be downloaded" >&2
-fi
-if [ -d work/cpython/testsuite ]; then
-  WEXEC_CONFORMANCE=1 go test -count=1 -timeout 60m -run TestPythonsOwnTestsPass -v ./guests/python | grep -v -e '^=== ' -e '--- PASS'
-else
-  echo "work/cpython/testsuite not found: the CPython test suite is skipped" >&2
-fi
-echo "== test262"
-if [ ! -d work/test262 ] && command -v apt-get >/dev/null; then
-  ./tests/test262.sh || echo "test262 cannot be downloaded" >&2
-fi
-if [ -d work/test262 ]; then
-  WEXEC_CONFORMANCE=1 go test -count=1 -timeout 60m -run TestTheLanguagesOwnTestsPass -v ./guests/javascript | grep -v -e '^=== ' -e '--- PASS'
-else
-  echo "work/test262 not found: test262 is skipped" >&2
-fi
-echo "== web-platform-tests"
-if [ ! -d work/web/wpt ] && command -v apt-get >/dev/null; then
-  ./tests/web.sh || echo "the web-platform-tests cannot be downloaded" >&2
-fi
-if [ -d work/web/wpt ]; then
-  WEXEC_CONFORMANCE=1 go test -count=1 -run TestTheWebsOwnTestsPass -v ./guests/javascript | grep -v -e '^=== ' -e '--- PASS'
-else
-  echo "work/web/wpt not found: the web-platform-tests are skipped" >&2
-fi
+# guest NAME FOLDER TEST PACKAGE COMMAND… runs the test of a suite in a guest. The
+# command fetches the suite where its folder is missing.
+guest() {
+  local name=$1 folder=$2 test=$3 package=$4
+  shift 4
+  echo "== $name"
+  if [ ! -d "$folder" ] && command -v apt-get >/dev/null; then
+    "$@" || echo "$name cannot be downloaded" >&2
+  fi
+  if [ ! -d "$folder" ]; then
+    echo "$folder not found: $name is skipped" >&2
+    return
+  fi
+  WEXEC_CONFORMANCE=1 go test -count=1 -timeout 60m -run "$test" -v "$package" | grep -v -e '^=== ' -e '--- PASS'
+}
+case ${1:-} in
+python)
+  guest "CPython test suite" work/cpython/testsuite TestPythonsOwnTestsPass ./guests/python ./wasm-modules/cpython/build.sh fetch unpack testsuite
+  exit
+  ;;
+javascript)
+  guest test262 work/test262 TestTheLanguagesOwnTestsPass ./guests/javascript ./tests/suites.sh test262
+  guest web-platform-tests work/web/wpt TestTheWebsOwnTestsPass ./guests/javascript ./tests/suites.sh web
+  exit
+  ;;
+mcp) ;;
+*)
+  echo "usage: conformance.sh python|javascript|mcp" >&2
+  exit 2
+  ;;
+esac
 command -v npm >/dev/null || { echo "npm not found: the conformance suite cannot run" >&2; exit 1; }
 echo "== search over real servers"
 ./tests/npm.sh servers
