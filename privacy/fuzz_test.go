@@ -170,7 +170,7 @@ var hostile = map[string]string{
 	"phones": "tel: 555-0134 ", "quotes": `"a":"`, "brackets": "[", "marks": "[EMAIL_1] ", "open marks": "[~~~~~~~~~~~~~~~~A_1", "keys": "-----BEGIN RSA PRIVATE KEY-----", "colons": ":", "addresses": "a:b:c:", "pairs": "aa:bb:", "urls": "http://a:b",
 	"percent": "%40", "half percent": "%4", "entities": "&#64;", "half entities": "&#64", "escapes": `\u0040`, "names": "John ", "titles": "Mr. Dr. ", "links": "John von der ", "streets": "12 Main ", "street words": "Main Street 1 ",
 	"rows": "a,b,c\n", "name rows": "name,email\n", "tables": "| name | b |\n|---|---|\n", "blank lines": "name,b\n\n", "jwt": "eyJ", "base64": "QWxhZGRpbjpv", "base64 path": "QWxhZGRpbjpv/", "iban": "DE89 3704 ", "hex": "a94a8fe5", "dates": "1980-01-",
-	"wide": "\uff14", "zero width": "\u200b", "names with accents": "José ", "objects": `{"a":`, "lists": "[", "passwords": "password=", "secrets": "sk-", "backslashes": `\`, "words": "supercalifragilistic_", "first names": "James\n", "long words": "Aa1", "dashed": "aa-", "born": "born 1 ",
+	"wide": "\uff14", "zero width": "\u200b", "names with accents": "José ", "objects": `{"a":`, "lists": "[", "passwords": "password=", "secrets": "sk-", "backslashes": `\`, "words": "supercalifragilistic_", "first names": "James\n", "long words": "Aa1", "dashed": "aa-", "born": "born 1 ", "small names": "name: jan de ", "small words": "kunde: maria, ", "particles": "name: de la ",
 }
 
 func TestTimeIsLinearInHostileText(t *testing.T) {

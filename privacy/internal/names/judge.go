@@ -122,6 +122,11 @@ func Judge(s *match.Text, label match.Label, context match.Context, v []byte, wh
 		}
 		return len(v), 90, "a field for names"
 	}
+	if smallWordEnd(v, 0) > 0 && !char.IsUpperRune(v) {
+		if end, sure, why = judgeSmall(s, label, v, whole); sure > 0 {
+			return end, sure, why
+		}
+	}
 	r := read(v)
 	complete := r.end == len(v) || r.end == len(v)-1 && v[r.end] == '.'
 	someKnown := r.known+r.surnames > 0 || r.ambiguous != 0

@@ -130,5 +130,9 @@ func foldRunes(store *[nametable.MaxName]byte, word []byte) []byte {
 	return store[:n]
 }
 
-// Ordinary reports a single word that is rarely a name outside of fields for names.
-func Ordinary(name string) bool { return RoleOf([]byte(name))&stop != 0 }
+// Ordinary reports a single word that is rarely a name outside of fields for names:
+// Price, or grace in small letters.
+func Ordinary(name string) bool {
+	role := RoleOf([]byte(name))
+	return role&stop != 0 || role&ambiguous != 0 && name != "" && char.IsLower(name[0])
+}
