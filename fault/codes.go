@@ -21,12 +21,17 @@ const (
 	UsagePolicy   Code = "usage.policy"   // invalid policy file
 	UsageAudit    Code = "usage.audit"    // invalid or unusable audit record
 	UsageSession  Code = "usage.session"  // the session is unknown, busy or closed
+	UsageStore    Code = "usage.store"    // the store cannot be used as asked
+	UsageRun      Code = "usage.run"      // the run is unknown
+	UsageToken    Code = "usage.token"    // the token cannot be made as asked
+	UsageConflict Code = "usage.conflict" // another request excludes this one
 
 	DeniedTool     Code = "denied.tool"     // the policy forbids the call
 	DeniedNetwork  Code = "denied.network"  // the policy forbids the host
 	DeniedFile     Code = "denied.file"     // the policy forbids the file
 	DeniedApproval Code = "denied.approval" // a person refused, or there was nobody to ask
 	DeniedLanguage Code = "denied.language" // the policy forbids the language
+	DeniedToken    Code = "denied.token"    // the token is unknown, expired or revoked
 	DeniedPinned   Code = "denied.pinned"   // the definition of the tool differs from its pin
 
 	LimitFuel      Code = "limit.fuel"       // out of fuel
@@ -43,6 +48,7 @@ const (
 	Cancelled Code = "cancelled" // canceled by the caller
 
 	AuditUnavailable Code = "audit.unavailable" // a record cannot be written, so nothing was done
+	StoreUnavailable Code = "store.unavailable" // the store cannot be reached or written
 	Internal         Code = "internal"          // a defect of wexec
 )
 
@@ -53,12 +59,12 @@ var classes = []struct {
 }{
 	{ClassGuest, []Code{GuestSyntax, GuestException, GuestExit, GuestResult, GuestStalled,
 		ToolFailed, ToolUnknown, ToolInvalidArgs, ToolTooLarge}},
-	{ClassUsage, []Code{UsageFlag, UsageLanguage, UsageFile, UsageConfig, UsagePolicy, UsageAudit, UsageSession}},
-	{ClassDenied, []Code{DeniedTool, DeniedNetwork, DeniedFile, DeniedApproval, DeniedLanguage, DeniedPinned}},
+	{ClassUsage, []Code{UsageFlag, UsageLanguage, UsageFile, UsageConfig, UsagePolicy, UsageAudit, UsageSession, UsageStore, UsageRun, UsageToken, UsageConflict}},
+	{ClassDenied, []Code{DeniedTool, DeniedNetwork, DeniedFile, DeniedApproval, DeniedLanguage, DeniedPinned, DeniedToken}},
 	{ClassLimit, []Code{LimitFuel, LimitMemory, LimitTime, LimitOutput, LimitToolCalls, LimitHostBytes, LimitRecursion, LimitBusy}},
 	{ClassUpstream, []Code{UpstreamUnavailable, ToolTimeout}},
 	{ClassCancelled, []Code{Cancelled}},
-	{ClassInternal, []Code{AuditUnavailable, Internal}},
+	{ClassInternal, []Code{AuditUnavailable, StoreUnavailable, Internal}},
 }
 
 // Codes returns every code in the documented order.

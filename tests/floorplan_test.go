@@ -44,6 +44,7 @@ policy/internal/document: internal/units internal/yamldoc
 policy/internal/expr: catalogue internal/jsonnum internal/jsonschema internal/text internal/yamldoc
 policy/lint: catalogue policy policy/internal/document policy/internal/expr internal/text internal/yamldoc
 audit: fault
+store: fault
 internal/meter:
 internal/atomicfile:
 internal/ownfile:
@@ -197,7 +198,7 @@ func TestRoomsUseTheirFoundations(t *testing.T) {
 func TestTopLevelHasOnlyKnownEntries(t *testing.T) {
 	allowed := []string{".ci", ".git", ".gitignore", ".golangci.yml", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "NOTICE",
 		"RATIONALE.md", "README.md", "SECURITY.md", "audit", "bin", "catalogue", "cmd", "config", "dist", "docs", "engine", "examples",
-		"fault", "go.mod", "go.sum", "guests", "hostfns", "internal", "policy", "privacy", "tests", "wasm-modules", "work"}
+		"fault", "go.mod", "go.sum", "guests", "hostfns", "internal", "policy", "privacy", "store", "tests", "wasm-modules", "work"}
 	entries, err := os.ReadDir("..")
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,117 @@
+// Package testpg starts a PostgreSQL server for tests: the one of the Debian
+// package postgresql, as an unprivileged user, on a unix socket.
+package testpg
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // for database/sql
+)
+
+// Server is a running server.
+type Server struct {
+	dir  string // holds data and the socket
+	bin  string
+	user []string // the command that runs the rest as another user
+}
+
+// running is the server of this test binary.
+var running = sync.OnceValues(start)
+
+// Address returns the address of an empty schema of a server that all tests of
+// the binary share. It skips the test where PostgreSQL is not installed.
+func Address(t testing.TB) string {
+	t.Helper()
+	s, err := running()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s == nil {
+		t.Skip("need PostgreSQL: install the package postgresql")
+	}
+	schema := "t" + strings.ToLower(rand.Text())
+	db, err := sql.Open("pgx", s.address(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("CREATE SCHEMA " + schema); err != nil {
+		t.Fatal(err)
+	}
+	return s.address(schema)
+}
+
+// Stop ends the server, if one was started. TestMain calls it after the tests.
+func Stop() {
+	if s, err := running(); err == nil && s != nil {
+		s.stop()
+	}
+}
+
+// address returns the address of a schema.
+func (s *Server) address(schema string) string {
+	q := url.Values{"host": {s.dir}, "user": {"wexec"}}
+	if schema != "" {
+		q.Set("search_path", schema)
+	}
+	return "postgres:///postgres?" + q.Encode()
+}
+
+// start makes a cluster and starts its server. It returns nil if there are no
+// programs to do so.
+func start() (*Server, error) {
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	s := &Server{bin: filepath.Dir(found[len(found)-1])}
+	if s.dir, err = os.MkdirTemp("", "wexec-pg-"); err != nil {
+		return nil, err
+	}
+	if os.Geteuid() == 0 { // the server refuses to run as root
+		s.user = []string{"setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"}
+		if out, err := exec.Command("chown", "nobody:nogroup", s.dir).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("chown: %w: %s", err, out)
+		}
+	}
+	if err := s.command("initdb", "--no-sync", "--auth=trust", "--username=wexec", "--encoding=UTF8", "--locale=C", "-D", s.data()); err != nil {
+		return nil, err
+	}
+	return s, s.command("pg_ctl", "-D", s.data(), "-w", "-t", "60", "-l", filepath.Join(s.dir, "log"), "-o",
+		"-c listen_addresses='' -c max_connections=300 -c unix_socket_directories="+s.dir, "start")
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *Server) stop() {
+	_ = s.command("pg_ctl", "-D", s.data(), "-m", "immediate", "-w", "stop")
+	_ = os.RemoveAll(s.dir)
+}
+
+// command runs a program of the server as its user.
+func (s *Server) command(name string, args ...string) error {
+	all := append(append([]string{}, s.user...), filepath.Join(s.bin, name))
+	cmd := exec.CommandContext(context.Background(), all[0], append(all[1:], args...)...)
+	cmd.Dir = s.dir
+	out, err := os.Create(filepath.Join(s.dir, name+".out")) // a pipe would stay open in the server
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Run(); err != nil {
+		said, _ := os.ReadFile(out.Name())
+		return fmt.Errorf("%s: %w: %s", name, err, said)
+	}
+	return nil
+}

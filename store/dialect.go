@@ -1,0 +1,41 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// Options configure a store. The zero value is right for servers.
+type Options struct {
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Wait is how long a write waits for another process that is writing; 0
+	// means 5 seconds.
+	Wait time.Duration
+}
+
+// dialect is what differs between databases.
+type dialect interface {
+	// open connects. Writes go through the first pool, reads through the second.
+	open(ctx context.Context, o Options) (write, read *sql.DB, err error)
+	// grouped reports whether the store has to group commits itself.
+	grouped() bool
+	// snapshot are the options of a transaction that reads one state of the store.
+	snapshot() *sql.TxOptions
+	// schema translates the text of a migration.
+	schema(text string) string
+	// lockMigrations is a statement that keeps other processes from migrating until
+	// the transaction ends.
+	lockMigrations() string
+	// lock and skipLocked end a SELECT that locks the rows that it finds: the first
+	// waits for others who lock them, the second leaves those rows out.
+	lock() string
+	skipLocked() string
+	// transient reports whether a transaction that failed like this before its
+	// commit may be tried again, and dead whether it was rolled back as a whole.
+	transient(err error) bool
+	dead(err error) bool
+	// check looks for damage.
+	check(ctx context.Context, db *sql.DB) error
+}

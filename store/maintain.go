@@ -1,0 +1,214 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// tables are the tables that hold data, each after those that it refers to.
+func tables() []string {
+	return []string{"runs", "events", "uses", "idempotency", "queue", "approvals", "tokens"}
+}
+
+// Report is what a check found.
+type Report struct {
+	Version int64            // of the schema
+	Rows    map[string]int64 // by table
+	Faults  []string         // what contradicts something else
+}
+
+// Check reads the whole store and looks for damage and for records that contradict
+// each other. It changes nothing and may run while a server uses the store.
+func (s *Store) Check(ctx context.Context) (r Report, err error) {
+	if err := s.check(ctx, s.read); err != nil {
+		return r, s.outcome(err)
+	}
+	err = s.view(ctx, func(tx *Tx) error {
+		r = Report{Rows: map[string]int64{}}
+		if r.Version, err = tx.version(); err != nil {
+			return err
+		}
+		for _, table := range tables() {
+			var n int64
+			if _, err := tx.row([]any{&n}, "SELECT COUNT(*) FROM "+table); err != nil {
+				return err
+			}
+			r.Rows[table] = n
+		}
+		for what, query := range map[string]string{
+			"runs that are not done and in no queue":   `SELECT tenant, id FROM runs r WHERE state <> 'done' AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.tenant = r.tenant AND q.id = r.id)`,
+			"runs that are done and queued":            `SELECT q.tenant, q.id FROM queue q JOIN runs r ON r.tenant = q.tenant AND r.id = q.id WHERE r.state = 'done'`,
+			"queued runs that do not exist":            `SELECT tenant, id FROM queue q WHERE kind = 'run' AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = q.tenant AND r.id = q.id)`,
+			"runs with a gap in their events":          `SELECT r.tenant, r.id FROM runs r WHERE r.events <> (SELECT COUNT(*) FROM events e WHERE e.tenant = r.tenant AND e.run = r.id)`,
+			"questions of runs that do not exist":      `SELECT tenant, id FROM approvals a WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = a.tenant AND r.id = a.run)`,
+			"idempotency keys of runs that are absent": `SELECT tenant, run FROM idempotency i WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = i.tenant AND r.id = i.run)`,
+		} {
+			found, err := tx.keys(query + " LIMIT 1")
+			if err != nil {
+				return err
+			}
+			if len(found) > 0 {
+				r.Faults = append(r.Faults, fmt.Sprintf("%s, such as %s of tenant %s", what, found[0].id, found[0].tenant))
+			}
+		}
+		return nil
+	})
+	return r, err
+}
+
+// Copy copies everything into an empty store, as people do who move from SQLite to
+// PostgreSQL. The target has all of it or nothing.
+func (s *Store) Copy(ctx context.Context, to *Store) error {
+	return s.view(ctx, func(from *Tx) error {
+		return to.update(ctx, func(tx *Tx) error {
+			for _, table := range tables() {
+				var n int64
+				if _, err := tx.row([]any{&n}, "SELECT COUNT(*) FROM "+table); err != nil {
+					return err
+				}
+				if n > 0 {
+					return fail("the target is not empty: it has %d %s", n, table).WithHint("copy into a new store")
+				}
+			}
+			for _, table := range tables() {
+				if err := copyTable(from, tx, table); err != nil {
+					return fmt.Errorf("%s: %w", table, err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// copyTable copies the rows of a table.
+func copyTable(from, to *Tx, table string) error {
+	rows, err := from.tx.QueryContext(from.ctx, "SELECT * FROM "+table)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	places := make([]string, len(columns))
+	values, pointers := make([]any, len(columns)), make([]any, len(columns))
+	for i := range columns {
+		places[i], pointers[i] = placeholder(i+1), &values[i]
+	}
+	insert := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES (" + strings.Join(places, ", ") + ")"
+	for rows.Next() {
+		if err := rows.Scan(pointers...); err != nil {
+			return err
+		}
+		for i, v := range values {
+			if data, ok := v.([]byte); v == nil || ok && data == nil {
+				values[i] = []byte{} // no column is NULL; drivers return empty data so
+			}
+		}
+		if _, err := to.exec(insert, values...); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Backup writes a copy of the store to a new file, which is a store in SQLite. A
+// server may go on writing; the copy has one moment of it.
+func (s *Store) Backup(ctx context.Context, file string) (err error) {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fault.New(fault.UsageFile, "the backup cannot be written: %w", err)
+	}
+	_ = f.Close()
+	defer func() {
+		if err != nil {
+			_ = os.Remove(file)
+		}
+	}()
+	to, err := Open(ctx, "sqlite:"+file, Options{})
+	if err != nil {
+		return err
+	}
+	if err := s.Copy(ctx, to); err != nil {
+		_ = to.Close()
+		return err
+	}
+	return to.Close()
+}
+
+// Restore copies a backup into an empty store.
+func (s *Store) Restore(ctx context.Context, file string) error {
+	dir, err := os.MkdirTemp("", "wexec-restore-")
+	if err != nil {
+		return fault.New(fault.UsageFile, "the backup cannot be copied: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	// a copy is migrated, so that the backup stays as it is
+	copied := filepath.Join(dir, "backup.db")
+	if err := copyFile(file, copied); err != nil {
+		return fault.New(fault.UsageFile, "the backup cannot be read: %w", err)
+	}
+	from, err := Open(ctx, "sqlite:"+copied, Options{})
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	return from.Copy(ctx, s)
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		_ = out.Close()
+		return err
+	}
+	return out.Close()
+}
+
+// pruneStep bounds the runs that one transaction removes, so that other
+// writers do not wait long.
+const pruneStep = 500
+
+// Prune removes runs that ended before a time, with what belongs to them, and
+// returns how many.
+func (s *Store) Prune(ctx context.Context, before time.Time) (removed int, err error) {
+	for {
+		var old []key
+		err := s.update(ctx, func(tx *Tx) error {
+			if old, err = tx.keys(`SELECT tenant, id FROM runs WHERE state = 'done' AND ended < $1 ORDER BY ended LIMIT $2`, before.UnixMicro(), pruneStep); err != nil {
+				return err
+			}
+			for _, k := range old {
+				for _, statement := range []string{`DELETE FROM uses WHERE tenant = $1 AND run = $2`, `DELETE FROM approvals WHERE tenant = $1 AND run = $2`,
+					`DELETE FROM idempotency WHERE tenant = $1 AND run = $2`, `DELETE FROM runs WHERE tenant = $1 AND id = $2`} {
+					if _, err := tx.exec(statement, k.tenant, k.id); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return removed, err
+		}
+		if removed += len(old); len(old) < pruneStep {
+			return removed, nil
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// Open opens the store at an address, sqlite:FILE or postgres://…, and migrates it.
+// A store that a newer wexec wrote is refused.
+func Open(ctx context.Context, address string, o Options) (*Store, error) {
+	s, err := connect(ctx, address, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.migrate(ctx); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// connect opens a store as it is.
+func connect(ctx context.Context, address string, o Options) (*Store, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Wait == 0 {
+		o.Wait = 5 * time.Second
+	}
+	d, err := dialectOf(address)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{dialect: d, now: o.Now, stopped: make(chan struct{})}
+	if s.write, s.read, err = d.open(ctx, o); err != nil {
+		return nil, err
+	}
+	if d.grouped() {
+		s.jobs = make(chan job)
+		go s.writer()
+	} else {
+		close(s.stopped)
+	}
+	return s, nil
+}
+
+// dialectOf returns the dialect of an address.
+func dialectOf(address string) (dialect, error) {
+	file, isFile := strings.CutPrefix(address, "sqlite:")
+	switch {
+	case isFile && file != "":
+		return sqlite{file}, nil
+	case strings.HasPrefix(address, "postgres://"), strings.HasPrefix(address, "postgresql://"):
+		if _, err := url.Parse(address); err != nil {
+			return nil, fault.New(fault.UsageStore, "the address of the store is not a URL").WithHint("use postgres://USER@HOST/DATABASE")
+		}
+		return postgres{address}, nil
+	}
+	scheme, _, _ := strings.Cut(address, ":")
+	return nil, fault.New(fault.UsageStore, "unknown kind of store %.20q", scheme).WithHint("use sqlite:FILE or postgres://USER@HOST/DATABASE")
+}
+
+// Close ends the writes in progress and closes the store. No other method may be
+// called after it.
+func (s *Store) Close() error {
+	if s.jobs != nil {
+		close(s.jobs)
+	}
+	<-s.stopped
+	return errors.Join(s.read.Close(), s.write.Close())
+}

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// postgres is a store that many processes share.
+type postgres struct{ address string }
+
+func (d postgres) open(ctx context.Context, o Options) (write, read *sql.DB, err error) {
+	c, err := pgx.ParseConfig(d.address)
+	if err != nil {
+		// the error of the parser may quote the password
+		return nil, nil, fault.New(fault.UsageStore, "the address of the store is invalid").WithHint("use postgres://USER@HOST/DATABASE")
+	}
+	c.RuntimeParams["application_name"] = "wexec"
+	c.RuntimeParams["lock_timeout"] = durationOf(o.Wait)
+	c.RuntimeParams["idle_in_transaction_session_timeout"] = durationOf(time.Minute)
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = o.Wait
+	}
+	db := stdlib.OpenDB(*c)
+	most := max(8, 4*runtime.GOMAXPROCS(0))
+	db.SetMaxOpenConns(most)
+	db.SetMaxIdleConns(most)
+	if err := db.PingContext(ctx); err != nil {
+		_ = db.Close()
+		return nil, nil, fault.New(fault.StoreUnavailable, "the store at %s cannot be reached: %w", c.Host, withoutAddress(err))
+	}
+	return db, db, nil
+}
+
+// durationOf writes a duration as a setting of PostgreSQL.
+func durationOf(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// withoutAddress returns the cause of a failed connection without the settings
+// that pgx puts before it.
+func withoutAddress(err error) error {
+	if e, ok := errors.AsType[*pgconn.ConnectError](err); ok && e.Unwrap() != nil {
+		return e.Unwrap()
+	}
+	return err
+}
+
+func (postgres) grouped() bool { return false }
+
+func (postgres) snapshot() *sql.TxOptions {
+	return &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
+}
+
+func (postgres) schema(text string) string { return strings.ReplaceAll(text, " BLOB", " BYTEA") }
+
+func (postgres) skipLocked() string { return " FOR UPDATE SKIP LOCKED" }
+func (postgres) lock() string       { return " FOR UPDATE" }
+
+// The key of the lock is "wexec" in ASCII.
+func (postgres) lockMigrations() string { return "SELECT pg_advisory_xact_lock(512803497315)" }
+
+// Codes of PostgreSQL: https://www.postgresql.org/docs/current/errcodes-appendix.html
+func (postgres) transient(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch e.Code {
+		case "40001", "40P01", "55P03", "57P01", "57P02", "57P03", "53300":
+			return true
+		}
+		return strings.HasPrefix(e.Code, "08")
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	_, isNet := errors.AsType[net.Error](err)
+	_, isConnect := errors.AsType[*pgconn.ConnectError](err)
+	return isNet || isConnect || errors.Is(err, driver.ErrBadConn) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
+}
+
+func (postgres) dead(error) bool { return true }
+
+// PostgreSQL checks its own pages; a query shows that it answers.
+func (postgres) check(ctx context.Context, db *sql.DB) error { return db.PingContext(ctx) }

@@ -1,0 +1,206 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// A lease lasts LeaseTime. Its holder renews it each RenewTime.
+const (
+	LeaseTime = 15 * time.Second
+	RenewTime = 5 * time.Second
+)
+
+// Kind is what waits in the queue.
+type Kind string
+
+// The kinds of work.
+const (
+	KindRun  Kind = "run"
+	KindTask Kind = "task"
+)
+
+// Work is an item of the queue.
+type Work struct {
+	Tenant, ID string
+	Kind       Kind
+	Priority   int64     // higher is first
+	Due        time.Time // not before; zero is now
+}
+
+// Lease is the right to do a piece of work. Fence rises with every lease of the
+// same work, so that a write of an earlier holder is refused.
+type Lease struct {
+	Tenant, ID string
+	Owner      string
+	Fence      int64
+	Expires    time.Time
+}
+
+// enqueue adds work. With an owner it is leased at once.
+func (tx *Tx) enqueue(w Work, owner string) (Lease, error) {
+	now := tx.s.micros()
+	l := Lease{Tenant: w.Tenant, ID: w.ID, Owner: owner}
+	var leased, expires int64
+	if owner != "" {
+		leased, l.Fence, expires = 1, 1, now+LeaseTime.Microseconds()
+		l.Expires = timeOf(expires)
+	}
+	_, err := tx.exec(`INSERT INTO queue (tenant, id, kind, leased, priority, created, due, owner, fence, expires)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		w.Tenant, w.ID, string(w.Kind), leased, w.Priority, now, max(now, microsOf(w.Due)), owner, l.Fence, expires)
+	return l, err
+}
+
+// Enqueue adds work for any process.
+func (s *Store) Enqueue(ctx context.Context, w Work) error {
+	return s.update(ctx, func(tx *Tx) error {
+		_, err := tx.enqueue(w, "")
+		return err
+	})
+}
+
+// Claim leases a piece of work, if any is due: of the tenant with the fewest leases,
+// then the most urgent, then the oldest. Work whose lease expired is due as well.
+func (s *Store) Claim(ctx context.Context, kind Kind, owner string) (l Lease, ok bool, err error) {
+	if owner == "" {
+		return l, false, fail("a lease needs an owner")
+	}
+	err = s.update(ctx, func(tx *Tx) error {
+		l, ok = Lease{}, false
+		now := tx.s.micros()
+		if err := tx.expire(now); err != nil {
+			return err
+		}
+		tenants, err := tx.waiting(kind, now)
+		if err != nil {
+			return err
+		}
+		for _, tenant := range tenants {
+			l = Lease{Tenant: tenant, Owner: owner, Expires: timeOf(now + LeaseTime.Microseconds())}
+			if ok, err = tx.row([]any{&l.ID, &l.Fence}, `UPDATE queue SET leased = 1, owner = $4, fence = fence + 1, expires = $5
+				WHERE tenant = $2 AND id = (SELECT id FROM queue WHERE kind = $1 AND leased = 0 AND tenant = $2 AND due <= $3
+					ORDER BY priority DESC, created, id LIMIT 1`+s.skipLocked()+`) RETURNING id, fence`,
+				string(kind), tenant, now, owner, microsOf(l.Expires)); ok || err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return l, ok, err
+}
+
+// expire makes work wait again whose lease expired.
+func (tx *Tx) expire(now int64) error {
+	expired, err := tx.keys(`SELECT tenant, id FROM queue WHERE leased = 1 AND expires < $1 LIMIT 100`+tx.s.skipLocked(), now)
+	if err != nil {
+		return err
+	}
+	for _, k := range expired {
+		if _, err := tx.exec(`UPDATE queue SET leased = 0 WHERE tenant = $1 AND id = $2`, k.tenant, k.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxLanes is how many tenants a claim tries.
+const maxLanes = 32
+
+// waiting returns the tenants with due work in the order of a claim. The query
+// goes from one tenant to the next in the index, however much each has waiting.
+// PostgreSQL may read all rows for MIN, so it uses ORDER BY and LIMIT.
+func (tx *Tx) waiting(kind Kind, now int64) (tenants []string, err error) {
+	for scan, err := range tx.rows(`WITH RECURSIVE lanes (tenant) AS (
+			SELECT (SELECT q.tenant FROM queue q WHERE q.kind = $1 AND q.leased = 0 ORDER BY q.tenant LIMIT 1)
+			UNION ALL
+			SELECT (SELECT q.tenant FROM queue q WHERE q.kind = $1 AND q.leased = 0 AND q.tenant > lanes.tenant ORDER BY q.tenant LIMIT 1)
+				FROM lanes WHERE lanes.tenant IS NOT NULL)
+		SELECT heads.tenant FROM (
+			SELECT lanes.tenant,
+				(SELECT COUNT(*) FROM queue q WHERE q.kind = $1 AND q.leased = 1 AND q.tenant = lanes.tenant) AS running,
+				(SELECT q.id FROM queue q WHERE q.kind = $1 AND q.leased = 0 AND q.tenant = lanes.tenant AND q.due <= $2
+					ORDER BY q.priority DESC, q.created, q.id LIMIT 1) AS head
+			FROM lanes WHERE lanes.tenant IS NOT NULL) heads
+		JOIN queue first ON first.tenant = heads.tenant AND first.id = heads.head
+		ORDER BY heads.running, first.priority DESC, first.created, first.id LIMIT $3`, string(kind), now, maxLanes) {
+		if err != nil {
+			return nil, err
+		}
+		var tenant string
+		if err := scan(&tenant); err != nil {
+			return nil, err
+		}
+		tenants = append(tenants, tenant)
+	}
+	return tenants, nil
+}
+
+// hold fails with [ErrLost] if the lease is not held any more. No other process can
+// take it over before this transaction ends.
+func (tx *Tx) hold(l Lease) error {
+	var expires int64
+	ok, err := tx.row([]any{&expires}, `SELECT expires FROM queue WHERE tenant = $1 AND id = $2 AND leased = 1 AND fence = $3 AND owner = $4`+tx.s.lock(),
+		l.Tenant, l.ID, l.Fence, l.Owner)
+	if err == nil && (!ok || expires < tx.s.micros()) {
+		return ErrLost
+	}
+	return err
+}
+
+// Renew extends a lease.
+func (s *Store) Renew(ctx context.Context, l Lease) (Lease, error) {
+	err := s.update(ctx, func(tx *Tx) error {
+		now := tx.s.micros()
+		l.Expires = timeOf(now + LeaseTime.Microseconds())
+		n, err := tx.exec(`UPDATE queue SET expires = $5 WHERE tenant = $1 AND id = $2 AND leased = 1 AND fence = $3 AND owner = $4 AND expires >= $6`,
+			l.Tenant, l.ID, l.Fence, l.Owner, microsOf(l.Expires), now)
+		if err == nil && n == 0 {
+			return ErrLost
+		}
+		return err
+	})
+	return l, err
+}
+
+// Release gives work back to the queue, to be due at a time.
+func (s *Store) Release(ctx context.Context, l Lease, due time.Time) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.hold(l); err != nil {
+			return err
+		}
+		_, err := tx.exec(`UPDATE queue SET leased = 0, owner = '', due = $3 WHERE tenant = $1 AND id = $2`, l.Tenant, l.ID, max(tx.s.micros(), microsOf(due)))
+		return err
+	})
+}
+
+// Finish removes work from the queue.
+func (s *Store) Finish(ctx context.Context, l Lease) error {
+	return s.update(ctx, func(tx *Tx) error { return tx.finish(l) })
+}
+
+func (tx *Tx) finish(l Lease) error {
+	if err := tx.hold(l); err != nil {
+		return err
+	}
+	_, err := tx.exec(`DELETE FROM queue WHERE tenant = $1 AND id = $2`, l.Tenant, l.ID)
+	return err
+}
+
+// Queued is how much work of a kind waits and runs, and since when the oldest waits.
+type Queued struct {
+	Waiting, Leased int64
+	Oldest          time.Time
+}
+
+// Queue returns how long the queue of a tenant is; "" means all tenants.
+func (s *Store) Queue(ctx context.Context, kind Kind, tenant string) (q Queued, err error) {
+	err = s.view(ctx, func(tx *Tx) error {
+		var oldest int64
+		_, err := tx.row([]any{&q.Waiting, &q.Leased, &oldest}, `SELECT COALESCE(SUM(1 - leased), 0), COALESCE(SUM(leased), 0),
+			COALESCE(MIN(CASE WHEN leased = 0 THEN created END), 0) FROM queue WHERE kind = $1 AND ($2 = '' OR tenant = $2)`, string(kind), tenant)
+		q.Oldest = timeOf(oldest)
+		return err
+	})
+	return q, err
+}

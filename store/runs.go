@@ -1,0 +1,279 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// State is how far a run is.
+type State string
+
+// The states of a run.
+const (
+	StateQueued  State = "queued"
+	StateRunning State = "running"
+	StateWaiting State = "waiting" // for a person, in memory
+	StateParked  State = "parked"  // for a person, a timer or a signal, on disk
+	StateDone    State = "done"
+)
+
+// Run is a run and what is known of it.
+type Run struct {
+	Tenant, ID string
+	State      State
+	Status     string // of the result; empty until there is one
+	Code       fault.Code
+	Actor      string
+	Token      string // id of the token that asked for it
+	Language   string
+	Skill      string
+	Session    string
+	Intent     string
+	Program    string // its code; only searches use it, Request has it as well
+	Request    []byte // JSON from which the run starts
+	Result     []byte // JSON; nil until there is one
+	Priority   int64
+	Created    time.Time
+	Started    time.Time
+	Ended      time.Time
+}
+
+// Idempotency makes a request that is sent twice one run.
+type Idempotency struct {
+	Key    string // chosen by the client; empty means no key
+	Digest string // of the request
+	Keep   time.Duration
+}
+
+// Accepted is the run of a request.
+type Accepted struct {
+	ID    string
+	Lease Lease // if an owner was given and the run is new
+	Again bool  // the request was accepted before, with this id
+}
+
+// Accept saves a run and queues it. With an owner, which executes it itself, the run
+// is leased at once. A request with the key of an earlier one gives the earlier run,
+// and [fault.UsageConflict] if its digest differs.
+func (s *Store) Accept(ctx context.Context, r Run, owner string, i Idempotency) (a Accepted, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		a = Accepted{ID: r.ID}
+		now := tx.s.micros()
+		if i.Key != "" {
+			if done, err := tx.again(&a, r, i, now); done || err != nil {
+				return err
+			}
+		}
+		state := StateQueued
+		if owner != "" {
+			state = StateRunning
+		}
+		n, err := tx.exec(`INSERT INTO runs (tenant, id, state, status, code, actor, token, language, skill, session, intent, words, request, result, created, started, ended, events)
+			VALUES ($1, $2, $3, '', '', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, 0, 0) ON CONFLICT DO NOTHING`,
+			r.Tenant, r.ID, string(state), r.Actor, r.Token, r.Language, r.Skill, r.Session, clean(r.Intent), words(r.Intent, r.Program), notNil(r.Request), []byte{}, now)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return conflict("there is a run %s already", r.ID)
+		}
+		a.Lease, err = tx.enqueue(Work{Tenant: r.Tenant, ID: r.ID, Kind: KindRun, Priority: r.Priority}, owner)
+		return err
+	})
+	return a, err
+}
+
+// again looks for an earlier request with the same key, and remembers this one if
+// there is none.
+func (tx *Tx) again(a *Accepted, r Run, i Idempotency, now int64) (bool, error) {
+	if _, err := tx.exec(`DELETE FROM idempotency WHERE tenant = $1 AND token = $2 AND name = $3 AND created < $4`,
+		r.Tenant, r.Token, i.Key, now-i.Keep.Microseconds()); err != nil {
+		return false, err
+	}
+	n, err := tx.exec(`INSERT INTO idempotency (tenant, token, name, run, digest, created) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+		r.Tenant, r.Token, i.Key, r.ID, i.Digest, now)
+	if n == 1 || err != nil {
+		return false, err
+	}
+	var digest string
+	if _, err := tx.row([]any{&a.ID, &digest}, `SELECT run, digest FROM idempotency WHERE tenant = $1 AND token = $2 AND name = $3`, r.Tenant, r.Token, i.Key); err != nil {
+		return false, err
+	}
+	if digest != i.Digest {
+		return false, conflict("the idempotency key %.60q was used for another request", i.Key)
+	}
+	a.Again = true
+	return true, nil
+}
+
+// SetState records that a run is in another state, with an event.
+func (s *Store) SetState(ctx context.Context, l Lease, state State) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.hold(l); err != nil {
+			return err
+		}
+		now := tx.s.micros()
+		if _, err := tx.exec(`UPDATE runs SET state = $3, started = CASE WHEN started = 0 AND $3 = 'running' THEN $4 ELSE started END WHERE tenant = $1 AND id = $2`,
+			l.Tenant, l.ID, string(state), now); err != nil {
+			return err
+		}
+		return tx.append(l, []Event{{Type: "state", Data: []byte(`{"state":"` + string(state) + `"}`)}})
+	})
+}
+
+// Outcome is how a run ended.
+type Outcome struct {
+	Status string
+	Code   fault.Code
+	Error  string // for searches
+	Result []byte // JSON
+	Uses   []Use
+}
+
+// Use is what a run used of a tool, a skill or a model, or altogether.
+type Use struct {
+	Kind   string // run, tool, skill, model
+	Name   string
+	Count  int64
+	Failed int64
+	Fuel   int64
+	Tokens int64
+	Money  int64 // millionths of the currency
+	Time   time.Duration
+}
+
+// End records the result of a run with its last events, and removes the run from
+// the queue.
+func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) error {
+	return s.update(ctx, func(tx *Tx) error {
+		if err := tx.hold(l); err != nil {
+			return err
+		}
+		if err := tx.append(l, events); err != nil {
+			return err
+		}
+		now := tx.s.micros()
+		var actor, found string
+		if _, err := tx.row([]any{&actor, &found}, `SELECT actor, words FROM runs WHERE tenant = $1 AND id = $2`, l.Tenant, l.ID); err != nil {
+			return err
+		}
+		if _, err := tx.exec(`UPDATE runs SET state = 'done', status = $3, code = $4, words = $5, result = $6, ended = $7 WHERE tenant = $1 AND id = $2`,
+			l.Tenant, l.ID, o.Status, string(o.Code), words(found, o.Error), notNil(o.Result), now); err != nil {
+			return err
+		}
+		for _, u := range o.Uses {
+			if _, err := tx.exec(`INSERT INTO uses (tenant, run, kind, name, actor, at, count, failed, fuel, tokens, money, micros)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+				l.Tenant, l.ID, u.Kind, u.Name, actor, now, u.Count, u.Failed, u.Fuel, u.Tokens, u.Money, u.Time.Microseconds()); err != nil {
+				return err
+			}
+		}
+		return tx.finish(l)
+	})
+}
+
+const runColumns = `r.tenant, r.id, r.state, r.status, r.code, r.actor, r.token, r.language, r.skill, r.session, r.intent, r.request, r.result, r.created, r.started, r.ended`
+
+// scanRun reads the columns above.
+func scanRun(scan func(...any) error) (r Run, err error) {
+	var created, started, ended int64
+	err = scan(&r.Tenant, &r.ID, &r.State, &r.Status, &r.Code, &r.Actor, &r.Token, &r.Language, &r.Skill, &r.Session, &r.Intent, &r.Request, &r.Result, &created, &started, &ended)
+	r.Created, r.Started, r.Ended = timeOf(created), timeOf(started), timeOf(ended)
+	if len(r.Result) == 0 {
+		r.Result = nil
+	}
+	return r, err
+}
+
+// Run returns a run of a tenant.
+func (s *Store) Run(ctx context.Context, tenant, id string) (r Run, err error) {
+	found := false
+	err = s.view(ctx, func(tx *Tx) error {
+		for scan, err := range tx.rows(`SELECT `+runColumns+` FROM runs r WHERE r.tenant = $1 AND r.id = $2`, tenant, id) {
+			if err != nil {
+				return err
+			}
+			found = true
+			if r, err = scanRun(scan); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && !found {
+		err = fault.New(fault.UsageRun, "there is no run %.40q", id)
+	}
+	return r, err
+}
+
+// Filter selects runs. Empty fields select all.
+type Filter struct {
+	State                                State
+	Status, Actor, Language, Skill, Tool string
+	Words                                string // each word is in the intent, the code or the error
+	Since, Until                         time.Time
+	Before                               string // runs older than this id
+	Limit                                int    // at most 1,000; 0 means 50
+}
+
+// Runs returns the newest runs of a tenant that a filter selects. If there may be
+// more, the id of the last one continues the list as Filter.Before.
+func (s *Store) Runs(ctx context.Context, tenant string, f Filter) (runs []Run, more bool, err error) {
+	if f.Limit <= 0 {
+		f.Limit = 50
+	}
+	f.Limit = min(f.Limit, 1000)
+	query := strings.Builder{}
+	query.WriteString(`SELECT ` + runColumns + ` FROM runs r WHERE r.tenant = $1`)
+	args := []any{tenant}
+	and := func(condition string, arg any) {
+		args = append(args, arg)
+		query.WriteString(" AND " + strings.ReplaceAll(condition, "?", placeholder(len(args))))
+	}
+	for _, is := range [][2]string{{"state", string(f.State)}, {"status", f.Status}, {"actor", f.Actor}, {"language", f.Language}, {"skill", f.Skill}} {
+		if is[1] != "" {
+			and("r."+is[0]+" = ?", is[1])
+		}
+	}
+	if f.Tool != "" {
+		and("EXISTS (SELECT 1 FROM uses u WHERE u.tenant = r.tenant AND u.run = r.id AND u.kind = 'tool' AND u.name = ?)", f.Tool)
+	}
+	if !f.Since.IsZero() {
+		and("r.created >= ?", f.Since.UnixMicro())
+	}
+	if !f.Until.IsZero() {
+		and("r.created < ?", f.Until.UnixMicro())
+	}
+	if f.Before != "" {
+		and("r.id < ?", f.Before)
+	}
+	for i, word := range strings.Fields(words(f.Words)) {
+		if i == maxSearched {
+			break
+		}
+		and(`r.words LIKE ? ESCAPE '\'`, "%"+likeText.Replace(word)+"%")
+	}
+	args = append(args, f.Limit+1)
+	query.WriteString(" ORDER BY r.id DESC LIMIT " + placeholder(len(args)))
+	err = s.view(ctx, func(tx *Tx) error {
+		runs = nil
+		for scan, err := range tx.rows(query.String(), args...) {
+			if err != nil {
+				return err
+			}
+			r, err := scanRun(scan)
+			if err != nil {
+				return err
+			}
+			runs = append(runs, r)
+		}
+		return nil
+	})
+	if len(runs) > f.Limit {
+		runs, more = runs[:f.Limit], true
+	}
+	return runs, more, err
+}

@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// sqlite is a store in one file, with one writer at a time.
+type sqlite struct{ file string }
+
+func (d sqlite) open(ctx context.Context, o Options) (write, read *sql.DB, err error) {
+	if err := os.MkdirAll(filepath.Dir(d.file), 0o700); err != nil {
+		return nil, nil, fault.New(fault.UsageStore, "the folder of the store cannot be made: %w", err)
+	}
+	// SQLite gives its other files the mode of this one
+	f, err := os.OpenFile(d.file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, nil, fault.New(fault.UsageStore, "the store cannot be opened: %w", err)
+	}
+	_ = f.Close()
+	if write, err = d.pool("immediate", "FULL", o, ""); err != nil {
+		return nil, nil, err
+	}
+	write.SetMaxOpenConns(1)
+	if err := write.PingContext(ctx); err != nil {
+		_ = write.Close()
+		return nil, nil, fault.New(fault.UsageStore, "%s cannot be opened as a store: %w", d.file, err)
+	}
+	if read, err = d.pool("deferred", "FULL", o, "query_only(1)"); err != nil {
+		_ = write.Close()
+		return nil, nil, err
+	}
+	read.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
+	read.SetMaxIdleConns(max(4, runtime.GOMAXPROCS(0)))
+	return write, read, nil
+}
+
+// pool returns connections to the file. Data that is deleted is overwritten, and
+// the log is kept small.
+func (d sqlite) pool(lock, sync string, o Options, more string) (*sql.DB, error) {
+	q := url.Values{"_txlock": {lock}, "_pragma": {
+		fmt.Sprintf("busy_timeout(%d)", o.Wait.Milliseconds()), "journal_mode(WAL)", "synchronous(" + sync + ")",
+		"secure_delete(1)", "foreign_keys(1)", "trusted_schema(0)", "journal_size_limit(16777216)", "cache_size(-16000)"}}
+	if more != "" {
+		q.Add("_pragma", more)
+	}
+	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(d.file)}).EscapedPath(), RawQuery: q.Encode()}
+	return sql.Open("sqlite", name.String())
+}
+
+func (sqlite) grouped() bool             { return true }
+func (sqlite) snapshot() *sql.TxOptions  { return &sql.TxOptions{ReadOnly: true} }
+func (sqlite) schema(text string) string { return text }
+func (sqlite) skipLocked() string        { return "" }
+func (sqlite) lock() string              { return "" }
+
+// A transaction that may write holds the only lock there is.
+func (sqlite) lockMigrations() string { return "" }
+
+func (sqlite) transient(err error) bool { return primary(err) == lib.SQLITE_BUSY }
+
+func (sqlite) dead(err error) bool {
+	switch primary(err) {
+	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_NOMEM, lib.SQLITE_CORRUPT, lib.SQLITE_BUSY, lib.SQLITE_INTERRUPT, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN:
+		return true
+	}
+	return false
+}
+
+// primary returns the primary code of an error of SQLite.
+func primary(err error) int {
+	if e, ok := errors.AsType[*driver.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+func (d sqlite) check(ctx context.Context, db *sql.DB) error {
+	var found string
+	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found); err != nil {
+		return err
+	}
+	if found != "ok" {
+		return fault.New(fault.StoreUnavailable, "%s is damaged: %s", d.file, found).WithHint("restore a backup with wexec store restore")
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// Scope is what a token allows.
+type Scope string
+
+// The scopes. ScopeAdmin includes all others but ScopeReveal.
+const (
+	ScopeRun     Scope = "run"
+	ScopeRead    Scope = "read"
+	ScopeApprove Scope = "approve"
+	ScopeReveal  Scope = "reveal"
+	ScopeSkills  Scope = "skills"
+	ScopeAdmin   Scope = "admin"
+)
+
+// Scopes returns every scope.
+func Scopes() []Scope {
+	return []Scope{ScopeRun, ScopeRead, ScopeApprove, ScopeReveal, ScopeSkills, ScopeAdmin}
+}
+
+// The types of a token's holder.
+const (
+	TypeAgent  = "agent"
+	TypePerson = "person"
+)
+
+// Token is what is known of a token. The token itself is not kept.
+type Token struct {
+	Tenant, ID, Name string
+	Type             string // TypeAgent, TypePerson
+	Scopes           []Scope
+	Tools            []string // globs of the tools it may use; nil means all
+	Created          time.Time
+	Expires          time.Time // zero: never
+	Used             time.Time // zero: never; kept to the minute
+}
+
+// Has reports whether the token has a scope.
+func (t Token) Has(scope Scope) bool {
+	return slices.Contains(t.Scopes, scope) || scope != ScopeReveal && slices.Contains(t.Scopes, ScopeAdmin)
+}
+
+// tokenPrefix begins each token, so that people and scanners recognize one.
+const tokenPrefix = "wx_"
+
+// hashOf returns what is kept of a token.
+func hashOf(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// CreateToken makes a token and returns it. It cannot be shown again.
+func (s *Store) CreateToken(ctx context.Context, t Token) (string, error) {
+	if t.Tenant == "" || t.Name == "" || t.ID == "" {
+		return "", fault.New(fault.UsageToken, "a token needs a tenant, an id and a name")
+	}
+	if t.Type != TypeAgent && t.Type != TypePerson {
+		return "", fault.New(fault.UsageToken, "unknown type of token %.20q", t.Type).WithHint("use agent or person")
+	}
+	scopes := make([]string, len(t.Scopes))
+	for i, scope := range t.Scopes {
+		if !slices.Contains(Scopes(), scope) {
+			return "", fault.New(fault.UsageToken, "unknown scope %.20q", scope).WithHint("scopes are run, read, approve, reveal, skills and admin")
+		}
+		scopes[i] = string(scope)
+	}
+	if len(scopes) == 0 {
+		return "", fault.New(fault.UsageToken, "a token needs a scope").WithHint("scopes are run, read, approve, reveal, skills and admin")
+	}
+	for _, glob := range t.Tools {
+		if glob == "" || strings.Contains(glob, ",") {
+			return "", fault.New(fault.UsageToken, "invalid pattern for tools %.40q", glob)
+		}
+	}
+	var random [32]byte
+	_, _ = rand.Read(random[:]) // it never fails
+	token := tokenPrefix + base64.RawURLEncoding.EncodeToString(random[:])
+	return token, s.update(ctx, func(tx *Tx) error {
+		_, err := tx.exec(`INSERT INTO tokens (hash, tenant, id, name, type, scopes, tools, created, expires, used) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0)`,
+			hashOf(token), t.Tenant, t.ID, clean(t.Name), t.Type, strings.Join(scopes, ","), strings.Join(t.Tools, ","), tx.s.micros(), microsOf(t.Expires))
+		return err
+	})
+}
+
+const tokenColumns = `tenant, id, name, type, scopes, tools, created, expires, used`
+
+func scanToken(scan func(...any) error) (t Token, err error) {
+	var scopes, tools string
+	var created, expires, used int64
+	err = scan(&t.Tenant, &t.ID, &t.Name, &t.Type, &scopes, &tools, &created, &expires, &used)
+	for scope := range strings.SplitSeq(scopes, ",") {
+		t.Scopes = append(t.Scopes, Scope(scope))
+	}
+	if tools != "" {
+		t.Tools = strings.Split(tools, ",")
+	}
+	t.Created, t.Expires, t.Used = timeOf(created), timeOf(expires), timeOf(used)
+	return t, err
+}
+
+// Token returns what a token is good for. An unknown, expired or revoked token is
+// [fault.DeniedToken].
+func (s *Store) Token(ctx context.Context, token string) (t Token, err error) {
+	found := false
+	hash := hashOf(token)
+	err = s.view(ctx, func(tx *Tx) error {
+		for scan, err := range tx.rows(`SELECT `+tokenColumns+` FROM tokens WHERE hash = $1 AND (expires = 0 OR expires > $2)`, hash, tx.s.micros()) {
+			if err != nil {
+				return err
+			}
+			found = true
+			if t, err = scanToken(scan); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return t, err
+	}
+	if !found {
+		return t, fault.New(fault.DeniedToken, "the token is unknown, expired or revoked")
+	}
+	if now := s.now(); now.Sub(t.Used) >= time.Minute {
+		err = s.update(ctx, func(tx *Tx) error {
+			_, err := tx.exec(`UPDATE tokens SET used = $2 WHERE hash = $1`, hash, now.UnixMicro())
+			return err
+		})
+	}
+	return t, err
+}
+
+// Tokens returns the tokens of a tenant; "" means all tenants.
+func (s *Store) Tokens(ctx context.Context, tenant string) (all []Token, err error) {
+	err = s.view(ctx, func(tx *Tx) error {
+		all = nil
+		for scan, err := range tx.rows(`SELECT `+tokenColumns+` FROM tokens WHERE $1 = '' OR tenant = $1 ORDER BY tenant, id`, tenant) {
+			if err != nil {
+				return err
+			}
+			t, err := scanToken(scan)
+			if err != nil {
+				return err
+			}
+			all = append(all, t)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// Revoke removes a token.
+func (s *Store) Revoke(ctx context.Context, tenant, id string) error {
+	return s.update(ctx, func(tx *Tx) error {
+		n, err := tx.exec(`DELETE FROM tokens WHERE tenant = $1 AND id = $2`, tenant, id)
+		if err == nil && n == 0 {
+			return fault.New(fault.UsageToken, "there is no token %.40q", id)
+		}
+		return err
+	})
+}
