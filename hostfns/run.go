@@ -19,7 +19,6 @@ import (
 	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/hostfns/internal/streams"
 	"github.com/wexec/wexec/internal/text"
-	"github.com/wexec/wexec/internal/units"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/privacy"
 )
@@ -300,7 +299,7 @@ func (r *Run) spend(n int64) error {
 		return nil
 	}
 	err := fault.New(fault.LimitHostBytes, "more than %d bytes passed through the host", r.limits.HostBytes).
-		WithHint("ask tools for less, or allow more with limits.host_bytes: %s", units.FormatSize(2*r.limits.HostBytes))
+		WithHint("ask tools for less, or allow more with limits.host_bytes: %d", 2*r.limits.HostBytes)
 	r.fail(err)
 	return err
 }
