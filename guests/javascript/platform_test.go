@@ -279,6 +279,9 @@ func TestFilesAndImports(t *testing.T) {
 		if e.Code != test.wantCode || !strings.Contains(e.Message, test.part) || (e.File != "" && e.File != test.file) {
 			t.Errorf("%s: %+v", test.code, e)
 		}
+		if strings.Contains(e.Hint, "--") {
+			t.Errorf("%s: the hint %q names a flag of the command", test.code, e.Hint)
+		}
 	}
 }
 
