@@ -30,7 +30,6 @@ type Options struct {
 	NoAudit    bool               // for commands that run no program
 	Language   string             // of the program, if known: its guest is loaded in the background
 	Prefetched *engine.Cache      // see [Environment.Prefetch]
-	DryRun     bool               // start no server and answer every call with null
 }
 
 // Host is everything that runs programs.

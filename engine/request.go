@@ -93,7 +93,9 @@ type Request struct {
 	// Dir is the folder of the host from which relative paths of files start.
 	// Empty means none.
 	Dir string `json:"-"`
-	// DryRun answers every tool call with null, after it was decided and listed.
+	// DryRun answers every tool call with a sample of what the tool answers, made
+	// from its output schema or its learned type, or else with null, after it was
+	// decided and listed.
 	DryRun bool `json:"-"`
 	// Check compiles the program and does not run it. The value lists the tools
 	// that the program refers to, as rows of [server, tool, line, column,

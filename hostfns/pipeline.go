@@ -11,6 +11,7 @@ import (
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/queue"
+	"github.com/wexec/wexec/hostfns/schema"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
 )
@@ -88,11 +89,31 @@ func (b live) serve(ctx context.Context, c *call) (Answer, error) {
 		}
 		c.ticket.WaitDue(ctx)
 		c.run.cacheable(0)
-		c.answer = null()
+		if err == nil {
+			err = c.sample()
+		}
 	default:
 		err = c.take(ctx, sendSteps[:])
 	}
 	return c.finish(c.explain(ctx, err))
+}
+
+// sample answers a call of a dry run with a sample of the tool's output schema, or
+// of the type that was learned from earlier answers, or else with null.
+func (c *call) sample() error {
+	c.answer = null()
+	doc := c.tool.OutputSchema
+	if len(doc) == 0 && !c.run.facts.Deterministic {
+		doc = c.run.table.options.Learned.Of(c.tool.Tool)
+	}
+	if len(doc) == 0 {
+		return nil
+	}
+	if err := c.run.charge(int64(len(doc))); err != nil {
+		return err
+	}
+	c.answer = Answer{Kind: JSON, Data: schema.Sample(doc)}
+	return c.run.charge(int64(len(c.answer.Data)))
 }
 
 func (c *call) take(ctx context.Context, steps []step) error {

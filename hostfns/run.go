@@ -42,7 +42,8 @@ type RunInfo struct {
 	// one it sees as /packages, Dir the one its relative paths start from. Empty:
 	// none.
 	Root, Packages, Dir string
-	// DryRun decides and lists each call, and answers it with null.
+	// DryRun decides and lists each call, and answers it with a sample of what the
+	// tool answers, or with null where that is not known.
 	DryRun bool
 	// Progress receives how far the program or a tool is. May be nil.
 	Progress func(Progress)

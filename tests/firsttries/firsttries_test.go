@@ -233,3 +233,31 @@ func stillFails(t *testing.T, host *config.Host, p, m program, hint string) stri
 	}
 	return ""
 }
+
+// TestProgramsReachTheirEndInADryRun counts the programs that end without an error when
+// the tools answer with samples: before wexec has seen an answer, and after.
+func TestProgramsReachTheirEndInADryRun(t *testing.T) {
+	host := open(t)
+	all := corpus(t, "programs")
+	dry := func() int {
+		ends := 0
+		for _, p := range all {
+			res, err := host.Engine.Run(t.Context(), engine.Request{Language: p.language, Code: p.code, Trigger: "mcp", DryRun: true})
+			if err == nil {
+				ends++
+				continue
+			}
+			t.Logf("%s: %d calls: %v", p.name, len(res.Calls), err)
+		}
+		return ends
+	}
+	before := dry()
+	for _, p := range all {
+		_, _ = fault(t, host, p)
+	}
+	t.Log("with learned types")
+	after := dry()
+	figures.Compare(t, "../../docs/learn/getting-started.md", "go test ./tests/firsttries -update",
+		fmt.Sprintf("Of the %d programs in `tests/firsttries`, %d reach their end in a dry run before wexec has seen an answer of the tools, and %d after (counted on %s).\n",
+			len(all), before, after, figures.Today), *update)
+}

@@ -42,7 +42,7 @@ func (a *app) runCommand() *cli.Command {
 		&cli.BoolFlag{Name: "deterministic", Usage: "use a virtual clock and seeded randomness, so that every run is the same"},
 		&cli.BoolFlag{Name: "no-cache", Usage: "do not answer from the result cache"},
 		&cli.BoolFlag{Name: "check", Usage: "compile the program and check its tools; run nothing"},
-		&cli.BoolFlag{Name: "dry-run", Usage: "answer every tool call with null and list the calls"},
+		&cli.BoolFlag{Name: "dry-run", Usage: "answer tool calls with samples of what the tools answer, and list the calls"},
 		&cli.BoolFlag{Name: "watch", Usage: "run again when the file changes"},
 	}
 	return &cli.Command{
@@ -255,7 +255,7 @@ func (a *app) printDryRun(res *engine.Result, err error) {
 		a.term.Print("%3d  %-5s %s  %s", i+1, c.Decision, c.Tool, a.term.Paint(terminal.Dim, c.Rule))
 	}
 	if err != nil && len(res.Calls) > 0 {
-		a.term.Note("the list ends here: the program failed with null as an answer")
+		a.term.Note("the list ends here: the program failed with samples as answers (null where the answer of a tool is not known)")
 	}
 	switch {
 	case err != nil:
