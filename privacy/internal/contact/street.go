@@ -275,7 +275,7 @@ func romanceStreetBack(s *match.Text, a, end int, comma bool) (ok, hit bool) {
 	for n := range 6 {
 		wordEnd := char.WordEnd(t, a)
 		w := strings.ToLower(string(t[a:wordEnd]))
-		if role := streetRoles()[w]; n > 0 && role&(streetBegin|streetCommon) != 0 && (!char.IsLower(t[a]) || role&streetSmall != 0) && (len(w) > 2 || t[wordEnd] == '.' || w == "av") {
+		if role := streetRoles()[w]; n > 0 && role&(streetBegin|streetCommon) != 0 && (!char.IsLower(t[a]) || role&streetSmall != 0 || w == "via" && italianParticle(t, wordEnd)) && (len(w) > 2 || t[wordEnd] == '.' || w == "av") {
 			stop := cityBehind(t, end)
 			sure := uint8(72)
 			if stop > end {
@@ -307,6 +307,17 @@ func romanceStreetBack(s *match.Text, a, end int, comma bool) (ok, hit bool) {
 		a = c
 	}
 	return false, false
+}
+
+// italianParticle reports dei, della and the like behind the word that ends at i:
+// via is an English word too.
+func italianParticle(t []byte, i int) bool {
+	a, b := nextWord(t, i)
+	switch string(t[a:b]) {
+	case "di", "dei", "del", "della", "delle", "dello", "degli":
+		return true
+	}
+	return false
 }
 
 // anyNameWithTown reads any name that a postal code and a town follow: Am Alten
