@@ -66,9 +66,9 @@ func TestAForeignPluginIsCheckedBeforeItRuns(t *testing.T) {
 	wantCode(t, err, fault.UsageFile)
 	_, err = plugin(t, e, "upper", "", func(r *Request) { r.Plugin = "testdata/none.wasm" })
 	wantCode(t, err, fault.UsageFile)
-	_, err = plugin(t, e, "fetch", "", func(r *Request) { r.Plugin = "testdata/plugin/greedy.wasm" })
+	_, err = plugin(t, e, "start", "", func(r *Request) { r.Plugin = "testdata/plugin/greedy.wasm" })
 	wantCode(t, err, fault.UsageFile)
-	if !strings.Contains(err.Error(), "http_request") {
+	if !strings.Contains(err.Error(), "process_start") {
 		t.Errorf("the import is not named: %v", err)
 	}
 	_, err = plugin(t, e, "guest_run", "", func(r *Request) { r.Plugin = "../internal/tools/tinyguest/guest/guest.wasm" })

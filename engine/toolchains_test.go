@@ -139,6 +139,20 @@ func TestAPluginHasVariablesAndConfiguration(t *testing.T) {
 	}
 }
 
+func TestAPluginWithTheLibraryOfExtismMakesHTTPRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: builds plugins")
+	}
+	e, path, w := newReal(t, Config{}), goPlugin(t), newPluginWeb(t, reachable)
+	req := Request{Plugin: path, Function: "ask", Input: []byte("ping"), Table: w.table,
+		PluginConfig: map[string]string{"url": w.URL + "/echo"}, Limits: Limits{Time: time.Minute}}
+	res, err := e.Run(t.Context(), req)
+	wantValue(t, res, err, `[200,"POST yes ping ","a,b"]`)
+	req.Table = newPluginWeb(t, "pii: {mode: off}\n").table
+	_, err = e.Run(t.Context(), req)
+	wantCode(t, err, fault.DeniedNetwork)
+}
+
 func TestPluginsInOtherLanguagesAreMeteredAndCapped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: builds plugins")

@@ -49,6 +49,15 @@ func outsideRows() []work {
 			return req
 		}
 	}
+	// The input of a plugin is a block: its first request.
+	input := hostCall{module: kernel, name: "input_offset"}
+	request := func(path string, loop ...hostCall) func(*workplace) Request {
+		return func(p *workplace) Request {
+			req := p.plugin(hostile{begin: []hostCall{input, {kernel, "http_request", []any{id{}, 0}}}, loop: loop})
+			req.Input, req.Table = p.json(map[string]string{"url": p.web + path}), p.reaching()
+			return req
+		}
+	}
 	get := func(path string) []byte { return []byte(`{"method":"GET","url":"` + path + `","headers":[]}`) }
 	// page requests a page of the web server, and then makes calls.
 	page := func(path, name string, args any) func(*workplace) Request {
@@ -67,11 +76,7 @@ func outsideRows() []work {
 				}
 			}
 			req := p.guest(h)
-			u, err := url.Parse(p.web)
-			if err != nil {
-				p.t.Fatal(err)
-			}
-			req.Table = p.table("network: {allow: [{host: 127.0.0.1, ports: ["+u.Port()+"]}]}\n", fetch.New(fetch.Options{}))
+			req.Table = p.reaching()
 			return req
 		}
 	}
@@ -101,6 +106,11 @@ func outsideRows() []work {
 			hostileGuest(p.t, p.e, calling("wexec:fetch", args), p.known)
 			return req
 		}, false},
+		{kernel + ".http_request", "a server without an answer", request("/hang"), false},
+		{kernel + ".http_request", "a byte at a time", request("/drip"), false},
+		{kernel + ".http_request", "a body without an end", request("/endless"), true},
+		{kernel + ".http_request", "a bomb", request("/bomb"), false},
+		{kernel + ".http_headers", "a head of 250,000 bytes", request("/head", hostCall{module: kernel, name: "http_headers"}, hostCall{kernel, "free", []any{id{}}}), false},
 		{"wexec:pii", "two texts of 30,000 bytes", func(p *workplace) Request {
 			req := p.guest(calling("wexec:pii", p.json(map[string]any{"Op": "equal", "Values": []string{words[:30_000], words[1:30_000]}})))
 			req.Table = p.table("pii: {mode: tokenize}\n")
@@ -229,6 +239,15 @@ func (p *workplace) upstream(s upstream.Server) hostfns.Provider {
 		p.t.Fatal(err)
 	}
 	return provider
+}
+
+// reaching returns a table whose programs may reach the web server.
+func (p *workplace) reaching() *hostfns.Table {
+	u, err := url.Parse(p.web)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return p.table("network: {allow: [{host: 127.0.0.1, ports: ["+u.Port()+"]}]}\n", fetch.New(fetch.Options{}))
 }
 
 // table returns a table with files and more providers, and a policy with rules.

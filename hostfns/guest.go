@@ -1,7 +1,9 @@
 package hostfns
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"slices"
@@ -110,7 +112,12 @@ func (c *Calls) Start(mem Memory, name, nameLen, args, argsLen uint32) (int64, e
 	if string(n) != c.name {
 		c.name = string(n)
 	}
-	call, err := c.run.newCall(c.name, slices.Clone(a))
+	return c.start(c.name, slices.Clone(a))
+}
+
+// start is Start with arguments that were charged.
+func (c *Calls) start(name string, args []byte) (int64, error) {
+	call, err := c.run.newCall(name, args)
 	if err != nil {
 		return 0, err
 	}
@@ -123,6 +130,33 @@ func (c *Calls) Start(mem Memory, name, nameLen, args, argsLen uint32) (int64, e
 		return 0, fault.New(fault.Cancelled, "the run has ended")
 	}
 	return int64(call.number), nil
+}
+
+// Call makes a call for a guest, waits for its end and returns the answer. The
+// guest may go on after a *[Failure]. Every other error ends the run.
+func (c *Calls) Call(name string, args []byte) (Answer, error) {
+	if err := c.run.charge(int64(len(args))); err != nil {
+		return Answer{}, err
+	}
+	id, err := c.start(name, args)
+	if err != nil {
+		return Answer{}, err
+	}
+	if _, err := c.Wait(id, -1); err != nil {
+		return Answer{}, err
+	}
+	a, ok := c.queue.Answer(id, true)
+	if !ok {
+		return Answer{}, cmp.Or(c.run.Err(), error(fault.New(fault.Cancelled, "the call of %s has no answer", name)))
+	}
+	if Kind(a.Kind) != Error {
+		return Answer{Kind: Kind(a.Kind), Data: a.Data}, nil
+	}
+	f := &Failure{}
+	if err := json.Unmarshal(a.Data, f); err != nil {
+		return Answer{}, fault.New(fault.Internal, "read the error of a call: %w", err)
+	}
+	return Answer{}, f
 }
 
 func errOutside() error {

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/tetratelabs/wazero"
+
 	"github.com/wexec/wexec/internal/meter"
 )
 
@@ -179,6 +182,29 @@ func TestRefillModuleHasTheGivenName(t *testing.T) {
 		if module, name, _ := f.Import(); module != "other" || name != "pay" {
 			t.Errorf("imports %s.%s", module, name)
 		}
+	}
+}
+
+func TestImportsAreRedirected(t *testing.T) {
+	s := source{types: programTypes, pages: -1,
+		imports: []imported{{"env", "double", tRun}, {"env", "free", tPlain}, {"env", "double", tRun}, {"a", "double", tRun}},
+		funcs:   []body{{name: "run", typ: tRun, code: get(0)}}}
+	out, info, err := meter.Rewrite(s.bytes(), meter.Options{Redirect: map[string]string{"env.double": "elsewhere"}})
+	if err != nil || len(info.Imports) != 4 || info.Imports[0].Module != "env" {
+		t.Fatal(info, err)
+	}
+	code, err := wazero.NewRuntime(t.Context()).CompileModule(t.Context(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range code.ImportedFunctions() {
+		module, name, _ := f.Import()
+		got = append(got, module+"."+name)
+	}
+	want := []string{"elsewhere.double", "env.free", "elsewhere.double", "a.double", "wexec.refill"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

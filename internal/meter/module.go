@@ -76,6 +76,7 @@ type module struct {
 	typeItems   uint32    // entries of the type section; a recursive group is one
 	types       []signature
 	hosts       []hostFunc
+	redirected  []redirect
 	functions   []function
 	importedG   uint32 // imported globals
 	globals     uint32

@@ -24,6 +24,10 @@ type Options struct {
 	// Zero means DefaultMaxTable; a negative value keeps the module's limits as they
 	// are.
 	MaxTable int64
+	// Redirect has the modules that functions are imported from instead, by
+	// "module.name" as the module has them. Info.Imports and Weights.Hosts name
+	// what the module has.
+	Redirect map[string]string
 	// Start is the name under which the module's start function is exported, so
 	// that the host can call it when a run pays for it: then it does not run
 	// when the module is instantiated. Empty keeps the start function.

@@ -231,7 +231,9 @@ func (m *module) table(r *reader, imported bool, w *[]byte) {
 func (m *module) readImports(r *reader) {
 	n := r.count("imports", maxImports)
 	for range n {
-		im := Import{Module: r.name(), Name: r.name()}
+		from := r.p
+		module, end := r.name(), r.p
+		im := Import{Module: module, Name: r.name()}
 		at := r.p
 		kind := r.u8()
 		if r.err != nil {
@@ -254,6 +256,9 @@ func (m *module) readImports(r *reader) {
 				cost = m.o.Weights.Host
 			}
 			m.hosts = append(m.hosts, hostFunc{typ: t, cost: cost})
+			if to, ok := m.o.Redirect[im.Module+"."+im.Name]; ok {
+				m.redirected = append(m.redirected, redirect{from, end, to})
+			}
 		case 1:
 			im.Kind = TableKind
 			m.table(r, true, nil)

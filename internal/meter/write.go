@@ -31,8 +31,7 @@ func (m *module) write() ([]byte, error) {
 			r.p = len(r.b)
 		case secImport:
 			n := r.u32()
-			body = m.importSection(n, r.b[r.p:])
-			r.p = len(r.b)
+			body = m.importSection(n, r)
 		default:
 			continue
 		}
@@ -43,7 +42,7 @@ func (m *module) write() ([]byte, error) {
 	}
 	for id, build := range map[byte]func() []byte{
 		secType:   func() []byte { return m.typeSection(nil) },
-		secImport: func() []byte { return m.importSection(0, nil) },
+		secImport: func() []byte { return m.importSection(0, &reader{}) },
 		secGlobal: func() []byte { return m.globalSection(&reader{b: []byte{0}}) },
 		secExport: func() []byte { return m.exportSection(&reader{b: []byte{0}}) },
 	} {
@@ -100,8 +99,22 @@ func (m *module) typeSection(rest []byte) []byte {
 	return append(out, 0x60, 1, 0x7e, 1, 0x7e)
 }
 
-func (m *module) importSection(n uint32, rest []byte) []byte {
-	out := append(appendU32(nil, n+1), rest...)
+// redirect is the name of a module in the section of imports, and its
+// replacement.
+type redirect struct {
+	from, to int
+	module   string
+}
+
+// importSection writes the n imports that follow in r, and refill.
+func (m *module) importSection(n uint32, r *reader) []byte {
+	out := appendU32(nil, n+1)
+	for _, d := range m.redirected {
+		out = appendName(append(out, r.b[r.p:d.from]...), d.module)
+		r.p = d.to
+	}
+	out = append(out, r.b[r.p:]...)
+	r.p = len(r.b)
 	out = appendName(appendName(out, m.o.ImportModule), m.o.ImportName)
 	return appendU32(append(out, 0), uint32(len(m.types)))
 }

@@ -47,6 +47,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("WEXEC_CACHE", testenv.Cache())
 			e.Setenv("DEMO_SERVER", demo)
 			e.Setenv("PLUGIN", plugin)
+			e.Setenv("WEB", filepath.Join(filepath.Dir(plugin), "web.wasm"))
 			e.Setenv("NO_COLOR", "1")
 			return errors.Join(os.MkdirAll(home, 0o700), os.MkdirAll(filepath.Join(e.WorkDir, "run"), 0o700))
 		},

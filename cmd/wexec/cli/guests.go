@@ -143,10 +143,15 @@ func (a *app) pluginCommand() *cli.Command {
 		Usage: "call Extism plugins under the same limits",
 		Subcommands: []*cli.Command{{
 			Name: "call", Usage: "call one function of a plugin", ArgsUsage: "FILE FUNCTION",
-			Flags: slices.Concat(flags, settingFlags(), limitFlags()), Action: a.pluginCall,
-			Description: "The plugin has the limits of a program. It receives its input and its configuration, and has no access to this machine\nor the network.",
+			Flags: slices.Concat(flags, settingFlags(), withoutTools(allowFlags()), limitFlags()), Action: a.pluginCall,
+			Description: "The plugin has the limits of a program. It receives its input and its configuration, calls no tools, and reaches the\nhosts and files that the policy allows.",
 		}},
 	}
+}
+
+// withoutTools returns the flags that do not grant or deny tools.
+func withoutTools(flags []cli.Flag) []cli.Flag {
+	return slices.DeleteFunc(flags, func(f cli.Flag) bool { return strings.HasSuffix(f.Names()[0], "-tool") })
 }
 
 func (a *app) pluginCall(ctx *cli.Context) error {

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"cmp"
 	"context"
+	"math"
 	"os"
 	"runtime"
 	"sync"
@@ -67,9 +68,13 @@ func Compile(ctx context.Context, wasm []byte, entry string, cache wazero.Compil
 		Wasm:   []extism.Wasm{extism.WasmData{Data: wasm}},
 		Memory: &extism.ManifestMemory{MaxHttpResponseBytes: 0, MaxVarBytes: maxVars},
 	}
+	functions := hostFunctions()
+	if entry == "" {
+		functions = append(functions, webFunctions()...)
+	}
 	ctx = withGuards(ctx, entry == "")
 	config := extism.PluginConfig{EnableWasi: true, RuntimeConfig: RuntimeConfig(interpreter).WithCompilationCache(cache)}
-	plugin, err := extism.NewCompiledPlugin(ctx, manifest, config, hostFunctions())
+	plugin, err := extism.NewCompiledPlugin(ctx, manifest, config, functions)
 	if err != nil {
 		return nil, fault.New(fault.Internal, "compile the guest: %w", err)
 	}
@@ -143,6 +148,9 @@ func (m *Module) instantiate(ctx context.Context, mem *snapshot.Allocator, limit
 	plugin, err := m.plugin.Instance(experimental.WithMemoryAllocator(ctx, &i.mems), extism.PluginInstanceConfig{ModuleConfig: config})
 	m.making.RUnlock()
 	if err != nil {
+		if m.entry == "" {
+			return nil, fault.New(fault.UsageFile, "load the plugin: %w", err)
+		}
 		return nil, fault.New(fault.Internal, "make an instance: %w", err)
 	}
 	i.plugin = plugin
@@ -264,3 +272,49 @@ func hostFunctions() []extism.HostFunction {
 		function("finish", types{i32, i32, i32}, nil, func(h *Host, s []uint64) { h.finish(u32(s[0]), u32(s[1]), u32(s[2])) }),
 	}
 }
+
+// webFunctions returns the functions of Extism that make HTTP requests.
+func webFunctions() []extism.HostFunction {
+	const i32, i64 = extism.ValueTypeI32, extism.ValueTypeI64
+	type types = []extism.ValueType
+	function := func(name string, params, results types, f func(h *Host, k kernel, s []uint64)) extism.HostFunction {
+		fn := extism.NewHostFunctionWithStack(name, func(ctx context.Context, p *extism.CurrentPlugin, stack []uint64) {
+			f(ctx.Value(hostKey{}).(*Host), extismKernel{ctx, p}, stack)
+		}, params, results)
+		fn.SetNamespace(webModule)
+		return fn
+	}
+	return []extism.HostFunction{
+		function("http_request", types{i64, i64}, types{i64}, func(h *Host, k kernel, s []uint64) { s[0] = h.httpRequest(k, s[0], s[1]) }),
+		function("http_status_code", nil, types{i32}, func(h *Host, _ kernel, s []uint64) { s[0] = uint64(h.web.status) }),
+		function("http_headers", nil, types{i64}, func(h *Host, k kernel, s []uint64) { s[0] = h.httpHeaders(k) }),
+	}
+}
+
+// extismKernel is the memory of Extism's kernel during a call of a host function.
+type extismKernel struct {
+	ctx    context.Context
+	plugin *extism.CurrentPlugin
+}
+
+func (k extismKernel) block(offset uint64) ([]byte, error) {
+	n, err := k.plugin.LengthWithContext(k.ctx, offset)
+	if err != nil {
+		return nil, err
+	}
+	data, ok := k.plugin.Memory().Read(uint32(offset), uint32(n))
+	if !ok || offset+n > math.MaxUint32 {
+		return nil, boundsFault()
+	}
+	return data, nil
+}
+
+func (k extismKernel) make(data []byte) (uint64, error) {
+	offset, err := k.plugin.AllocWithContext(k.ctx, uint64(len(data)))
+	if err == nil && !k.plugin.Memory().Write(uint32(offset), data) {
+		err = boundsFault()
+	}
+	return offset, err
+}
+
+func (k extismKernel) free(offset uint64) error { return k.plugin.FreeWithContext(k.ctx, offset) }

@@ -68,6 +68,7 @@ type Host struct {
 	readings int                // of the clock
 	drawn    int64              // random bytes
 	internal map[int64]struct{} // calls in flight that the prelude made
+	web      webResponse        // the last one of a foreign plugin
 }
 
 // Outcome is what a guest passed to finish.
@@ -75,6 +76,12 @@ type Outcome struct {
 	Given bool
 	Kind  uint32
 	Data  []byte
+}
+
+// webResponse is what a plugin can ask about the response it received last.
+type webResponse struct {
+	status  uint32
+	headers []byte // a JSON object
 }
 
 // Kinds of an outcome, from wasm-modules/ABI.md.

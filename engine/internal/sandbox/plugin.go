@@ -14,18 +14,34 @@ import (
 	"github.com/wexec/wexec/internal/text"
 )
 
-// extismModule is the module that a foreign plugin imports from.
-const extismModule = "extism:host/env"
+// extismModule is the module that a foreign plugin imports from. The HTTP
+// functions are redirected to webModule when it is metered: those of the SDK
+// would pass by the policy.
+const (
+	extismModule = "extism:host/env"
+	webModule    = "wexec:web"
+)
 
-// KernelCalls lists what a foreign plugin may import from Extism: input,
-// output, memory, variables and log. The network is not among them.
+// KernelCalls lists what a foreign plugin may import from Extism.
 func KernelCalls() []string {
 	return []string{
 		"alloc", "free", "load_u8", "load_u64", "store_u8", "store_u64", "input_load_u8", "input_load_u64",
 		"input_set", "output_set", "input_length", "input_offset", "output_length", "output_offset",
 		"length", "length_unsafe", "reset", "error_set", "error_get", "memory_bytes",
 		"config_get", "var_get", "var_set", "get_log_level", "log_trace", "log_debug", "log_info", "log_warn", "log_error",
+		"http_request", "http_status_code", "http_headers",
 	}
+}
+
+// redirected returns the modules of the calls that the SDK does not answer.
+func redirected() map[string]string {
+	modules := map[string]string{}
+	for _, name := range KernelCalls() {
+		if strings.HasPrefix(name, "http_") {
+			modules[extismModule+"."+name] = webModule
+		}
+	}
+	return modules
 }
 
 // kernelPrice is the fuel of a call of Extism's kernel, in proportion to its
@@ -58,7 +74,7 @@ func CheckPlugin(ctx context.Context, wasm []byte) (*Plugin, error) {
 	// process if a few bytes claim billions. The meter trusts no count, so it
 	// reads the module first. The meter does not validate, so wazero validates the
 	// original after that.
-	metered, info, err := meter.Rewrite(wasm, meter.Options{Start: startExport, Weights: meter.Weights{Hosts: kernelPrices()}})
+	metered, info, err := meter.Rewrite(wasm, meter.Options{Start: startExport, Redirect: redirected(), Weights: meter.Weights{Hosts: kernelPrices()}})
 	if err != nil {
 		return nil, fault.New(fault.UsageFile, "load the plugin: %w", err)
 	}

@@ -99,7 +99,7 @@ func (g guards) NewFunctionListener(def api.FunctionDefinition) experimental.Fun
 	case len(def.ExportNames()) == 0:
 	case def.ModuleName() == wasiModule:
 		return guard{def.ExportNames()[0], g[def.ExportNames()[0]]}
-	case def.ModuleName() == extismModule:
+	case def.ModuleName() == extismModule, def.ModuleName() == webModule:
 		return guard{name: def.ExportNames()[0]}
 	}
 	return nil

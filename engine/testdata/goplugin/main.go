@@ -66,6 +66,19 @@ func fill() int32 {
 	}
 }
 
+// ask makes the request that its configuration has, with its input.
+//
+//go:wasmexport ask
+func ask() int32 {
+	to, _ := pdk.GetConfig("url")
+	res := pdk.NewHTTPRequest(pdk.MethodPost, to).SetHeader("X-Given", "yes").SetBody(pdk.Input()).Send()
+	if err := pdk.OutputJSON([]any{res.Status(), string(res.Body()), res.Headers()["x-twice"]}); err != nil {
+		pdk.SetError(err)
+		return 1
+	}
+	return 0
+}
+
 //go:wasmexport fail
 func fail() int32 {
 	pdk.SetError(errors.New("the plugin says no"))
