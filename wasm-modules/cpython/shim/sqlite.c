@@ -1,4 +1,4 @@
-/* The locks of SQLite. It keeps account of the locks of its own connections and
+/* The locks of SQLite. It keeps account of the locks of its connections and
  * asks the system for those of other processes, of which there are none here. */
 #include <fcntl.h>
 #include <stdarg.h>
