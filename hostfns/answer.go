@@ -239,6 +239,9 @@ func (c *call) checkOutput(ctx context.Context, a *Answer, received []byte) {
 	if a.Kind != JSON || len(c.tool.OutputSchema) == 0 || len(received) > maxChecked {
 		return
 	}
+	if _, ok := c.tool.provider.(*function); ok {
+		return // its schema is that of its type
+	}
 	c.tool.compile()
 	v, err := jsonnum.Decode(received)
 	if err != nil {

@@ -2,8 +2,12 @@ package hostfns
 
 import (
 	"context"
+	"encoding"
 	"encoding/json"
+	"fmt"
+	"reflect"
 	"strings"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/wexec/wexec/catalogue"
@@ -19,7 +23,10 @@ import (
 // json.RawMessage unchanged, and []byte as bytes. An error is tool.failed unless it
 // is a *fault.Error.
 //
-// If In has no schema, [NewTable] fails.
+// The output schema is that of the type Out, so that declarations have it. It allows
+// anything where a type writes its own JSON or contains itself.
+//
+// If In has no schema or Out has no JSON form, [NewTable] fails.
 func Func[In, Out any](name string, f func(context.Context, In) (Out, error), opts ...FuncOption) Provider {
 	server, tool, ok := strings.Cut(name, ".")
 	if !ok {
@@ -35,6 +42,10 @@ func Func[In, Out any](name string, f func(context.Context, In) (Out, error), op
 	}
 	if err != nil {
 		p.broken = fault.New(fault.UsageConfig, "derive the input schema of %s: %w", name, err)
+		return p
+	}
+	if p.tool.OutputSchema, err = outputSchema(reflect.TypeFor[Out]()); err != nil {
+		p.broken = fault.New(fault.UsageConfig, "derive the output schema of %s: %w", name, err)
 		return p
 	}
 	p.call = func(ctx context.Context, args json.RawMessage) (Answer, error) {
@@ -59,6 +70,94 @@ func Func[In, Out any](name string, f func(context.Context, In) (Out, error), op
 		return Answer{Kind: JSON, Data: data, Checked: true}, nil
 	}
 	return p
+}
+
+// outputSchema returns the schema of what a type is encoded as, or nil if that can
+// be anything.
+func outputSchema(t reflect.Type) (json.RawMessage, error) {
+	if t == reflect.TypeFor[[]byte]() || t == reflect.TypeFor[json.RawMessage]() {
+		return nil, nil
+	}
+	o := outputTypes{schemas: map[reflect.Type]*jsonschema.Schema{}, within: map[reflect.Type]bool{}}
+	if err := o.add(t); err != nil {
+		return nil, err
+	}
+	if t.Kind() == reflect.Interface || o.opaque || o.schemas[t] != nil {
+		return nil, nil
+	}
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: o.schemas})
+	if err != nil {
+		return nil, err
+	}
+	allowNilMaps(s)
+	return json.Marshal(s)
+}
+
+// allowNilMaps allows null where a schema has a map.
+func allowNilMaps(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if s.Type == "object" && s.Properties == nil {
+		s.Type, s.Types = "", []string{"null", "object"}
+	}
+	for _, p := range s.Properties {
+		allowNilMaps(p)
+	}
+	allowNilMaps(s.Items)
+	allowNilMaps(s.AdditionalProperties)
+}
+
+// outputTypes collects the types whose encoding differs from what their kind
+// suggests.
+type outputTypes struct {
+	schemas map[reflect.Type]*jsonschema.Schema
+	within  map[reflect.Type]bool // types that contain this one
+	opaque  bool                  // a schema cannot say how a field is encoded
+}
+
+func (o *outputTypes) add(t reflect.Type) error {
+	if o.schemas[t] != nil || t == reflect.TypeFor[time.Time]() {
+		return nil
+	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextMarshaler]()) || o.within[t] {
+		o.schemas[t] = &jsonschema.Schema{}
+		return nil
+	}
+	o.within[t] = true
+	defer delete(o.within, t)
+	switch t.Kind() {
+	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
+		return fmt.Errorf("%s has no JSON form", t)
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 { // written in base64
+			o.schemas[t] = &jsonschema.Schema{Types: []string{"null", "string"}}
+			return nil
+		}
+		return o.add(t.Elem())
+	case reflect.Map:
+		if key := t.Key(); key.Kind() != reflect.String {
+			if _, err := json.Marshal(reflect.MakeMap(t).Interface()); err != nil {
+				return fmt.Errorf("%s has no JSON form", t)
+			}
+			o.schemas[t] = &jsonschema.Schema{Types: []string{"null", "object"}}
+		}
+		return o.add(t.Elem())
+	case reflect.Pointer, reflect.Array:
+		return o.add(t.Elem())
+	case reflect.Struct:
+		for _, f := range reflect.VisibleFields(t) {
+			tag := f.Tag.Get("json")
+			if tag == "-" || !f.IsExported() && !f.Anonymous {
+				continue
+			}
+			if err := o.add(f.Type); err != nil {
+				return err
+			}
+			o.opaque = o.opaque || strings.HasSuffix(tag, ",string") || f.Anonymous && o.schemas[f.Type] != nil
+		}
+	}
+	return nil
 }
 
 // FuncOption describes a tool of [Func].

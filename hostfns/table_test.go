@@ -2,12 +2,17 @@ package hostfns
 
 import (
 	"context"
+	"encoding/json"
+	"math/big"
+	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
@@ -139,5 +144,100 @@ func TestAnInputTypeWithoutASchemaFailsWhenTheTableIsMade(t *testing.T) {
 	table, err := NewTable(mustPolicy(t, allowAll), audit.None(), bad)
 	if table != nil || fault.CodeOf(err) != fault.UsageConfig || !strings.Contains(err.Error(), "input schema of math.wait") {
 		t.Errorf("%v, %v", table, err)
+	}
+}
+
+func TestTheTypeOfAResultIsTheOutputSchemaOfAFunction(t *testing.T) {
+	type custom struct{ big.Int }
+	type tree struct {
+		Name string  `json:"name"`
+		More []*tree `json:"more,omitempty"`
+	}
+	type order struct {
+		Total float64         `json:"total" jsonschema:"with tax"`
+		At    time.Time       `json:"at"`
+		Data  []byte          `json:"data"`
+		By    map[int]bool    `json:"by"`
+		Own   custom          `json:"own"`
+		Note  *string         `json:"note,omitempty"`
+		Any   any             `json:"any"`
+		Skip  chan int        `json:"-"`
+		Inner struct{ A int } `json:"inner"`
+		Tree  tree            `json:"tree"`
+	}
+	const plain = `{"type":"object","properties":{"total":{"type":"number","description":"with tax"}`
+	for _, c := range []struct {
+		p    Provider
+		want string // begins the schema
+	}{
+		{result[order](), plain}, {result[*order](), strings.Replace(plain, `"object"`, `["null","object"]`, 1)},
+		{result[[]string](), `{"type":["null","array"],"items":{"type":"string"}}`}, {result[int](), `{"type":"integer"}`},
+		{result[[]byte](), ""}, {result[json.RawMessage](), ""}, {result[any](), ""}, {result[tree](), ""}, {result[custom](), ""},
+		{result[struct {
+			N int `json:"n,string"`
+		}](), ""},
+	} {
+		table, err := NewTable(mustPolicy(t, allowAll), audit.None(), c.p)
+		if err != nil {
+			t.Errorf("%s: %v", c.want, err)
+			continue
+		}
+		have, _ := table.Catalogue(t.Context())
+		if got := string(have.Tools()[0].OutputSchema); got != c.want && (c.want == "" || !strings.HasPrefix(got, c.want)) {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+	for name, p := range map[string]Provider{
+		"chan int": result[struct{ C []chan int }](), "func()": result[map[string]func()](), "complex128": result[complex128](), "bool": result[map[bool]int](),
+	} {
+		if table, err := NewTable(nil, audit.None(), p); table != nil || fault.CodeOf(err) != fault.UsageConfig ||
+			!strings.Contains(err.Error(), "output schema of x.y") || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// result is a function with a type of result.
+func result[Out any]() Provider {
+	return Func("x.y", func(context.Context, struct{}) (out Out, err error) { return out, nil })
+}
+
+// TestAnswersMatchTheOutputSchemaOfTheirFunction encodes values at the edges of what
+// a schema says.
+func TestAnswersMatchTheOutputSchemaOfTheirFunction(t *testing.T) {
+	type inner struct {
+		At   time.Time        `json:"at"`
+		Data []byte           `json:"data"`
+		By   map[int]bool     `json:"by"`
+		List []*int           `json:"list"`
+		Raw  json.RawMessage  `json:"raw"`
+		IP   netip.Addr       `json:"ip"`
+		Sub  map[string][]int `json:"sub"`
+	}
+	n := 3
+	for _, v := range []inner{{}, {At: time.Now(), Data: []byte{1}, By: map[int]bool{1: true}, List: []*int{nil, &n}, Raw: json.RawMessage("[1]"), Sub: map[string][]int{"a": nil}}} {
+		doc, err := outputSchema(reflect.TypeFor[inner]())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s jsonschema.Schema
+		if err := json.Unmarshal(doc, &s); err != nil {
+			t.Fatal(err)
+		}
+		resolved, err := s.Resolve(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var plain any
+		if err := json.Unmarshal(data, &plain); err != nil {
+			t.Fatal(err)
+		}
+		if err := resolved.Validate(plain); err != nil {
+			t.Errorf("%s does not match %s: %v", data, doc, err)
+		}
 	}
 }
