@@ -58,7 +58,7 @@ func (a *app) checkProgram(ctx *cli.Context, host *config.Host, cache string, re
 			a.term.Hint(p.Hint)
 		}
 		if len(problems) == 0 {
-			a.term.Note("%s: %s, no problems found", file, req.Language)
+			a.term.Note("%s: %s, no problems found (arguments and types are not checked)", file, req.Language)
 		}
 	}
 	if failed {
