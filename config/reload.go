@@ -54,18 +54,22 @@ func (x *states) current() state {
 // new policy apply to them at once. Servers whose definition stays keep running.
 // After an error nothing has changed. Cache, audit log and the way in which
 // people are asked stay those of the first settings.
-func (h *Host) Reload(s *Settings) error {
+func (h *Host) Reload(s *Settings) (err error) {
 	last := h.states.current()
 	next := state{defined: s.Servers}
 	p := s.Policy()
 	if last.table != nil && last.serves(s.Servers, p) {
 		next.servers = last.servers
 	}
-	var err error
 	if next.servers == nil {
 		if next.servers, err = upstream.New(s.Servers, h.upstreamOptions()); err != nil {
 			return err
 		}
+		defer func() {
+			if err != nil {
+				_ = next.servers.Close()
+			}
+		}()
 	}
 	o := h.options
 	var installed *packages.Set
