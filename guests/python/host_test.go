@@ -336,7 +336,11 @@ func newGuest(t testing.TB, h *host) *guest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { module.Close(ctx) })
+	opened := module
+	t.Cleanup(func() {
+		opened.Close(ctx)
+		opened = nil // a parallel test keeps its cleanups until its parent ends, and so the guest's memory
+	})
 	if grow := (len(m.image) - int(module.Memory().Size())) >> 16; grow > 0 {
 		module.Memory().Grow(uint32(grow))
 	}
