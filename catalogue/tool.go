@@ -25,6 +25,9 @@ type Tool struct {
 	Annotations  Annotations     `json:"annotations,omitzero"`
 	Version      string          `json:"version,omitempty"` // version of the server
 	Warning      string          `json:"warning,omitempty"` // why part of the definition is not used
+	// Method is the MCP method that the host calls for a tool that it made, such as
+	// "resources/read". It is empty for a tool that the server lists.
+	Method string `json:"-"`
 }
 
 // Annotations are hints that a server gives about its tool; nil if it gives none.

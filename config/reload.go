@@ -103,7 +103,7 @@ func (x state) serves(servers []upstream.Server, p *policy.Policy) bool {
 		return false
 	}
 	for _, srv := range servers {
-		for _, f := range []policy.Feature{policy.Elicitation, policy.Sampling} {
+		for _, f := range policy.Features() {
 			if before.DecideFeature(srv.Name, f).Effect != p.DecideFeature(srv.Name, f).Effect {
 				return false
 			}

@@ -161,56 +161,72 @@ const (
 	maxFeatureTexts  = 1000 // in a request
 )
 
-// feature decides, records, asks a person if the policy says so, and passes the
-// request on. The client is shown what the program would be shown: no secrets, no
-// values and no invisible characters.
+// permit decides whether a feature may be used, records the decision, and asks a
+// person if the policy says so. With shown nil nobody is asked.
+func (c *call) permit(ctx context.Context, feature policy.Feature, shown json.RawMessage) error {
+	r := c.run
+	d := r.table.effective().DecideFeature(c.tool.Server, feature)
+	record := &audit.Decision{Call: c.number, Kind: string(feature), Tool: c.name, Target: text.Clip(string(shown), 1000), Effect: d.Effect.String(), Rule: d.Rule,
+		Writes: !feature.OfServer()}
+	if d.Effect == policy.Deny {
+		record.Code, record.Message = string(fault.DeniedTool), d.Message
+	}
+	if err := r.record(audit.Event{Decision: record}); err != nil {
+		return err
+	}
+	switch {
+	case d.Effect == policy.Deny:
+		return c.refuseFeature(feature, fault.DeniedTool, d.Rule, d.Message, feature.Hint(c.tool.Server))
+	case d.Effect == policy.Ask && shown != nil:
+		d.Message = fmt.Sprintf("server %s wants to use %s", c.tool.Server, feature)
+		if feature.OfServer() {
+			d.Message = fmt.Sprintf("the program wants to use the %s of server %s", feature, c.tool.Server)
+		}
+		q := inquiry{call: c, kind: string(feature), decision: d, args: shown, covered: shown}
+		if _, err := q.ask(ctx); err != nil {
+			if f := failureIn(err); f != nil {
+				return c.refuseFeature(feature, f.Code, d.Rule, "no person approved it", "")
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *call) refuseFeature(f policy.Feature, code fault.Code, rule, why, hint string) *Failure {
+	return &Failure{Code: code, Tool: c.name, Rule: rule, Message: because(f.Refused(c.tool.Server), why), Hint: hint}
+}
+
+// feature asks for permission and passes the request of a server to the client. The
+// client is shown what the program would be shown: no secrets, no values and no
+// invisible characters.
 func (c *call) feature(ctx context.Context, feature policy.Feature, params json.RawMessage) (json.RawMessage, error) {
 	r := c.run
-	refuse := func(code fault.Code, rule, why, hint string) error {
-		return &Failure{Code: code, Tool: c.name, Rule: rule, Message: because(fmt.Sprintf("server %s may not use %s", c.tool.Server, feature), why), Hint: hint}
-	}
+	refuse := func(code fault.Code, why, hint string) error { return c.refuseFeature(feature, code, "", why, hint) }
 	if c.gate.features > maxFeatures || len(params) > maxFeature {
-		return nil, refuse(fault.ToolFailed, "", fmt.Sprintf("a call has at most %d requests of %d bytes", maxFeatures, maxFeature), "")
+		return nil, refuse(fault.ToolFailed, fmt.Sprintf("a call has at most %d requests of %d bytes", maxFeatures, maxFeature), "")
 	}
 	if err := r.charge(int64(len(params))); err != nil {
 		return nil, err
 	}
 	shown, err := c.shownParams(params)
 	if err != nil {
-		return nil, refuse(fault.ToolFailed, "", err.Error(), "")
+		return nil, refuse(fault.ToolFailed, err.Error(), "")
 	}
-	d := r.table.effective().DecideFeature(c.tool.Server, feature)
-	record := &audit.Decision{Call: c.number, Kind: string(feature), Tool: c.name, Target: text.Clip(string(shown), 1000), Effect: d.Effect.String(), Rule: d.Rule, Writes: true}
-	if d.Effect == policy.Deny {
-		record.Code, record.Message = string(fault.DeniedTool), d.Message
-	}
-	if err := r.record(audit.Event{Decision: record}); err != nil {
+	if err := c.permit(ctx, feature, shown); err != nil {
 		return nil, err
-	}
-	switch d.Effect {
-	case policy.Deny:
-		return nil, refuse(fault.DeniedTool, d.Rule, d.Message, fmt.Sprintf("allow it in the policy: servers: {%s: {%s: allow}}", c.tool.Server, feature))
-	case policy.Ask:
-		d.Message = fmt.Sprintf("server %s wants to use %s", c.tool.Server, feature)
-		q := inquiry{call: c, kind: string(feature), decision: d, args: shown, covered: shown}
-		if _, err := q.ask(ctx); err != nil {
-			if f := failureIn(err); f != nil {
-				return nil, refuse(f.Code, d.Rule, "no person approved it", "")
-			}
-			return nil, err
-		}
 	}
 	r.cacheable(0)
 	answer, err := c.askClient(ctx, feature, shown)
 	switch {
 	case errors.Is(err, ErrNobody):
-		return nil, refuse(fault.DeniedApproval, "", "the client does not have it", "use an MCP client that supports "+string(feature))
+		return nil, refuse(fault.DeniedApproval, "the client does not have it", "use an MCP client that supports "+string(feature))
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		return nil, refuse(fault.ToolFailed, "", r.shown(err.Error(), maxMessage), "")
+		return nil, refuse(fault.ToolFailed, r.shown(err.Error(), maxMessage), "")
 	case len(answer) > maxFeatureAnswer:
-		return nil, refuse(fault.ToolFailed, "", fmt.Sprintf("the client answered with more than %d bytes", maxFeatureAnswer), "")
+		return nil, refuse(fault.ToolFailed, fmt.Sprintf("the client answered with more than %d bytes", maxFeatureAnswer), "")
 	}
 	if err := r.charge(int64(len(answer))); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/wexec/wexec/policy/lint"
 
@@ -281,7 +282,71 @@ func (t *Table) lookup(ctx context.Context, name string) (*resolvedTool, error) 
 	if failed != nil {
 		return nil, failed
 	}
+	for _, split := range splits {
+		if server, ok := t.spellings.Server(split.server); ok {
+			if f := t.refused(server, split.tool); f != nil {
+				return nil, f
+			}
+		}
+	}
 	return nil, t.unknown(name)
+}
+
+// stragglerTime is how long a search waits for servers that are starting.
+const stragglerTime = 10 * time.Second
+
+// FeatureOf returns the feature of servers that a tool made by the host uses, by its
+// name, or "".
+func FeatureOf(tool string) policy.Feature {
+	switch tool {
+	case "list_resources", "list_resource_templates", "read_resource":
+		return policy.Resources
+	case "list_prompts", "get_prompt":
+		return policy.Prompts
+	}
+	return ""
+}
+
+// refused returns the error of a tool that the host does not make because the policy
+// does not allow its feature, or nil.
+func (t *Table) refused(server, tool string) *Failure {
+	feature := FeatureOf(tool)
+	if feature == "" {
+		return nil
+	}
+	d := t.effective().DecideFeature(server, feature)
+	if d.Effect != policy.Deny {
+		return nil
+	}
+	return &Failure{Code: fault.DeniedTool, Tool: server + "." + tool, Rule: d.Rule, Message: feature.Refused(server) + ": " + d.Message, Hint: feature.Hint(server)}
+}
+
+// FeatureTools returns the tools that the host makes for a feature, of those servers
+// whose feature the policy allows. It starts these, and leaves out servers that fail
+// or are slow.
+func (t *Table) FeatureTools(ctx context.Context, feature policy.Feature, servers ...string) []catalogue.Tool {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.options.Straggler, stragglerTime))
+	defer cancel()
+	found := make([][]catalogue.Tool, len(servers))
+	var wg sync.WaitGroup
+	for i, server := range servers {
+		if t.effective().DecideFeature(server, feature).Effect == policy.Deny {
+			continue
+		}
+		wg.Go(func() {
+			l, err := t.list(ctx, server)
+			if err != nil {
+				return
+			}
+			for _, one := range l.tools {
+				if one.Method != "" && FeatureOf(one.Name) == feature && t.BestEffect(one.Tool) != policy.Deny {
+					found[i] = append(found[i], one.Tool)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return slices.Concat(found...)
 }
 
 type split struct{ server, tool string }

@@ -41,6 +41,8 @@ type gate struct {
 type featurer interface {
 	askAbout(ctx context.Context, d policy.Decision, g *Grant, args map[string]any) error
 	feature(ctx context.Context, f policy.Feature, params json.RawMessage) (json.RawMessage, error)
+	permit(ctx context.Context, f policy.Feature, shown json.RawMessage) error
+	shownParams(params json.RawMessage) (json.RawMessage, error)
 }
 
 func (g *gate) Feature(ctx context.Context, f policy.Feature, params json.RawMessage) (json.RawMessage, error) {
@@ -57,6 +59,22 @@ func (g *gate) Feature(ctx context.Context, f policy.Feature, params json.RawMes
 	}
 	g.features++
 	return g.of.feature(ctx, f, params)
+}
+
+func (g *gate) Permit(ctx context.Context, f policy.Feature, use json.RawMessage) error {
+	if g.of == nil {
+		return ErrNobody
+	}
+	if err := cmp.Or(g.run.Err(), g.ctx.Err()); err != nil {
+		return err
+	}
+	if use != nil {
+		var err error
+		if use, err = g.of.shownParams(use); err != nil {
+			return &Failure{Code: fault.ToolFailed, Tool: g.tool, Message: err.Error()}
+		}
+	}
+	return g.of.permit(ctx, f, use)
 }
 
 func (g *gate) Network(ctx context.Context, req NetworkRequest) error {

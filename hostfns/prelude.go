@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
@@ -56,9 +55,6 @@ func decoding[In any](f func(*call, context.Context, In) (any, error)) lookupFun
 		return Answer{Kind: JSON, Data: data, Checked: true}, nil
 	}
 }
-
-// stragglerTime is how long a search waits for servers that are starting.
-const stragglerTime = 10 * time.Second
 
 // whole returns the tools of all servers but those that cannot be reached.
 func (r *Run) whole(ctx context.Context) *catalogue.Catalogue {

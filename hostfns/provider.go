@@ -92,6 +92,10 @@ type Gate interface {
 	// policy allows it, and returns the client's answer: the parameters and the
 	// result of elicitation/create or sampling/createMessage.
 	Feature(ctx context.Context, feature policy.Feature, params json.RawMessage) (json.RawMessage, error)
+	// Permit decides whether a feature of the server may be used and records the
+	// decision. use is a JSON object that tells what is used. A person is asked if the
+	// policy says so, unless use is nil: what only lists is not asked for.
+	Permit(ctx context.Context, feature policy.Feature, use json.RawMessage) error
 	// HostSecrets returns the secrets for requests to a host.
 	HostSecrets(ctx context.Context, host string) ([]Secret, error)
 	// Lifetime returns a context that ends with the run, for what outlives the

@@ -76,8 +76,8 @@ func (l *layer) decides(grants, granted bool) bool {
 	return grants
 }
 
-// DecideFeature decides whether a server may ask for something that the client has.
-// It may if a file allows it, and no file that has a servers block does not.
+// DecideFeature decides whether a server may ask for something that the client has,
+// or whether something that the server has may be used. It may if a file allows it, and no file that has a servers block does not.
 func (p *Policy) DecideFeature(server string, feature Feature) Decision {
 	var final Decision
 	decided, granted := false, false
@@ -104,6 +104,9 @@ func (p *Policy) DecideFeature(server string, feature Feature) Decision {
 	}
 	if final.Effect == Deny {
 		final.Message = fmt.Sprintf("no rule allows server %s to use %s", server, feature)
+		if feature.OfServer() {
+			final.Message = fmt.Sprintf("no rule allows the %s of server %s", feature, server)
+		}
 	}
 	return final
 }

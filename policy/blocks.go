@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -28,14 +29,38 @@ type Network struct {
 	Deny  []NetRule
 }
 
-// Feature is something that the client of a run has and that a server may ask for.
+// Feature is a feature of MCP other than tools. The client of a run has the first two,
+// and a server asks for them. A server has the others, and programs and clients use
+// them.
 type Feature string
 
 // The features.
 const (
 	Elicitation Feature = "elicitation" // forms for the person at the client
 	Sampling    Feature = "sampling"    // texts of the client's model
+	Resources   Feature = "resources"   // documents of the server
+	Prompts     Feature = "prompts"     // texts of the server for models
 )
+
+// Features returns all features.
+func Features() []Feature { return []Feature{Elicitation, Sampling, Resources, Prompts} }
+
+// OfServer reports whether a server has the feature, and not the client.
+func (f Feature) OfServer() bool { return f == Resources || f == Prompts }
+
+// Hint returns how to allow a feature.
+func (f Feature) Hint(server string) string {
+	return fmt.Sprintf("allow it in the policy: servers: {%s: {%s: allow}}", server, f)
+}
+
+// Refused returns the message that a server may not use a feature, or that a feature
+// of the server may not be used.
+func (f Feature) Refused(server string) string {
+	if f.OfServer() {
+		return fmt.Sprintf("the %s of server %s may not be used", f, server)
+	}
+	return fmt.Sprintf("server %s may not use %s", server, f)
+}
 
 // serverRule is what a file says about the servers that match a pattern.
 type serverRule struct {

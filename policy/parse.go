@@ -218,7 +218,9 @@ func (c *compiler) servers(list yamldoc.Map[document.Server]) []serverRule {
 			c.AddError(e.KeyPos, err)
 		}
 		r := serverRule{server: g, features: map[Feature]Effect{}, where: c.Where(e.KeyPos)}
-		for feature, v := range map[Feature]yamldoc.Value[string]{Elicitation: e.V.Elicitation, Sampling: e.V.Sampling} {
+		for feature, v := range map[Feature]yamldoc.Value[string]{
+			Elicitation: e.V.Elicitation, Sampling: e.V.Sampling, Resources: e.V.Resources, Prompts: e.V.Prompts,
+		} {
 			if v.IsSet() {
 				var effect Effect
 				_ = effect.UnmarshalText([]byte(v.V)) // already checked

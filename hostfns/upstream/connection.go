@@ -148,6 +148,7 @@ func (c *connection) dial(ctx context.Context, limit time.Duration) (*live, erro
 	}
 	l.offer(c.server.Name, c.options.Offers, options)
 	client := mcp.NewClient(&mcp.Implementation{Name: "wexec", Version: c.options.version()}, options)
+	client.AddSendingMiddleware(forgetCached)
 	client.AddReceivingMiddleware(l.refuseOthers(c.server.Name, options))
 	transport, err := c.transport(ctx, l)
 	if err != nil {

@@ -26,6 +26,7 @@ const maxSampling = 4096
 // them. A request for another one is refused with the reason.
 func (l *live) offer(server string, offers func(string, policy.Feature) bool, o *mcp.ClientOptions) {
 	offered := func(f policy.Feature) bool { return offers != nil && offers(server, f) }
+	l.resources, l.prompts = offered(policy.Resources), offered(policy.Prompts)
 	if offered(policy.Elicitation) {
 		o.ElicitationHandler = func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			if r.Params.Mode == "url" {
@@ -65,7 +66,7 @@ func (l *live) refuseOthers(server string, offered *mcp.ClientOptions) mcp.Middl
 }
 
 func notAllowed(server string, f policy.Feature) error {
-	return fault.New(fault.DeniedTool, "server %s may not use %s", server, f).WithHint("allow it in the policy: servers: {%s: {%s: allow}}", server, f)
+	return fault.New(fault.DeniedTool, "%s", f.Refused(server)).WithHint("%s", f.Hint(server))
 }
 
 func refusal(message string) error {

@@ -61,7 +61,8 @@ type Options struct {
 	// Redact removes personal data from what a server writes to the log; it may be
 	// nil.
 	Redact func(string) string
-	// Offers reports whether a server may ask for a feature of the client. It is
+	// Offers reports whether a server may ask for a feature of the client, or whether
+	// its resources or prompts may be used. It is
 	// called at each start of a server; nil offers nothing. The [hostfns.Gate] of
 	// the call decides each request.
 	Offers func(server string, feature policy.Feature) bool

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/hostfns/internal/toolmeta"
+	"github.com/wexec/wexec/policy"
 )
 
 // live is the session of a running server.
@@ -30,6 +32,8 @@ type live struct {
 	logLevel mcp.LoggingLevel // level of the requested log; empty: none
 	calls    atomic.Int64
 	watch    sync.Map // call number to progress function
+
+	resources, prompts bool // the policy may allow them
 
 	toolsMu sync.Mutex
 	tools   []catalogue.Tool
@@ -71,7 +75,8 @@ func (l *live) list(ctx context.Context, server string) ([]catalogue.Tool, error
 		size += len(clean.InputSchema) + len(clean.OutputSchema)
 		tools = append(tools, clean)
 	}
-	l.tools, l.refused, l.fresh = tools, refused, true
+	tools, made := l.addMethods(server, version, tools)
+	l.tools, l.refused, l.fresh = tools, append(refused, made...), true
 	return tools, nil
 }
 
@@ -108,13 +113,25 @@ func (l *live) send(ctx context.Context, n int64, call hostfns.Call) (hostfns.An
 	for _, s := range call.Secrets {
 		l.secrets.Add(s.Name, s.Value)
 	}
-	params := &mcp.CallToolParams{Name: call.Tool, Arguments: call.Args}
-	params.Meta = mcp.Meta{}
-	params.SetProgressToken(n)
+	meta := mcp.Meta{}
 	if l.logLevel != "" {
-		params.Meta[mcp.MetaKeyLogLevel] = string(l.logLevel)
+		meta[mcp.MetaKeyLogLevel] = string(l.logLevel)
 	}
-	res, err := l.session.CallTool(context.WithValue(ctx, callKey{}, n), params)
+	m, err := l.methodOf(ctx, call)
+	if err != nil {
+		return hostfns.Answer{}, err
+	}
+	meta["progressToken"] = n
+	var res any
+	numbered := context.WithValue(ctx, callKey{}, n)
+	switch {
+	case m != nil:
+		res, err = l.request(numbered, m, meta, call)
+	case l.answers.needsTask(call.Tool):
+		return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s.%s runs only as a task, and wexec does not support the tasks of MCP", call.Server, call.Tool)
+	default:
+		res, err = l.session.CallTool(numbered, &mcp.CallToolParams{Meta: meta, Name: call.Tool, Arguments: call.Args})
+	}
 	raw, kept := l.answers.collect(n)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -123,6 +140,10 @@ func (l *live) send(ctx context.Context, n int64, call hostfns.Call) (hostfns.An
 		var asked *fault.Error
 		if errors.As(err, &asked) {
 			return hostfns.Answer{}, asked // a login is required
+		}
+		var denied *hostfns.Failure
+		if errors.As(err, &denied) {
+			return hostfns.Answer{}, denied
 		}
 		var refused *jsonrpc.Error
 		if errors.As(err, &refused) {
@@ -138,6 +159,9 @@ func (l *live) send(ctx context.Context, n int64, call hostfns.Call) (hostfns.An
 		if raw, err = json.Marshal(res); err != nil {
 			return hostfns.Answer{}, fault.New(fault.ToolFailed, "read answer: %w", err)
 		}
+	}
+	if m != nil {
+		return m.unwrap(call, l.secrets.Bytes(raw))
 	}
 	return unwrap(call.Server, call.Tool, l.secrets.Bytes(raw))
 }
@@ -236,4 +260,81 @@ func schemaOf(schema any) json.RawMessage {
 		return nil // the value was decoded from JSON
 	}
 	return b
+}
+
+// offers reports whether the policy and the server have a feature.
+func (l *live) offers(f policy.Feature) bool {
+	r := l.session.InitializeResult()
+	if r == nil || r.Capabilities == nil {
+		return false
+	}
+	switch f {
+	case policy.Resources:
+		return l.resources && r.Capabilities.Resources != nil
+	case policy.Prompts:
+		return l.prompts && r.Capabilities.Prompts != nil
+	}
+	return false
+}
+
+// addMethods adds the methods of the server to its tools. A tool of the server with
+// the same name takes precedence, since rules and pins may be about it.
+func (l *live) addMethods(server, version string, tools []catalogue.Tool) (all []catalogue.Tool, refused []string) {
+	yes := true
+	for _, m := range methods() {
+		if !l.offers(hostfns.FeatureOf(m.tool)) {
+			continue
+		}
+		if slices.ContainsFunc(tools, func(t catalogue.Tool) bool { return t.Name == m.tool }) {
+			refused = append(refused, fmt.Sprintf("%s: the server has a tool of that name, so %s cannot be used", m.tool, m.name))
+			continue
+		}
+		required := ""
+		if m.required != "" {
+			required = `"required":["` + m.required + `"],`
+		}
+		tools = append(tools, catalogue.Tool{Server: server, Name: m.tool, Version: version, Description: m.description, Method: m.name,
+			InputSchema: json.RawMessage(`{"type":"object",` + required + `"additionalProperties":false,"properties":{` + m.properties + `}}`),
+			Annotations: catalogue.Annotations{ReadOnly: &yes}})
+	}
+	return tools, refused
+}
+
+// methodOf returns the method that a call is for, or nil for a tool of the server.
+func (l *live) methodOf(ctx context.Context, call hostfns.Call) (*method, error) {
+	if f := hostfns.FeatureOf(call.Tool); f == "" || !l.offers(f) {
+		return nil, nil
+	}
+	tools, err := l.list(ctx, call.Server) // the server may have a tool of that name
+	if err != nil {
+		return nil, err
+	}
+	all := methods()
+	i := slices.IndexFunc(all, func(m method) bool {
+		return slices.ContainsFunc(tools, func(t catalogue.Tool) bool { return t.Name == call.Tool && t.Method == m.name })
+	})
+	if i < 0 {
+		return nil, nil
+	}
+	return &all[i], nil
+}
+
+// request asks for permission and sends the request of a method.
+func (l *live) request(ctx context.Context, m *method, meta mcp.Meta, call hostfns.Call) (any, error) {
+	var args methodArgs
+	if err := json.Unmarshal(call.Args, &args); err != nil {
+		return nil, fault.New(fault.ToolInvalidArgs, "%s: %w", m.tool, err)
+	}
+	if call.Gate != nil {
+		use := call.Args
+		if m.required == "" {
+			use = nil
+		}
+		if err := call.Gate.Permit(ctx, hostfns.FeatureOf(m.tool), use); err != nil {
+			return nil, err
+		}
+	}
+	res, err := m.send(ctx, l.session, meta, args)
+	_, _ = m.send(context.WithValue(ctx, forgetKey{}, true), l.session, meta, args)
+	return res, err
 }

@@ -158,6 +158,7 @@ type answers struct {
 	gates   map[int64]hostfns.Gate // of the calls that wait; nil for a call of a Go host
 	kept    map[int64]int64        // bytes that their runs know to be arriving
 
+	tasks         map[string]bool // the tools that run only as tasks
 	refusals      map[int64]error // why a request of the server was refused, by call
 	waitsForInput bool            // the library answers requests for input in answers
 }
@@ -203,7 +204,7 @@ func (a *answers) expect(req *jsonrpc.Request) {
 	call := int64(listing)
 	switch req.Method {
 	case "tools/list":
-	case "tools/call":
+	case "tools/call", methodListResources, methodListTemplates, methodReadResource, methodListPrompts, methodGetPrompt:
 		var params struct {
 			Meta struct {
 				Token json.Number `json:"progressToken"`
@@ -243,7 +244,9 @@ func (a *answers) receive(resp *jsonrpc.Response, from *arrival) bool {
 			err = fmt.Errorf("a result has %d bytes, and at most %d are read", len(resp.Result), maxOther)
 		}
 	case call == listing:
-		err = checkListing(resp.Result)
+		if err = checkListing(resp.Result); err == nil {
+			a.noteTasks(resp.Result)
+		}
 	case a.waitsForInput && needsInput(resp.Result):
 		return false
 	default:
@@ -281,6 +284,42 @@ func checkListing(page json.RawMessage) error {
 		}
 	}
 	return nil
+}
+
+// noteTasks notes which tools of a page run only as tasks. The library does not read
+// this.
+func (a *answers) noteTasks(page json.RawMessage) {
+	if len(a.tasks) == 0 && !bytes.Contains(page, []byte(`"taskSupport"`)) {
+		return
+	}
+	var list struct {
+		Tools []struct {
+			Name      string `json:"name"`
+			Execution struct {
+				Tasks string `json:"taskSupport"`
+			} `json:"execution"`
+		} `json:"tools"`
+	}
+	if json.Unmarshal(page, &list) != nil {
+		return
+	}
+	if a.tasks == nil {
+		a.tasks = map[string]bool{}
+	}
+	for _, t := range list.Tools {
+		if t.Execution.Tasks == "required" && len(a.tasks) < maxTools {
+			a.tasks[t.Name] = true
+		} else {
+			delete(a.tasks, t.Name)
+		}
+	}
+}
+
+// needsTask reports whether a tool runs only as a task.
+func (a *answers) needsTask(tool string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tasks[tool]
 }
 
 // collect removes and returns the raw result of a call.

@@ -11,6 +11,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/jsonscan"
+	"github.com/wexec/wexec/policy"
 )
 
 // result is the part of a tool's answer that unwrap reads.
@@ -96,8 +97,7 @@ func unwrap(server, tool string, raw json.RawMessage) (hostfns.Answer, error) {
 		return hostfns.Answer{}, fault.New(fault.ToolFailed, "read the answer of %s.%s: %w", server, tool, err)
 	}
 	if r.Type == inputRequired {
-		return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s.%s requires more input, which the policy does not let the server ask for", server, tool).
-			WithHint("allow it in the policy: servers: {%s: {elicitation: allow}}", server)
+		return hostfns.Answer{}, needsMore(server, tool)
 	}
 	if r.IsError {
 		return hostfns.Answer{}, fault.New(fault.ToolFailed, "%s", errorText(r))
@@ -119,6 +119,12 @@ func unwrap(server, tool string, raw json.RawMessage) (hostfns.Answer, error) {
 		return hostfns.Answer{}, fault.New(fault.ToolFailed, "answer of %s.%s has invalid content", server, tool)
 	}
 	return hostfns.Answer{Kind: hostfns.Content, Data: list, Checked: true}, nil
+}
+
+// needsMore is the error of an answer that asks for input.
+func needsMore(server, tool string) error {
+	return fault.New(fault.ToolFailed, "%s.%s requires more input, which the policy does not let the server ask for", server, tool).
+		WithHint("%s", policy.Elicitation.Hint(server))
 }
 
 // onlyText returns the text of an answer with a single text item.

@@ -40,21 +40,30 @@ func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	if _, err := engine.Language(p.Language); err != nil {
 		return refusal(withHint(err)), nil
 	}
-	state := s.state.Load()
+	p.Args = unquoteArgs(p.Args)
+	return s.await(ctx, r, s.start(r.Session, r.Extra, p, true))
+}
+
+// start starts a run of a client. With asks, the client serves questions and requests
+// of servers.
+func (s *Server) start(session *mcp.ServerSession, extra *mcp.RequestExtra, p executeParams, asks bool) *run {
+	state, owner := s.state.Load(), s.owner(session, extra)
 	req := engine.Request{
 		Table:    state.Table,
-		Language: p.Language, Code: p.Code, Args: unquoteArgs(p.Args), Intent: p.Intent, Trigger: "mcp",
-		Limits: state.Table.Policy().Limits().Tighten(state.Limits).OrDefaults().Tighten(p.Limits), Actor: actorOf(r.Session, r.Extra), Env: s.o.Env, Dir: s.o.Dir,
+		Language: p.Language, Code: p.Code, Args: p.Args, Intent: p.Intent, Trigger: "mcp",
+		Limits: state.Table.Policy().Limits().Tighten(state.Limits).OrDefaults().Tighten(p.Limits), Actor: actorOf(session, extra), Env: s.o.Env, Dir: s.o.Dir,
 	}
 	if p.Session != "" {
 		req.Session = sessionPrefix(owner) + p.Session
 	}
-	run := s.runs.start(owner, userOf(r.Extra), p)
-	req.ID, req.Progress = run.id, run.event
-	client := &clientAsker{session: r.Session, next: s.o.Asker, run: run}
-	req.Asker, req.Client = client, client
+	run := s.runs.start(owner, userOf(extra), p)
+	req.ID, req.Progress, req.Asker = run.id, run.event, s.o.Asker
+	if asks {
+		client := &clientAsker{session: session, next: s.o.Asker, run: run}
+		req.Asker, req.Client = client, client
+	}
 	go func() { run.end(s.o.Engine.Run(run.ctx, req)) }()
-	return s.await(ctx, r, run)
+	return run
 }
 
 // misnamed says which argument of execute_code, or which limit, does not exist,

@@ -34,6 +34,7 @@ func New(o Options) *Server {
 	s.addTools()
 	s.addResources()
 	s.addPrompts()
+	s.mcp.AddReceivingMiddleware(s.passOn)
 	return s
 }
 
@@ -92,6 +93,8 @@ func (s *Server) addResources() {
 		Description: "Declarations of tools, as <server>/<tool>.ts or .pyi."}, s.readDeclarations)
 	s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: valuesRoot + "{run}/{name}", Name: "values of runs",
 		Description: "Values and outputs that were too large for an answer, for ten minutes."}, s.readValue)
+	s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: resourcesRoot + "{server}/{+uri}", Name: "resources of servers",
+		Description: "A resource of a server by its URI, where the policy allows it."}, s.readOfServer)
 }
 
 func (s *Server) addPrompts() {

@@ -21,7 +21,7 @@ type File[Limits any] struct {
 	Tools       *Tools                     `yaml:"tools" doc:"rules for tools; deny beats ask beats allow, whatever their order and specificity"`
 	Limits      *Limits                    `yaml:"limits" doc:"limits on the resources of a run"`
 	Languages   []yamldoc.Value[string]    `yaml:"languages" enum:"javascript|typescript|python" doc:"languages in which programs may be written; default all"`
-	Servers     yamldoc.Map[Server]        `yaml:"servers" doc:"what MCP servers may ask of the client, by pattern for their names"`
+	Servers     yamldoc.Map[Server]        `yaml:"servers" doc:"what MCP servers may ask of the client, and whether their resources and prompts may be used, by pattern for their names"`
 	Files       *Files                     `yaml:"files" doc:"files that programs may open"`
 	Network     *Network                   `yaml:"network" doc:"hosts that programs may reach"`
 	Env         *Env                       `yaml:"env" doc:"environment variables that programs may read"`
@@ -59,10 +59,13 @@ type RuleLimits struct {
 	Timeout yamldoc.Value[units.Duration] `yaml:"timeout" min:"1" doc:"duration of a call: 20s"`
 }
 
-// Server is what one server may ask of the client.
+// Server is what one server may ask of the client, and whether its resources and
+// prompts may be used.
 type Server struct {
 	Elicitation yamldoc.Value[string] `yaml:"elicitation" enum:"deny|ask|allow" doc:"forms that the client shows to its person; default deny"`
 	Sampling    yamldoc.Value[string] `yaml:"sampling" enum:"deny|ask|allow" doc:"texts of the client's model; default deny"`
+	Resources   yamldoc.Value[string] `yaml:"resources" enum:"deny|ask|allow" doc:"documents of the server, read by programs and the client; default deny"`
+	Prompts     yamldoc.Value[string] `yaml:"prompts" enum:"deny|ask|allow" doc:"prompts of the server, for the client; default deny"`
 }
 
 // Files is the files block.
