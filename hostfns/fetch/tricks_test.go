@@ -165,6 +165,9 @@ func (d *door) File(context.Context, hostfns.FileRequest) error               { 
 func (d *door) Count(int64) error                                             { return nil }
 func (d *door) Arriving(int64) bool                                           { return true }
 func (d *door) HostSecrets(context.Context, string) ([]hostfns.Secret, error) { return nil, nil }
+func (d *door) Permit(context.Context, policy.Feature, json.RawMessage) error {
+	return hostfns.ErrNobody
+}
 func (d *door) Feature(context.Context, policy.Feature, json.RawMessage) (json.RawMessage, error) {
 	return nil, hostfns.ErrNobody
 }

@@ -73,6 +73,9 @@ func (g *guard) Count(n int64) error {
 }
 func (g *guard) Arriving(int64) bool                                           { return true }
 func (g *guard) HostSecrets(context.Context, string) ([]hostfns.Secret, error) { return nil, nil }
+func (g *guard) Permit(context.Context, policy.Feature, json.RawMessage) error {
+	return hostfns.ErrNobody
+}
 func (g *guard) Feature(context.Context, policy.Feature, json.RawMessage) (json.RawMessage, error) {
 	return nil, hostfns.ErrNobody
 }
