@@ -91,6 +91,9 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 		Decisive: c.decisive, Grant: c.grant, Recorded: r.keep.Inputs == policy.DetailFull,
 		coveredMessage: text.Visible(r.redactor.display(message)), coveredArgs: json.RawMessage(r.redactor.display(string(c.covered))),
 	}
+	if c.grant != nil {
+		question.coveredGrant = r.redactor.display(c.grant.Name)
+	}
 	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	c.ticket.SetAsking(true)

@@ -180,9 +180,9 @@ type Asker interface {
 	Ask(ctx context.Context, q Question) (Reply, error)
 }
 
-// Question is a call that a person has to approve. Message and Args show personal
-// data, which only a person at the terminal or the socket may see. Show anybody
-// else the result of Covered.
+// Question is a call that a person has to approve. Message, Args and Grant show
+// personal data, which only a person at the terminal or the socket may see. Show
+// anybody else the result of Covered.
 type Question struct {
 	ID      string          `json:"id"`
 	Run     string          `json:"run"`
@@ -205,13 +205,17 @@ type Question struct {
 	// Grant is what no rule allows, if that is the question.
 	Grant *Grant `json:"grant,omitempty"`
 
-	coveredMessage string
-	coveredArgs    json.RawMessage
+	coveredMessage, coveredGrant string
+	coveredArgs                  json.RawMessage
 }
 
 // Covered returns the question with tokens instead of personal data.
 func (q Question) Covered() Question {
 	q.Message, q.Args = q.coveredMessage, q.coveredArgs
+	if q.Grant != nil {
+		g := *q.Grant
+		g.Name, q.Grant = q.coveredGrant, &g
+	}
 	return q
 }
 
