@@ -55,7 +55,7 @@ func (s *Store) Decide(ctx context.Context, tenant, id string, answer Answer, ac
 	err = s.update(ctx, func(tx *Tx) error {
 		now := tx.s.micros()
 		n, err := tx.exec(`UPDATE approvals SET state = $3, answered = $4, actor = $5, via = $6, reason = $7
-			WHERE tenant = $1 AND id = $2 AND state = 'waiting' AND expires > $4`, tenant, id, string(answer), now, actor, via, clean(reason))
+			WHERE tenant = $1 AND id = $2 AND state = 'waiting' AND expires > $4`, tenant, id, string(answer), now, actor, via, reason)
 		if err != nil {
 			return err
 		}

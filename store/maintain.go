@@ -42,20 +42,20 @@ func (s *Store) Check(ctx context.Context) (r Report, err error) {
 			}
 			r.Rows[table] = n
 		}
-		for what, query := range map[string]string{
-			"runs that are not done and in no queue":   `SELECT tenant, id FROM runs r WHERE state <> 'done' AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.tenant = r.tenant AND q.id = r.id)`,
-			"runs that are done and queued":            `SELECT q.tenant, q.id FROM queue q JOIN runs r ON r.tenant = q.tenant AND r.id = q.id WHERE r.state = 'done'`,
-			"queued runs that do not exist":            `SELECT tenant, id FROM queue q WHERE kind = 'run' AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = q.tenant AND r.id = q.id)`,
-			"runs with a gap in their events":          `SELECT r.tenant, r.id FROM runs r WHERE r.events <> (SELECT COUNT(*) FROM events e WHERE e.tenant = r.tenant AND e.run = r.id)`,
-			"questions of runs that do not exist":      `SELECT tenant, id FROM approvals a WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = a.tenant AND r.id = a.run)`,
-			"idempotency keys of runs that are absent": `SELECT tenant, run FROM idempotency i WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = i.tenant AND r.id = i.run)`,
+		for _, one := range [][2]string{
+			{"runs that are not done and in no queue", `SELECT tenant, id FROM runs r WHERE state <> 'done' AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.tenant = r.tenant AND q.id = r.id)`},
+			{"runs that are done and queued", `SELECT q.tenant, q.id FROM queue q JOIN runs r ON r.tenant = q.tenant AND r.id = q.id WHERE r.state = 'done'`},
+			{"queued runs that do not exist", `SELECT tenant, id FROM queue q WHERE kind = 'run' AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = q.tenant AND r.id = q.id)`},
+			{"runs with a gap in their events", `SELECT r.tenant, r.id FROM runs r WHERE r.events <> (SELECT COUNT(*) FROM events e WHERE e.tenant = r.tenant AND e.run = r.id)`},
+			{"questions of runs that do not exist", `SELECT tenant, id FROM approvals a WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = a.tenant AND r.id = a.run)`},
+			{"idempotency keys of runs that are absent", `SELECT tenant, run FROM idempotency i WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = i.tenant AND r.id = i.run)`},
 		} {
-			found, err := tx.keys(query + " LIMIT 1")
+			found, err := tx.keys(one[1] + " LIMIT 1")
 			if err != nil {
 				return err
 			}
 			if len(found) > 0 {
-				r.Faults = append(r.Faults, fmt.Sprintf("%s, such as %s of tenant %s", what, found[0].id, found[0].tenant))
+				r.Faults = append(r.Faults, fmt.Sprintf("%s, such as %s of tenant %s", one[0], found[0].id, found[0].tenant))
 			}
 		}
 		return nil

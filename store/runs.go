@@ -73,7 +73,7 @@ func (s *Store) Accept(ctx context.Context, r Run, owner string, i Idempotency) 
 		}
 		n, err := tx.exec(`INSERT INTO runs (tenant, id, state, status, code, actor, token, language, skill, session, intent, words, request, result, created, started, ended, events)
 			VALUES ($1, $2, $3, '', '', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, 0, 0) ON CONFLICT DO NOTHING`,
-			r.Tenant, r.ID, string(state), r.Actor, r.Token, r.Language, r.Skill, r.Session, clean(r.Intent), words(r.Intent, r.Program), notNil(r.Request), []byte{}, now)
+			r.Tenant, r.ID, string(state), r.Actor, r.Token, r.Language, r.Skill, r.Session, r.Intent, words(r.Intent, r.Program), notNil(r.Request), []byte{}, now)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) er
 			return err
 		}
 		if _, err := tx.exec(`UPDATE runs SET state = 'done', status = $3, code = $4, words = $5, result = $6, ended = $7 WHERE tenant = $1 AND id = $2`,
-			l.Tenant, l.ID, o.Status, string(o.Code), words(found, o.Error), notNil(o.Result), now); err != nil {
+			l.Tenant, l.ID, o.Status, string(o.Code), words(o.Error, found), notNil(o.Result), now); err != nil {
 			return err
 		}
 		for _, u := range o.Uses {
@@ -175,29 +175,29 @@ func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) er
 	})
 }
 
-const runColumns = `r.tenant, r.id, r.state, r.status, r.code, r.actor, r.token, r.language, r.skill, r.session, r.intent, r.request, r.result, r.created, r.started, r.ended`
+const runColumns = `r.tenant, r.id, r.state, r.status, r.code, r.actor, r.token, r.language, r.skill, r.session, r.intent, r.created, r.started, r.ended`
 
-// scanRun reads the columns above.
-func scanRun(scan func(...any) error) (r Run, err error) {
+// scanRun reads the columns above, and more.
+func scanRun(r *Run, scan func(...any) error, more ...any) error {
 	var created, started, ended int64
-	err = scan(&r.Tenant, &r.ID, &r.State, &r.Status, &r.Code, &r.Actor, &r.Token, &r.Language, &r.Skill, &r.Session, &r.Intent, &r.Request, &r.Result, &created, &started, &ended)
+	err := scan(append([]any{&r.Tenant, &r.ID, &r.State, &r.Status, &r.Code, &r.Actor, &r.Token, &r.Language, &r.Skill, &r.Session, &r.Intent, &created, &started, &ended}, more...)...)
 	r.Created, r.Started, r.Ended = timeOf(created), timeOf(started), timeOf(ended)
 	if len(r.Result) == 0 {
 		r.Result = nil
 	}
-	return r, err
+	return err
 }
 
 // Run returns a run of a tenant.
 func (s *Store) Run(ctx context.Context, tenant, id string) (r Run, err error) {
 	found := false
 	err = s.view(ctx, func(tx *Tx) error {
-		for scan, err := range tx.rows(`SELECT `+runColumns+` FROM runs r WHERE r.tenant = $1 AND r.id = $2`, tenant, id) {
+		for scan, err := range tx.rows(`SELECT `+runColumns+`, r.request, r.result FROM runs r WHERE r.tenant = $1 AND r.id = $2`, tenant, id) {
 			if err != nil {
 				return err
 			}
 			found = true
-			if r, err = scanRun(scan); err != nil {
+			if err := scanRun(&r, scan, &r.Request, &r.Result); err != nil {
 				return err
 			}
 		}
@@ -219,7 +219,8 @@ type Filter struct {
 	Limit                                int    // at most 1,000; 0 means 50
 }
 
-// Runs returns the newest runs of a tenant that a filter selects. If there may be
+// Runs returns the newest runs of a tenant that a filter selects, without their
+// requests and results. If there may be
 // more, the id of the last one continues the list as Filter.Before.
 func (s *Store) Runs(ctx context.Context, tenant string, f Filter) (runs []Run, more bool, err error) {
 	if f.Limit <= 0 {
@@ -264,8 +265,8 @@ func (s *Store) Runs(ctx context.Context, tenant string, f Filter) (runs []Run, 
 			if err != nil {
 				return err
 			}
-			r, err := scanRun(scan)
-			if err != nil {
+			var r Run
+			if err := scanRun(&r, scan); err != nil {
 				return err
 			}
 			runs = append(runs, r)

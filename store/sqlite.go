@@ -68,7 +68,8 @@ func (sqlite) lock() string              { return "" }
 // A transaction that may write holds the only lock there is.
 func (sqlite) lockMigrations() string { return "" }
 
-func (sqlite) transient(err error) bool { return primary(err) == lib.SQLITE_BUSY }
+// SQLite waits for other writers itself, as long as busy_timeout says.
+func (sqlite) transient(error) bool { return false }
 
 func (sqlite) dead(err error) bool {
 	switch primary(err) {

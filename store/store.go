@@ -56,7 +56,7 @@ type Tx struct {
 
 // exec executes a statement and returns how many rows it changed.
 func (tx *Tx) exec(query string, args ...any) (int64, error) {
-	res, err := tx.tx.ExecContext(tx.ctx, query, args...)
+	res, err := tx.tx.ExecContext(tx.ctx, query, cleaned(args)...)
 	if err != nil {
 		return 0, err
 	}
@@ -67,7 +67,7 @@ func (tx *Tx) exec(query string, args ...any) (int64, error) {
 // the error, if there is one.
 func (tx *Tx) rows(query string, args ...any) iter.Seq2[func(dest ...any) error, error] {
 	return func(yield func(func(dest ...any) error, error) bool) {
-		rows, err := tx.tx.QueryContext(tx.ctx, query, args...)
+		rows, err := tx.tx.QueryContext(tx.ctx, query, cleaned(args)...)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -242,14 +242,16 @@ func (s *Store) commit(group []job) []error {
 				if _, err := tx.exec("SAVEPOINT one"); err != nil {
 					return err
 				}
-				if errs[i] = j.f(tx); errs[i] == nil {
-					continue
+				if errs[i] = j.f(tx); errs[i] != nil {
+					if s.dead(errs[i]) {
+						return errs[i]
+					}
+					if _, err := tx.exec("ROLLBACK TO one"); err != nil {
+						return errors.Join(errs[i], err)
+					}
 				}
-				if s.dead(errs[i]) {
-					return errs[i]
-				}
-				if _, err := tx.exec("ROLLBACK TO one"); err != nil {
-					return errors.Join(errs[i], err)
+				if _, err := tx.exec("RELEASE one"); err != nil {
+					return err
 				}
 			}
 			return nil

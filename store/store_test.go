@@ -154,8 +154,10 @@ func TestRunsOfAnotherTenantAreUnknown(t *testing.T) {
 	both(t, func(t *testing.T, s *Store, _ *clock) {
 		l := started(t, s, Run{Tenant: "a", ID: "1"})
 		check(t, s.Append(t.Context(), l, Event{Type: "output"}))
-		_, err := s.Run(t.Context(), "b", "1")
-		wantCode(t, err, fault.UsageRun)
+		for _, id := range []string{"1", "1\x00", "\xff"} {
+			_, err := s.Run(t.Context(), "b", id)
+			wantCode(t, err, fault.UsageRun)
+		}
 		if events := must(s.Events(t.Context(), "b", "1", 0, 10))(t); len(events) != 0 {
 			t.Errorf("%v", events)
 		}
@@ -199,6 +201,8 @@ func TestRunsAreFoundByTheirFilters(t *testing.T) {
 			{Filter{Words: "of_1"}, "r1"},
 			{Filter{Words: `x\y`}, "r5 r4 r3 r2 r1 r0"},
 			{Filter{Words: "x_y"}, ""},
+			{Filter{Words: "a\x00\xff"}, ""},
+			{Filter{Actor: "\x00"}, ""},
 			{Filter{Words: "'; DROP TABLE runs; --"}, ""},
 			{Filter{Limit: 2}, "r5 r4"},
 			{Filter{Limit: 2, Before: "r4"}, "r3 r2"},

@@ -90,7 +90,7 @@ func (s *Store) CreateToken(ctx context.Context, t Token) (string, error) {
 	token := tokenPrefix + base64.RawURLEncoding.EncodeToString(random[:])
 	return token, s.update(ctx, func(tx *Tx) error {
 		_, err := tx.exec(`INSERT INTO tokens (hash, tenant, id, name, type, scopes, tools, created, expires, used) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0)`,
-			hashOf(token), t.Tenant, t.ID, clean(t.Name), t.Type, strings.Join(scopes, ","), strings.Join(t.Tools, ","), tx.s.micros(), microsOf(t.Expires))
+			hashOf(token), t.Tenant, t.ID, t.Name, t.Type, strings.Join(scopes, ","), strings.Join(t.Tools, ","), tx.s.micros(), microsOf(t.Expires))
 		return err
 	})
 }
@@ -135,12 +135,12 @@ func (s *Store) Token(ctx context.Context, token string) (t Token, err error) {
 		return t, fault.New(fault.DeniedToken, "the token is unknown, expired or revoked")
 	}
 	if now := s.now(); now.Sub(t.Used) >= time.Minute {
-		err = s.update(ctx, func(tx *Tx) error {
+		_ = s.update(ctx, func(tx *Tx) error { // a store that cannot be written lets people in to read
 			_, err := tx.exec(`UPDATE tokens SET used = $2 WHERE hash = $1`, hash, now.UnixMicro())
 			return err
 		})
 	}
-	return t, err
+	return t, nil
 }
 
 // Tokens returns the tokens of a tenant; "" means all tenants.

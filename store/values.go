@@ -24,6 +24,17 @@ func clean(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
+// cleaned returns arguments of a query with clean texts, so that what a client sends
+// is found or not found, and is no error of the database.
+func cleaned(args []any) []any {
+	for i, arg := range args {
+		if text, ok := arg.(string); ok {
+			args[i] = clean(text)
+		}
+	}
+	return args
+}
+
 // words returns what searches see: the beginning of texts in lower case.
 func words(texts ...string) string {
 	var b strings.Builder
@@ -36,7 +47,7 @@ func words(texts ...string) string {
 		}
 		b.WriteString(text[:min(len(text), maxWords-b.Len())])
 	}
-	return clean(strings.ToLower(b.String()))
+	return strings.ToLower(b.String())
 }
 
 // notNil returns data for a column that is never NULL.
