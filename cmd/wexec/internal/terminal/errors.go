@@ -83,7 +83,7 @@ func withFlags(hint string) string {
 
 var (
 	allowFlags   = map[string]string{"tools.allow": "--allow-tool", "network.allow": "--allow-net"}
-	settingFlags = strings.NewReplacer("audit.dir in the configuration", "audit.dir in the configuration, --audit DIR",
+	settingFlags = strings.NewReplacer("in the policy under files", "in the policy under files, or with --allow-read PATH", "audit.dir in the configuration", "audit.dir in the configuration, --audit DIR",
 		"choose another port", "choose another port with --port", "with its client id and port", "with --client-id ID --port PORT",
 		"or pin for yourself", "or pin for yourself without --lock")
 )
