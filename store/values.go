@@ -24,8 +24,8 @@ func clean(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// cleaned returns arguments of a query with clean texts, so that what a client sends
-// is found or not found, and is no error of the database.
+// cleaned returns arguments of a query with clean texts. Otherwise a NUL that a
+// client sends would be an error of the database.
 func cleaned(args []any) []any {
 	for i, arg := range args {
 		if text, ok := arg.(string); ok {
