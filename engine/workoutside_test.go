@@ -148,7 +148,7 @@ func outsideRows() []work {
 		}, true},
 		{"Provider.Call", "arguments with many values", func(p *workplace) Request {
 			req := p.guest(calling("s.tool", append(append([]byte(`{"v":`), repeated("[]", 4_000_000)...), '}')))
-			req.Table = p.table(allow, p.server("many"))
+			req.Table = p.table(allow, p.server("one"))
 			return req
 		}, false},
 		{"Provider.Tools", "200 tools with 19,000 nodes", tool("schemas", allow), true},
@@ -187,7 +187,7 @@ func outsideRows() []work {
 		{"Asker.Ask", "nobody answers", func(p *workplace) Request {
 			req := p.guest(calling("s.tool", p.json(map[string]any{"text": strings.Repeat("a", 10<<20)})))
 			// The deadline does not count the time that a person takes.
-			req.Table = p.table("tools: {ask: ['*']}\napprovals: {via: [terminal], timeout: 20ms}\n", p.server("many"))
+			req.Table = p.table("tools: {ask: ['*']}\napprovals: {via: [terminal], timeout: 20ms}\n", p.server("one"))
 			broker := approvals.New()
 			broker.Offer(approvals.Terminal, nobody{})
 			req.Table.With(hostfns.Options{Asker: broker})

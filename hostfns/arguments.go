@@ -19,11 +19,7 @@ import (
 type arguments struct {
 	raw    []byte         // a JSON object
 	values map[string]any // the same, decoded
-	room   int64          // the memory of values, without that of their strings
 }
-
-// freeRoom is the memory that the values of arguments may take uncounted.
-const freeRoom = 1 << 20
 
 // readArguments parses and completes the arguments. A lookup decodes its own.
 func (c *call) readArguments(ctx context.Context) error {
@@ -35,28 +31,16 @@ func (c *call) readArguments(ctx context.Context) error {
 		return nil
 	}
 	var f *Failure
-	if c.args, f = c.tool.parse(ctx, c.given); f != nil {
+	if c.args, f = c.tool.parse(ctx, c.given, c.run.spend); f != nil {
 		if ctx.Err() != nil {
 			return c.cancelled()
 		}
 		return c.refuse("schema", f)
 	}
-	if err := c.spendRoom(c.args.room - int64(len(c.given))); err != nil {
-		return err
-	}
 	if err := c.run.spend(max(0, int64(len(c.args.raw)-len(c.given)))); err != nil { // defaults may be long
 		return err
 	}
 	return c.takeSecrets(ctx)
-}
-
-// spendRoom counts the memory of many small values, which is far more than that of
-// their text.
-func (c *call) spendRoom(room int64) error {
-	if room <= freeRoom {
-		return nil
-	}
-	return c.run.spend(room)
 }
 
 // takeSecrets reads the secrets that fill arguments, and removes what the program
@@ -109,7 +93,7 @@ func (c *call) valuesOf(ctx context.Context, args arguments, most int64) (reveal
 		return args, false, err
 	}
 	// Two names may have the same value, which is an error.
-	doc, err := strictjson.Decode(ctx, raw)
+	doc, err := strictjson.Decode(ctx, raw, c.run.spend)
 	if ctx.Err() != nil {
 		return args, false, context.Cause(ctx)
 	}
@@ -117,10 +101,7 @@ func (c *call) valuesOf(ctx context.Context, args arguments, most int64) (reveal
 	if err != nil || !ok {
 		return args, false, errReveal
 	}
-	if err := c.spendRoom(doc.Room - int64(len(raw))); err != nil {
-		return args, false, err
-	}
-	return arguments{raw: raw, values: values, room: doc.Room}, true, nil
+	return arguments{raw: raw, values: values}, true, nil
 }
 
 // growing returns a function that charges the run for text before it is made, of
@@ -253,16 +234,17 @@ func (w *checking) end() {
 }
 
 // parse reads what the program wrote: an object by keyword, or an array by
-// position. It fills in the defaults of the schema.
-func (t *resolvedTool) parse(ctx context.Context, data []byte) (arguments, *Failure) {
+// position. It fills in the defaults of the schema. charge receives the memory of
+// many values.
+func (t *resolvedTool) parse(ctx context.Context, data []byte, charge func(int64) error) (arguments, *Failure) {
 	if len(data) == 0 {
 		data = []byte("{}")
 	}
-	doc, err := strictjson.Decode(ctx, data)
+	doc, err := strictjson.Decode(ctx, data, charge)
 	if err != nil {
 		return arguments{}, t.invalid("the arguments are not valid JSON: "+err.Error(), "")
 	}
-	a := arguments{raw: data, room: doc.Room}
+	a := arguments{raw: data}
 	exact := doc.Exact
 	switch v := doc.Value.(type) {
 	case map[string]any:

@@ -13,10 +13,12 @@ import (
 )
 
 // Bounds of arguments: how deep they may be nested, and how much memory their
-// values may take in the host, in bytes, in addition to their strings.
+// values may take in the host, in bytes, in addition to their strings. The first
+// freeRoom bytes are not charged, and neither is what the text took.
 const (
 	maxNesting = 100
 	maxRoom    = 64 << 20
+	freeRoom   = 1 << 20
 )
 
 // What one value takes in memory, about: an object is much larger than its
@@ -33,15 +35,15 @@ type Document struct {
 	Value any
 	// Exact reports that the original bytes mean the same as Value.
 	Exact bool
-	// Room is about the memory that Value takes in addition to its strings.
-	Room int64
 }
 
 // Decode decodes one JSON value, with the numbers of package jsonnum. It refuses
 // what encoding/json accepts but readers disagree on: duplicate names and strings
-// that are not valid UTF-8. It ends with the context.
-func Decode(ctx context.Context, data []byte) (Document, error) {
-	d := decoder{ctx: ctx, text: string(data), scan: jsonscan.New(data), Document: Document{Exact: true}}
+// that are not valid UTF-8. It ends with the context. Many small values take far more
+// memory than their text: charge receives it in bytes, before it is taken.
+func Decode(ctx context.Context, data []byte, charge func(int64) error) (Document, error) {
+	d := decoder{ctx: ctx, text: string(data), scan: jsonscan.New(data), Document: Document{Exact: true},
+		charge: charge, charged: int64(len(data)) + freeRoom}
 	if !d.scan.Next() {
 		return Document{}, d.scan.Err()
 	}
@@ -63,6 +65,9 @@ type decoder struct {
 	text   string
 	scan   jsonscan.Scanner
 	values int
+
+	charge        func(int64) error
+	room, charged int64 // about the memory of the values, and how much of it is paid
 }
 
 func (d *decoder) fail(format string, args ...any) error {
@@ -82,15 +87,21 @@ func (d *decoder) read(depth int) (any, error) {
 	if depth > maxNesting {
 		return nil, d.fail("nested more than %d levels deep", maxNesting)
 	}
-	if d.Room += roomOfValue; d.Room > maxRoom {
+	if d.room += roomOfValue; d.room > maxRoom {
 		return nil, d.fail("the values take more than %d MiB; pass them in parts, or as text", maxRoom>>20)
 	}
 	if d.values++; d.values%1024 == 0 && d.ctx.Err() != nil {
 		return nil, context.Cause(d.ctx)
 	}
+	if d.room > d.charged {
+		if err := d.charge(freeRoom); err != nil {
+			return nil, err
+		}
+		d.charged += freeRoom
+	}
 	switch d.scan.Kind {
 	case jsonscan.Object:
-		d.Room += roomOfObject
+		d.room += roomOfObject
 		return d.object(depth)
 	case jsonscan.Array:
 		return d.array(depth)

@@ -15,7 +15,7 @@ func FuzzDecodeAgreesWithTheStandardLibrary(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		doc, err := Decode(t.Context(), data)
+		doc, err := Decode(t.Context(), data, free)
 		want, theirs := jsonnum.Decode(data)
 		if err == nil {
 			if theirs != nil {
@@ -36,7 +36,32 @@ func TestDecodeEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	ended := errors.New("ended")
 	cancel(ended)
-	if _, err := Decode(ctx, []byte("["+strings.Repeat("1,", 5000)+"1]")); err != ended {
+	if _, err := Decode(ctx, []byte("["+strings.Repeat("1,", 5000)+"1]"), free); err != ended {
+		t.Error(err)
+	}
+}
+
+// free charges nothing.
+func free(int64) error { return nil }
+
+func TestManyValuesAreChargedWhileTheyAreRead(t *testing.T) {
+	many := []byte("[" + strings.Repeat("[],", 200_000) + "[]]")
+	var charged int64
+	if _, err := Decode(t.Context(), many, func(n int64) error { charged += n; return nil }); err != nil || charged < 5<<20 {
+		t.Errorf("charged %d bytes: %v", charged, err)
+	}
+	over := errors.New("over")
+	charged = 0
+	_, err := Decode(t.Context(), many, func(n int64) error {
+		if charged += n; charged > 2<<20 {
+			return over
+		}
+		return nil
+	})
+	if err != over || charged != 3<<20 {
+		t.Errorf("charged %d bytes: %v", charged, err)
+	}
+	if _, err := Decode(t.Context(), []byte(`["`+strings.Repeat("a", 5<<20)+`"]`), func(int64) error { return over }); err != nil {
 		t.Error(err)
 	}
 }
@@ -47,7 +72,7 @@ func TestADocumentThatLosesDigitsIsNotExact(t *testing.T) {
 		`[9007199254740993, 12345678901234567890123, 0.1, 1e-7, 1.50]`: true,
 		`100.00000000000000001`: false, `1e-400`: false,
 	} {
-		if d, err := Decode(t.Context(), []byte(doc)); err != nil || d.Exact != want {
+		if d, err := Decode(t.Context(), []byte(doc), free); err != nil || d.Exact != want {
 			t.Errorf("%s: %+v %v", doc, d, err)
 		}
 	}
