@@ -54,6 +54,7 @@ type Settings struct {
 
 	values   []Value
 	files    []string          // policies and MCP files
+	data     string            // folder of the server whose tenant this is; or ""
 	writable map[string]string // policy files that a person's rules may go to, by the name that decisions use
 }
 
@@ -146,8 +147,7 @@ func (s *Settings) FileFor(g hostfns.Grant) string {
 
 // Load reads all layers, as seen from env's working folder.
 func Load(env *Environment, flags Flags) (*Settings, error) {
-	s := &Settings{Cache: env.cacheDir(), Audit: Audit{Dir: below(env.stateDir(), "audit"), Rotate: 64 << 20, Sync: "writes"}, LearnTypes: true, Log: "warn"}
-	s.note(s.defaults()...)
+	s := newSettings(env, below(env.stateDir(), "audit"))
 	var err error
 	if s.Project, err = findProject(env); err != nil {
 		return nil, err
@@ -175,6 +175,33 @@ func Load(env *Environment, flags Flags) (*Settings, error) {
 	return s, s.checkServers()
 }
 
+// LoadTenant reads the settings of a tenant of a server: those of the system, and
+// wexec.yaml, policy.yaml and mcp.json of the tenant's folder. Files of a user or a
+// project do not apply. Programs reach no file below data, the server's folder.
+func LoadTenant(env *Environment, dir, data string) (*Settings, error) {
+	s := newSettings(env, filepath.Join(dir, "audit"))
+	s.data = data
+	for _, folder := range []struct {
+		dir    string
+		origin policy.Origin
+	}{{env.System, policy.System}, {dir, policy.Named}} {
+		if err := s.readFolder(env, folder.dir, folder.origin); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.denyAnchor(); err != nil {
+		return nil, err
+	}
+	return s, s.checkServers()
+}
+
+// newSettings returns the defaults.
+func newSettings(env *Environment, auditDir string) *Settings {
+	s := &Settings{Cache: env.cacheDir(), Audit: Audit{Dir: auditDir, Rotate: 64 << 20, Sync: "writes"}, LearnTypes: true, Log: "warn"}
+	s.note(s.defaults()...)
+	return s
+}
+
 // defaults lists the settings that have a value before the first layer.
 func (s *Settings) defaults() []Value {
 	var out []Value
@@ -186,8 +213,8 @@ func (s *Settings) defaults() []Value {
 	return out
 }
 
-// readFolder reads wexec.yaml, policy.yaml and, in a project, .mcp.json of a
-// folder. There may be no folder.
+// readFolder reads wexec.yaml, policy.yaml and, in a project or of a tenant, the MCP
+// file of a folder. There may be no folder.
 func (s *Settings) readFolder(env *Environment, dir string, origin policy.Origin) error {
 	if dir == "" {
 		return nil
@@ -217,8 +244,9 @@ func (s *Settings) readFolder(env *Environment, dir string, origin policy.Origin
 	if len(policies) == 0 && has(filepath.Join(dir, "policy.yaml")) {
 		policies = []string{"policy.yaml"}
 	}
-	if origin == policy.Project && len(mcps) == 0 && has(filepath.Join(dir, ".mcp.json")) {
-		mcps = []string{".mcp.json"}
+	servers := map[policy.Origin]string{policy.Project: ".mcp.json", policy.Named: "mcp.json"}[origin]
+	if servers != "" && len(mcps) == 0 && has(filepath.Join(dir, servers)) {
+		mcps = []string{servers}
 	}
 	if !trusted {
 		mcps = nil
@@ -412,7 +440,7 @@ func (s *Settings) denyAnchor() error {
 // reaches them, whatever a policy grants.
 func (s *Settings) protected(env *Environment) []string {
 	out := append(slices.Clone(s.files), s.Cache, s.Audit.Dir, s.Audit.Key, s.Audit.Anchor.File,
-		env.System, env.configDir(), env.cacheDir(), env.stateDir(), env.RuntimeDir())
+		env.System, env.configDir(), env.cacheDir(), env.stateDir(), env.RuntimeDir(), s.data)
 	for _, name := range []string{"wexec.yaml", "policy.yaml", ".mcp.json", "mcp.json"} {
 		out = append(out, below(env.Dir, name), below(s.Project.Dir, name))
 	}

@@ -30,6 +30,7 @@ type Options struct {
 	NoAudit    bool               // for commands that run no program
 	Language   string             // of the program, if known: its guest is loaded in the background
 	Prefetched *engine.Cache      // see [Environment.Prefetch]
+	Engine     *engine.Engine     // which the caller closes; nil makes one
 }
 
 // Host is everything that runs programs.
@@ -101,6 +102,9 @@ func (s *Settings) Open(ctx context.Context, o Options) (_ *Host, err error) {
 			return nil, err
 		}
 		h.closers = append(h.closers, lastHead{log}) // before the servers end: one may be the anchor
+	}
+	if h.Engine = o.Engine; h.Engine != nil {
+		return h, nil
 	}
 	conf := engine.Config{Shared: cache, Table: h.Table, Version: o.Version, Logger: o.Logger}
 	if cache == nil {

@@ -2,8 +2,10 @@ package config
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -12,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/fetch"
 	"github.com/wexec/wexec/hostfns/files"
@@ -22,9 +25,36 @@ import (
 
 // state is what one reading of the settings gives to runs.
 type state struct {
-	table   *hostfns.Table
-	defined []upstream.Server
-	servers *upstream.Provider
+	table    *hostfns.Table
+	narrowed map[string]*hostfns.Table // see [Host.Narrowed], by tools
+	open     func(p *policy.Policy) (*hostfns.Table, error)
+	policies []policy.Layered
+	defined  []upstream.Server
+	servers  *upstream.Provider
+}
+
+// tables returns the tables of the state.
+func (x state) tables() []*hostfns.Table {
+	return append(slices.Collect(maps.Values(x.narrowed)), x.table)
+}
+
+// running returns how many runs a state has.
+func (x *states) running(s state) (n int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, t := range s.tables() {
+		n += t.Running()
+	}
+	return n
+}
+
+// closeTables closes the tables of the state.
+func (x state) closeTables() error {
+	var err error
+	for _, t := range x.tables() {
+		err = errors.Join(err, t.Close())
+	}
+	return err
 }
 
 // states are the states of a host that have runs, or may soon have some. The last
@@ -39,6 +69,38 @@ type states struct {
 
 // Current returns the table of new runs.
 func (h *Host) Current() *hostfns.Table { return h.states.current().table }
+
+// Narrowed returns a table of new runs that may only call the tools that patterns
+// select, of those that the current one allows. Nil patterns select all.
+func (h *Host) Narrowed(patterns []string) (*hostfns.Table, error) {
+	x := &h.states
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.list) == 0 {
+		return nil, fault.New(fault.Internal, "the host is closed")
+	}
+	s := x.list[len(x.list)-1]
+	if patterns == nil || len(s.policies) == 0 { // without a policy every tool is denied
+		return s.table, nil
+	}
+	key := strings.Join(patterns, "\x00")
+	if t := s.narrowed[key]; t != nil {
+		return t, nil
+	}
+	text, err := json.Marshal(map[string]any{"version": 1, "tools": map[string]any{"allow": patterns}})
+	if err != nil {
+		return nil, fault.New(fault.Internal, "encode the tools of a token: %w", err)
+	}
+	only, err := policy.Parse("the token", text)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.open(policy.Layer(append(slices.Clone(s.policies), policy.Layered{Policy: only, Origin: policy.Named})...))
+	if err == nil {
+		s.narrowed[key] = t
+	}
+	return t, err
+}
 
 func (x *states) current() state {
 	x.mu.Lock()
@@ -78,19 +140,26 @@ func (h *Host) Reload(s *Settings) (err error) {
 			return err
 		}
 	}
-	providers := append([]hostfns.Provider{unclosed{next.servers}, fetch.New(fetch.Options{}), files.New(s.protected(o.Env)...)}, o.More...)
-	if next.table, err = hostfns.NewTable(p, h.sink, providers...); err != nil {
-		return err
-	}
 	pins := &pinWatcher{files: s.PinFiles(o.Env), servers: s.Servers, log: o.Logger}
 	if err := pins.read(); err != nil {
-		return errors.Join(err, next.table.Close())
+		return err
 	}
 	ranker, err := s.ranker(o)
 	if err != nil {
-		return errors.Join(err, next.table.Close())
+		return err
 	}
-	next.table.With(hostfns.Options{Packages: installed, Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned, Ranker: ranker})
+	next.narrowed, next.policies = map[string]*hostfns.Table{}, s.Policies
+	next.open = func(p *policy.Policy) (*hostfns.Table, error) {
+		providers := append([]hostfns.Provider{unclosed{next.servers}, fetch.New(fetch.Options{}), files.New(s.protected(o.Env)...)}, o.More...)
+		t, err := hostfns.NewTable(p, h.sink, providers...)
+		if err != nil {
+			return nil, err
+		}
+		return t.With(hostfns.Options{Packages: installed, Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned, Ranker: ranker}), nil
+	}
+	if next.table, err = next.open(p); err != nil {
+		return err
+	}
 	h.states.begin(next)
 	return nil
 }
@@ -143,7 +212,9 @@ func (x *states) begin(next state) {
 		x.closed = make(chan struct{})
 	}
 	for _, s := range x.list {
-		s.table.Tighten(next.table.Policy())
+		for _, t := range s.tables() {
+			t.Tighten(next.table.Policy())
+		}
 	}
 	if n := len(x.list); n > 0 {
 		last := x.list[n-1]
@@ -167,7 +238,7 @@ func (x *states) end(s state) {
 		case <-tick.C:
 		}
 		was := idle
-		if idle = s.table.Running() == 0; idle && was {
+		if idle = x.running(s) == 0; idle && was {
 			break
 		}
 	}
@@ -175,7 +246,7 @@ func (x *states) end(s state) {
 	x.list = slices.DeleteFunc(x.list, func(o state) bool { return o.table == s.table })
 	shared := s.servers == x.anchor || slices.ContainsFunc(x.list, func(o state) bool { return o.servers == s.servers })
 	x.mu.Unlock()
-	_ = s.table.Close()
+	_ = s.closeTables()
 	if !shared {
 		_ = s.servers.Close()
 	}
@@ -192,7 +263,7 @@ func (x *states) Close() error {
 	x.ending.Wait()
 	var err error
 	for _, s := range list {
-		err = errors.Join(err, s.table.Close(), s.servers.Close())
+		err = errors.Join(err, s.closeTables(), s.servers.Close())
 	}
 	if x.anchor != nil {
 		err = errors.Join(err, x.anchor.Close())

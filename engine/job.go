@@ -221,6 +221,9 @@ func (j *job) failIn(ctx context.Context, err error) {
 // ulid has the alphabet of run ids, in which no letter looks like a digit.
 var ulid = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 
+// NewID returns an id for a run, for hosts that must know it before [Engine.Run].
+func NewID() string { return newID(time.Now()) }
+
 // newID returns a ULID: 48 bits of milliseconds and 80 random bits, so that ids
 // sort by time.
 func newID(at time.Time) string {

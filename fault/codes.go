@@ -32,6 +32,7 @@ const (
 	DeniedApproval Code = "denied.approval" // a person refused, or there was nobody to ask
 	DeniedLanguage Code = "denied.language" // the policy forbids the language
 	DeniedToken    Code = "denied.token"    // the token is unknown, expired or revoked
+	DeniedScope    Code = "denied.scope"    // the token does not have the scope
 	DeniedPinned   Code = "denied.pinned"   // the definition of the tool differs from its pin
 
 	LimitFuel      Code = "limit.fuel"       // out of fuel
@@ -60,7 +61,7 @@ var classes = []struct {
 	{ClassGuest, []Code{GuestSyntax, GuestException, GuestExit, GuestResult, GuestStalled,
 		ToolFailed, ToolUnknown, ToolInvalidArgs, ToolTooLarge}},
 	{ClassUsage, []Code{UsageFlag, UsageLanguage, UsageFile, UsageConfig, UsagePolicy, UsageAudit, UsageSession, UsageStore, UsageRun, UsageToken, UsageConflict}},
-	{ClassDenied, []Code{DeniedTool, DeniedNetwork, DeniedFile, DeniedApproval, DeniedLanguage, DeniedPinned, DeniedToken}},
+	{ClassDenied, []Code{DeniedTool, DeniedNetwork, DeniedFile, DeniedApproval, DeniedLanguage, DeniedPinned, DeniedToken, DeniedScope}},
 	{ClassLimit, []Code{LimitFuel, LimitMemory, LimitTime, LimitOutput, LimitToolCalls, LimitHostBytes, LimitRecursion, LimitBusy}},
 	{ClassUpstream, []Code{UpstreamUnavailable, ToolTimeout}},
 	{ClassCancelled, []Code{Cancelled}},

@@ -194,7 +194,7 @@ type Question struct {
 	Args    json.RawMessage `json:"args,omitempty"`
 	Since   time.Time       `json:"since"`
 	Expires time.Time       `json:"expires"`
-	Via     []string        `json:"via,omitempty"` // ways to ask: terminal, mcp, socket
+	Via     []string        `json:"via,omitempty"` // ways to ask: terminal, mcp, socket, page, api
 	// Remember is how long an "always" applies: never, run or session.
 	Remember string `json:"remember,omitempty"`
 	// Decisive are the names of the arguments to show first: those that the rule
@@ -241,7 +241,7 @@ type Granter interface {
 type Reply struct {
 	Approved bool
 	Always   bool   // approves the same call for as long as the policy remembers
-	By       string // the way it came: terminal, mcp or socket
+	By       string // the way it came: terminal, mcp, socket, page or api
 	Who      string // the person, if known
 	Reason   string // shown to the program if the call is denied
 }

@@ -81,7 +81,7 @@ type Secret struct {
 
 // Approvals is how people are asked for approval.
 type Approvals struct {
-	Via      []string      // terminal, mcp, socket
+	Via      []string      // terminal, mcp, socket, page, api
 	Timeout  time.Duration // an unanswered question is a denial
 	Remember string        // never, run or session
 }

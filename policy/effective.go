@@ -130,7 +130,7 @@ func (p *Policy) Approvals() Approvals {
 		}
 	}
 	if out.Via == nil {
-		out.Via = []string{"terminal", "mcp"}
+		out.Via = []string{"terminal", "mcp", "page", "api"}
 	}
 	out.Timeout = cmp.Or(out.Timeout, 10*time.Minute)
 	out.Remember = cmp.Or(out.Remember, "never")

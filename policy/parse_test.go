@@ -146,7 +146,7 @@ policy.yaml:2:10: version: must be 1, not "2"
 policy.yaml:3:10: default: must be deny, ask or allow, not "denny" (did you mean deny?)
 policy.yaml:4:13: languages: must be javascript, typescript or python, not "pythn" (did you mean python?)
 policy.yaml:5:15: code: must be hash, full or none, not "ful" (did you mean full?)
-policy.yaml:6:19: via: must be terminal, mcp or socket, not "trminal" (did you mean terminal?)
+policy.yaml:6:19: via: must be terminal, mcp, socket, page or api, not "trminal" (did you mean terminal?)
 policy.yaml:6:39: remember: must be never, run or session, not "once"
 policy.yaml:7:13: mode: must be off, detect, tokenize, redact, block or partial, not "tokenise" (did you mean tokenize?)
 policy.yaml:7:32: unknown kind "emial" (did you mean email?)

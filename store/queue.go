@@ -35,6 +35,7 @@ type Lease struct {
 	Owner      string
 	Fence      int64
 	Expires    time.Time
+	Cancelled  bool // the work was cancelled: its holder ends it
 }
 
 // enqueue adds work. With an owner it is leased at once.
@@ -46,8 +47,8 @@ func (tx *Tx) enqueue(w Work, owner string) (Lease, error) {
 		leased, l.Fence, expires = 1, 1, now+LeaseTime.Microseconds()
 		l.Expires = timeOf(expires)
 	}
-	_, err := tx.exec(`INSERT INTO queue (tenant, id, kind, leased, priority, created, due, owner, fence, expires)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+	_, err := tx.exec(`INSERT INTO queue (tenant, id, kind, leased, priority, created, due, owner, fence, expires, cancelled)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0)`,
 		w.Tenant, w.ID, string(w.Kind), leased, w.Priority, now, max(now, microsOf(w.Due)), owner, l.Fence, expires)
 	return l, err
 }
@@ -78,10 +79,12 @@ func (s *Store) Claim(ctx context.Context, kind Kind, owner string) (l Lease, ok
 		}
 		for _, tenant := range tenants {
 			l = Lease{Tenant: tenant, Owner: owner, Expires: timeOf(now + LeaseTime.Microseconds())}
-			if ok, err = tx.row([]any{&l.ID, &l.Fence}, `UPDATE queue SET leased = 1, owner = $4, fence = fence + 1, expires = $5
+			var cancelled int64
+			if ok, err = tx.row([]any{&l.ID, &l.Fence, &cancelled}, `UPDATE queue SET leased = 1, owner = $4, fence = fence + 1, expires = $5
 				WHERE tenant = $2 AND id = (SELECT id FROM queue WHERE kind = $1 AND leased = 0 AND tenant = $2 AND due <= $3
-					ORDER BY priority DESC, created, id LIMIT 1`+s.skipLocked()+`) RETURNING id, fence`,
+					ORDER BY priority DESC, created, id LIMIT 1`+s.skipLocked()+`) RETURNING id, fence, cancelled`,
 				string(kind), tenant, now, owner, microsOf(l.Expires)); ok || err != nil {
+				l.Cancelled = cancelled != 0
 				return err
 			}
 		}
@@ -148,16 +151,29 @@ func (tx *Tx) hold(l Lease) error {
 	return err
 }
 
-// Renew extends a lease.
+// Cancel asks for the end of work: whoever holds its lease, or claims it next, learns
+// of it. It reports whether there is such work.
+func (s *Store) Cancel(ctx context.Context, tenant, id string) (ok bool, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		n, err := tx.exec(`UPDATE queue SET cancelled = 1 WHERE tenant = $1 AND id = $2`, tenant, id)
+		ok = n > 0
+		return err
+	})
+	return ok, err
+}
+
+// Renew extends a lease, and returns it with what is new of the work.
 func (s *Store) Renew(ctx context.Context, l Lease) (Lease, error) {
 	err := s.update(ctx, func(tx *Tx) error {
 		now := tx.s.micros()
 		l.Expires = timeOf(now + LeaseTime.Microseconds())
-		n, err := tx.exec(`UPDATE queue SET expires = $5 WHERE tenant = $1 AND id = $2 AND leased = 1 AND fence = $3 AND owner = $4 AND expires >= $6`,
-			l.Tenant, l.ID, l.Fence, l.Owner, microsOf(l.Expires), now)
-		if err == nil && n == 0 {
+		var cancelled int64
+		ok, err := tx.row([]any{&cancelled}, `UPDATE queue SET expires = $5 WHERE tenant = $1 AND id = $2 AND leased = 1 AND fence = $3 AND owner = $4 AND expires >= $6
+			RETURNING cancelled`, l.Tenant, l.ID, l.Fence, l.Owner, microsOf(l.Expires), now)
+		if err == nil && !ok {
 			return ErrLost
 		}
+		l.Cancelled = cancelled != 0
 		return err
 	})
 	return l, err

@@ -229,3 +229,33 @@ func BenchmarkClaim(b *testing.B) {
 		})
 	}
 }
+
+func TestTheHolderOfALeaseLearnsOfACancellation(t *testing.T) {
+	both(t, func(t *testing.T, s *Store, _ *clock) {
+		for _, id := range []string{"a", "b"} {
+			if err := s.Enqueue(t.Context(), Work{Tenant: "t", ID: id, Kind: KindTask}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		held, ok, err := s.Claim(t.Context(), KindTask, "me")
+		if err != nil || !ok || held.Cancelled {
+			t.Fatal(held, ok, err)
+		}
+		for _, id := range []string{"a", "b"} {
+			if ok, err := s.Cancel(t.Context(), "t", id); err != nil || !ok {
+				t.Fatal(ok, err)
+			}
+		}
+		if held, err = s.Renew(t.Context(), held); err != nil || !held.Cancelled {
+			t.Error(held, err)
+		}
+		if next, ok, err := s.Claim(t.Context(), KindTask, "me"); err != nil || !ok || !next.Cancelled {
+			t.Error(next, ok, err)
+		}
+		for _, of := range [][2]string{{"t", "c"}, {"other", "a"}} {
+			if ok, err := s.Cancel(t.Context(), of[0], of[1]); err != nil || ok {
+				t.Error(of, ok, err)
+			}
+		}
+	})
+}

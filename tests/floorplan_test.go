@@ -81,6 +81,7 @@ engine/internal/world: fault audit internal/text
 engine/internal/sandbox: fault catalogue policy engine/internal/tokens engine/internal/world internal/meter internal/snapshot internal/text internal/units wasm-modules hostfns
 engine/internal/guestcache: fault engine/internal/sandbox internal/atomicfile internal/ownfile internal/snapshot wasm-modules guests
 config: fault privacy catalogue policy audit internal/atomicfile internal/jsonc internal/meter internal/ownfile internal/snapshot internal/text internal/units internal/yamldoc wasm-modules guests hostfns hostfns/* engine
+service: fault policy config engine hostfns store
 cmd: *
 tests: *
 internal/tools: *
@@ -198,7 +199,7 @@ func TestRoomsUseTheirFoundations(t *testing.T) {
 func TestTopLevelHasOnlyKnownEntries(t *testing.T) {
 	allowed := []string{".ci", ".git", ".gitignore", ".golangci.yml", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "NOTICE",
 		"RATIONALE.md", "README.md", "SECURITY.md", "audit", "bin", "catalogue", "cmd", "config", "dist", "docs", "engine", "examples",
-		"fault", "go.mod", "go.sum", "guests", "hostfns", "internal", "policy", "privacy", "store", "tests", "wasm-modules", "work"}
+		"fault", "go.mod", "go.sum", "guests", "hostfns", "internal", "policy", "privacy", "service", "store", "tests", "wasm-modules", "work"}
 	entries, err := os.ReadDir("..")
 	if err != nil {
 		t.Fatal(err)

@@ -71,16 +71,17 @@ CREATE TABLE idempotency (
 CREATE INDEX idempotency_run ON idempotency (tenant, run);
 
 CREATE TABLE queue (
-  tenant   TEXT   NOT NULL,
-  id       TEXT   NOT NULL,
-  kind     TEXT   NOT NULL, -- run, task
-  leased   BIGINT NOT NULL, -- 0: waits, 1: somebody works on it
-  priority BIGINT NOT NULL,
-  created  BIGINT NOT NULL,
-  due      BIGINT NOT NULL, -- not before
-  owner    TEXT   NOT NULL,
-  fence    BIGINT NOT NULL, -- rises with every lease
-  expires  BIGINT NOT NULL, -- of the lease
+  tenant    TEXT   NOT NULL,
+  id        TEXT   NOT NULL,
+  kind      TEXT   NOT NULL, -- run, task
+  leased    BIGINT NOT NULL, -- 0: waits, 1: somebody works on it
+  priority  BIGINT NOT NULL,
+  created   BIGINT NOT NULL,
+  due       BIGINT NOT NULL, -- not before
+  owner     TEXT   NOT NULL,
+  fence     BIGINT NOT NULL, -- rises with every lease
+  expires   BIGINT NOT NULL, -- of the lease
+  cancelled BIGINT NOT NULL, -- 1: whoever holds the lease ends the work
   PRIMARY KEY (tenant, id)
 );
 

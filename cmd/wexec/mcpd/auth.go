@@ -46,12 +46,16 @@ type authenticator struct {
 	token    *[sha256.Size]byte // digest of the fixed token; nil: there is none
 	keys     *issuer            // nil: no access tokens
 	metadata http.Handler
-	require  func(http.Handler) http.Handler
+	require  func(http.Handler) http.Handler // nil: only the fixed token
 }
 
 // newAuthenticator checks the options. It fetches nothing yet.
-func newAuthenticator(token string, o *OAuth) (*authenticator, error) {
+func newAuthenticator(token string, o *OAuth, verify auth.TokenVerifier) (*authenticator, error) {
 	a := &authenticator{}
+	if verify != nil {
+		a.require = auth.RequireBearerToken(verify, nil)
+		return a, nil
+	}
 	if token != "" || o == nil {
 		if len(token) < 16 {
 			return nil, fault.New(fault.UsageConfig, "the HTTP token has %d characters: it must have at least 16", len(token))

@@ -17,12 +17,17 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wexec/wexec/cmd/wexec/internal/door"
 )
 
 // HTTPOptions configure who may connect over HTTP.
 type HTTPOptions struct {
-	// Token is the bearer token of every request. Required, unless OAuth is set.
+	// Token is the bearer token of every request. Required, unless OAuth or Verify
+	// is set.
 	Token string
+	// Verify returns who has a token. Nil: Token and OAuth decide.
+	Verify auth.TokenVerifier
 	// OAuth accepts access tokens as well. Nil accepts none.
 	OAuth *OAuth
 	// Hosts are the host names of this server, other than those of the loopback
@@ -68,7 +73,7 @@ const (
 // Handler returns a handler for MCP over streamable HTTP, for clients with and
 // without sessions.
 func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
-	auth, err := newAuthenticator(o.Token, o.OAuth)
+	auth, err := newAuthenticator(o.Token, o.OAuth, o.Verify)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +99,7 @@ func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
 		http.Error(w, "the MCP server is at "+Path, http.StatusNotFound)
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c := doorOf(r); c == nil || !c.isAdmitted() {
+		if c := door.Of(r); c == nil || !c.IsAdmitted() {
 			w.Header().Set("Connection", "close") // unless the request is authorized
 		}
 		// The library reads the bodies of rejected requests too.
@@ -117,11 +122,11 @@ func (s *Server) HTTP(ctx context.Context, l net.Listener, o HTTPOptions) error 
 		return err
 	}
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: cmp.Or(max(o.HeaderTimeout, 0), defaultHeaderTimeout), IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: maxHeader, ConnContext: doorContext, ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug)}
+		MaxHeaderBytes: maxHeader, ConnContext: door.Context, ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug)}
 	// A flood of connections leaves the process its file descriptors. A client has
 	// a stream and calls at the same time.
-	l = &door{Listener: l, perAddress: cmp.Or(o.Pending, defaultPending), pending: maxPending,
-		admitted: maxOtherConns + 8*cmp.Or(max(o.Sessions, 0), defaultSessions)}
+	l = &door.Listener{Listener: l, PerAddress: cmp.Or(o.Pending, defaultPending), Pending: maxPending,
+		Admitted: maxOtherConns + 8*cmp.Or(max(o.Sessions, 0), defaultSessions)}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(l) }()
 	select {
@@ -161,9 +166,9 @@ func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !h.checkHost(w, r):
 	case !h.allowedOrigin(r.Header.Values("Origin")):
 		http.Error(w, "pages of this origin may not call this server", http.StatusForbidden)
-	case h.auth.keys != nil && len(headers) <= 1:
+	case h.auth.require != nil && len(headers) <= 1:
 		h.auth.require(http.HandlerFunc(h.serve)).ServeHTTP(w, r)
-	case h.auth.keys != nil:
+	case h.auth.require != nil:
 		http.Error(w, "send one bearer token", http.StatusUnauthorized)
 	case len(headers) == 1 && h.auth.isToken(bearerToken(headers[0])):
 		h.serve(w, r)
@@ -182,7 +187,7 @@ func (h *httpHandler) serveMetadata(w http.ResponseWriter, r *http.Request) {
 
 // serve handles an authorized request.
 func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request) {
-	if c := doorOf(r); c != nil && !c.admit() {
+	if c := door.Of(r); c != nil && !c.Admit() {
 		unavailable(w, "too many connections are open")
 		return
 	}

@@ -126,7 +126,7 @@ type Fields struct {
 
 // Approvals is the approvals block.
 type Approvals struct {
-	Via      []yamldoc.Value[string]       `yaml:"via" enum:"terminal|mcp|socket" doc:"where people are asked; default terminal and mcp"`
+	Via      []yamldoc.Value[string]       `yaml:"via" enum:"terminal|mcp|socket|page|api" doc:"where people are asked; default all but socket"`
 	Timeout  yamldoc.Value[units.Duration] `yaml:"timeout" min:"1" doc:"time after which an unanswered question is a denial: 10m"`
 	Remember yamldoc.Value[string]         `yaml:"remember" enum:"never|run|session" doc:"how long an answer applies to the same call"`
 }

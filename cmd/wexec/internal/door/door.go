@@ -1,7 +1,10 @@
-package mcpd
+// Package door bounds the connections of an HTTP server, so that a flood of them
+// leaves the process its file descriptors and other clients their places.
+package door
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/netip"
@@ -9,44 +12,44 @@ import (
 	"sync"
 )
 
-// door is a listener that bounds connections. One is pending until a request on
+// Listener is a listener that bounds connections. One is pending until a request on
 // it was authorized. Pending connections never take the places of the others: a
 // new one closes the oldest pending one of its address, or of the address that
 // has the most, so that a flood of connections closes its own.
-type door struct {
+type Listener struct {
 	net.Listener
-	perAddress int // pending connections of one address; negative: any number
-	pending    int // pending connections
-	admitted   int // other connections
+	PerAddress int // pending connections of one address; negative: any number
+	Pending    int // pending connections
+	Admitted   int // other connections
 
 	mu      sync.Mutex
-	waiting []*doorConn // the pending connections, oldest first
-	inside  int         // how many are admitted
+	waiting []*Conn // the pending connections, oldest first
+	inside  int     // how many are admitted
 }
 
-// doorConn is a connection of a door.
-type doorConn struct {
+// Conn is a connection of a Listener.
+type Conn struct {
 	net.Conn
-	door    *door
+	door    *Listener
 	address netip.Prefix // invalid: not an IP address
-	state   doorState    // guarded by door.mu
+	state   connState    // guarded by door.mu
 }
 
-type doorState uint8
+type connState uint8
 
 const (
-	pendingConn doorState = iota
+	pendingConn connState = iota
 	admittedConn
 	closedConn
 )
 
 // Accept implements net.Listener.
-func (d *door) Accept() (net.Conn, error) {
+func (d *Listener) Accept() (net.Conn, error) {
 	conn, err := d.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	c := &doorConn{Conn: conn, door: d, address: addressOf(conn)}
+	c := &Conn{Conn: conn, door: d, address: addressOf(conn)}
 	d.mu.Lock()
 	victim := d.victim(c.address)
 	d.waiting = append(d.waiting, c)
@@ -58,15 +61,15 @@ func (d *door) Accept() (net.Conn, error) {
 }
 
 // victim returns the connection that has to make room for a new one, or nil.
-func (d *door) victim(address netip.Prefix) *doorConn {
+func (d *Listener) victim(address netip.Prefix) *Conn {
 	count := map[netip.Prefix]int{}
 	for _, c := range d.waiting {
 		count[c.address]++
 	}
 	crowded, most := address, 0
 	switch {
-	case d.perAddress > 0 && address.IsValid() && count[address] >= d.perAddress:
-	case len(d.waiting) >= d.pending:
+	case d.PerAddress > 0 && address.IsValid() && count[address] >= d.PerAddress:
+	case len(d.waiting) >= d.Pending:
 		for _, c := range d.waiting {
 			if n := count[c.address]; n > most {
 				crowded, most = c.address, n
@@ -75,11 +78,11 @@ func (d *door) victim(address netip.Prefix) *doorConn {
 	default:
 		return nil
 	}
-	return d.waiting[slices.IndexFunc(d.waiting, func(c *doorConn) bool { return c.address == crowded })]
+	return d.waiting[slices.IndexFunc(d.waiting, func(c *Conn) bool { return c.address == crowded })]
 }
 
 // Close implements net.Conn.
-func (c *doorConn) Close() error {
+func (c *Conn) Close() error {
 	c.door.mu.Lock()
 	switch c.state {
 	case pendingConn:
@@ -92,21 +95,21 @@ func (c *doorConn) Close() error {
 	return c.Conn.Close()
 }
 
-func (d *door) forget(c *doorConn) {
+func (d *Listener) forget(c *Conn) {
 	if i := slices.Index(d.waiting, c); i >= 0 {
 		d.waiting = slices.Delete(d.waiting, i, i+1)
 	}
 }
 
-// admit notes that a request on the connection was authorized. It returns false
+// Admit notes that a request on the connection was authorized. It returns false
 // if there is no place for it.
-func (c *doorConn) admit() bool {
+func (c *Conn) Admit() bool {
 	d := c.door
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case c.state == admittedConn:
-	case c.state == closedConn || d.inside >= d.admitted:
+	case c.state == closedConn || d.inside >= d.Admitted:
 		return false
 	default:
 		d.forget(c)
@@ -116,7 +119,8 @@ func (c *doorConn) admit() bool {
 	return true
 }
 
-func (c *doorConn) isAdmitted() bool {
+// IsAdmitted reports whether a request on the connection was authorized.
+func (c *Conn) IsAdmitted() bool {
 	c.door.mu.Lock()
 	defer c.door.mu.Unlock()
 	return c.state == admittedConn
@@ -140,16 +144,20 @@ func addressOf(conn net.Conn) netip.Prefix {
 	return p
 }
 
-type doorKey struct{}
+type connKey struct{}
 
-// doorContext makes the connection of a request known to its handler.
-func doorContext(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, doorKey{}, conn)
+// Context makes the connection of a request known to its handler.
+func Context(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, conn)
 }
 
-// doorOf returns the connection of a request, or nil if it did not come through a
-// door.
-func doorOf(r *http.Request) *doorConn {
-	c, _ := r.Context().Value(doorKey{}).(*doorConn)
+// Of returns the connection of a request, or nil if it did not come through a
+// Listener.
+func Of(r *http.Request) *Conn {
+	conn := r.Context().Value(connKey{})
+	if encrypted, ok := conn.(*tls.Conn); ok {
+		conn = encrypted.NetConn()
+	}
+	c, _ := conn.(*Conn)
 	return c
 }

@@ -1,0 +1,325 @@
+package httpd
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/service"
+	"github.com/wexec/wexec/store"
+)
+
+// routes is the API.
+func routes() []route {
+	events := route{method: "GET", path: "/v1/runs/{id}/events", scope: store.ScopeRead, summary: "Follow a run as server-sent events",
+		in: inputOf[eventsInput](), status: http.StatusOK, media: "text/event-stream", serve: streamEvents}
+	run := typed("POST", "/v1/runs", store.ScopeRun, "Run a program", submit)
+	run.also = []int{http.StatusAccepted}
+	return []route{
+		run,
+		typed("GET", "/v1/runs", store.ScopeRead, "List runs, the newest first", listRuns),
+		typed("GET", "/v1/runs/{id}", store.ScopeRead, "Show a run", getRun),
+		typed("POST", "/v1/runs/{id}/cancel", store.ScopeRun, "Cancel a run", cancelRun),
+		events,
+		typed("GET", "/v1/approvals", store.ScopeRead, "List the questions that wait for a person", listApprovals),
+		typed("POST", "/v1/approvals/{id}", store.ScopeApprove, "Answer a question", decide),
+		typed("GET", "/v1/tools", store.ScopeRead, "List the tools that programs may call", listTools),
+		typed("GET", "/v1/tools/search", store.ScopeRead, "Search tools by words", searchTools),
+		typed("GET", "/v1/tools/{id}", store.ScopeRead, "Show a tool with its declaration", getTool),
+		typed("GET", "/v1/sessions", store.ScopeRead, "List sessions", listSessions),
+		typed("DELETE", "/v1/sessions/{name}", store.ScopeRun, "End a session", endSession),
+		typed("GET", "/v1/usage", store.ScopeRead, "Sum what runs used", usage),
+		typed("GET", "/v1/tokens", store.ScopeAdmin, "List tokens", listTokens),
+		typed("POST", "/v1/tokens", store.ScopeAdmin, "Make a token, which is shown once", createToken),
+		typed("DELETE", "/v1/tokens/{id}", store.ScopeAdmin, "Revoke a token", revokeToken),
+	}
+}
+
+type approvalsInput struct {
+	Limit int `query:"limit" doc:"how many questions; 50 unless told, at most 1,000"`
+}
+
+type approvalsPage struct {
+	Approvals []service.Approval `json:"approvals"`
+}
+
+// limitOf bounds the length of a page.
+func limitOf(asked int) int {
+	if asked == 0 {
+		return 50
+	}
+	return min(asked, 1000)
+}
+
+func listApprovals(s *Server, c *call, in approvalsInput) (page approvalsPage, err error) {
+	page.Approvals, err = s.service.Approvals(c.context(), c.who, limitOf(in.Limit))
+	return page, err
+}
+
+type decideInput struct {
+	ID   string `path:"id"`
+	Body struct {
+		Decision string `json:"decision" jsonschema:"approve or deny"`
+		Reason   string `json:"reason,omitempty" jsonschema:"the program sees it if the call is denied"`
+	}
+}
+
+func decide(s *Server, c *call, in decideInput) (service.Approval, error) {
+	if in.Body.Decision != "approve" && in.Body.Decision != "deny" {
+		return service.Approval{}, invalid("decision must be approve or deny, not %.40q", in.Body.Decision)
+	}
+	if len(in.Body.Reason) > 2000 {
+		return service.Approval{}, invalid("reason has more than 2,000 bytes")
+	}
+	return s.service.Decide(c.context(), c.who, in.ID, in.Body.Decision == "approve", in.Body.Reason, "api")
+}
+
+// tool is a tool as the API shows it.
+type tool struct {
+	catalogue.Match
+	ID   string `json:"id"`
+	Path string `json:"path" jsonschema:"of its declaration in /mcp-servers, as programs see it"`
+}
+
+type toolsPage struct {
+	Tools []tool   `json:"tools"`
+	Total int      `json:"total" jsonschema:"of all that were found"`
+	Left  []string `json:"left_out,omitempty" jsonschema:"why tools of a server are missing"`
+}
+
+type toolsInput struct {
+	Category string `query:"category" doc:"a server: only its tools"`
+	Limit    int    `query:"limit" doc:"how many tools; 50 unless told, at most 1,000"`
+}
+
+func listTools(s *Server, c *call, in toolsInput) (toolsPage, error) {
+	return s.tools(c, catalogue.Query{Server: in.Category, Limit: limitOf(in.Limit)}, 0)
+}
+
+type searchInput struct {
+	Words    string `query:"q" doc:"what the tool should do"`
+	Limit    int    `query:"limit" doc:"how many tools; 50 unless told, at most 1,000"`
+	MinScore string `query:"min_score" doc:"leave out tools with a lower score"`
+}
+
+func searchTools(s *Server, c *call, in searchInput) (toolsPage, error) {
+	var least float64
+	if in.MinScore != "" {
+		if err := parseFloat(in.MinScore, &least); err != nil {
+			return toolsPage{}, invalid("min_score: must be a number")
+		}
+	}
+	return s.tools(c, catalogue.Query{Text: in.Words, Limit: limitOf(in.Limit)}, least)
+}
+
+// tools searches the tools that the principal's programs may call.
+func (s *Server) tools(c *call, q catalogue.Query, least float64) (toolsPage, error) {
+	found, failed, err := s.service.Tools(c.context(), c.who, q)
+	if err != nil {
+		return toolsPage{}, err
+	}
+	page := toolsPage{Tools: []tool{}, Total: found.Total, Left: failed}
+	for _, m := range found.Tools {
+		if m.Score >= least {
+			page.Tools = append(page.Tools, toolOf(m))
+		}
+	}
+	return page, nil
+}
+
+func toolOf(m catalogue.Match) tool {
+	server, name, _ := strings.Cut(m.Name, ".")
+	return tool{Match: m, ID: m.Name, Path: "/mcp-servers/" + server + "/" + name + ".ts"}
+}
+
+type toolInput struct {
+	ID       string `path:"id" doc:"server.tool"`
+	Language string `query:"language" enum:"javascript|typescript|python" doc:"of the declaration"`
+}
+
+func getTool(s *Server, c *call, in toolInput) (tool, error) {
+	m, err := s.service.Tool(c.context(), c.who, in.ID, in.Language)
+	if err != nil {
+		return tool{}, err
+	}
+	return toolOf(m), nil
+}
+
+type session struct {
+	Name string `json:"name"`
+}
+
+type sessionsPage struct {
+	Sessions []session `json:"sessions"`
+}
+
+func listSessions(s *Server, c *call, _ none) (sessionsPage, error) {
+	page := sessionsPage{Sessions: []session{}}
+	names, err := s.service.Sessions(c.who)
+	for _, name := range names {
+		page.Sessions = append(page.Sessions, session{name})
+	}
+	return page, err
+}
+
+type sessionInput struct {
+	Name string `path:"name"`
+}
+
+func endSession(s *Server, c *call, in sessionInput) (session, error) {
+	return session{in.Name}, s.service.EndSession(c.who, in.Name)
+}
+
+type usageInput struct {
+	By    string    `query:"by" enum:"day|actor|tool|skill|model" doc:"day unless told"`
+	Since time.Time `query:"since"`
+	Until time.Time `query:"until"`
+}
+
+// used is what runs, calls or skills used.
+type used struct {
+	Key    string `json:"key" jsonschema:"the day in UTC, or the name"`
+	Count  int64  `json:"count"`
+	Failed int64  `json:"failed"`
+	Fuel   int64  `json:"fuel"`
+	Tokens int64  `json:"tokens"`
+	MS     int64  `json:"ms"`
+}
+
+type usagePage struct {
+	Usage []used `json:"usage"`
+}
+
+func usage(s *Server, c *call, in usageInput) (usagePage, error) {
+	kind, by := "run", store.ByDay
+	switch in.By {
+	case "", "day":
+	case "actor":
+		by = store.ByActor
+	case "tool", "skill", "model":
+		kind, by = in.By, store.ByName
+	default:
+		return usagePage{}, invalid("by: must be day, actor, tool, skill or model, not %.40q", in.By)
+	}
+	if in.Until.IsZero() {
+		in.Until = time.Now().Add(time.Minute)
+	}
+	sums, err := s.service.Store().Usage(c.context(), c.who.Tenant, kind, by, in.Since, in.Until)
+	page := usagePage{Usage: []used{}}
+	for _, u := range sums {
+		page.Usage = append(page.Usage, used{u.Key, u.Count, u.Failed, u.Fuel, u.Tokens, u.Time.Milliseconds()})
+	}
+	return page, err
+}
+
+// token is a token as lists show it: never the token itself.
+type token struct {
+	ID      string        `json:"id"`
+	Name    string        `json:"name"`
+	Tenant  string        `json:"tenant"`
+	Type    string        `json:"type"`
+	Scopes  []store.Scope `json:"scopes"`
+	Tools   []string      `json:"tools,omitempty"`
+	Created time.Time     `json:"created"`
+	Expires *time.Time    `json:"expires,omitempty"`
+	Used    *time.Time    `json:"used,omitempty"`
+}
+
+func tokenOf(t store.Token) token {
+	out := token{ID: t.ID, Name: t.Name, Tenant: t.Tenant, Type: t.Type, Scopes: t.Scopes, Tools: t.Tools, Created: t.Created}
+	if !t.Expires.IsZero() {
+		out.Expires = &t.Expires
+	}
+	if !t.Used.IsZero() {
+		out.Used = &t.Used
+	}
+	return out
+}
+
+type tokensPage struct {
+	Tokens []token `json:"tokens"`
+}
+
+func listTokens(s *Server, c *call, _ none) (tokensPage, error) {
+	all, err := s.service.Store().Tokens(c.context(), c.who.Tenant)
+	page := tokensPage{Tokens: []token{}}
+	for _, t := range all {
+		page.Tokens = append(page.Tokens, tokenOf(t))
+	}
+	return page, err
+}
+
+type createTokenInput struct {
+	Body struct {
+		Name    string        `json:"name"`
+		Tenant  string        `json:"tenant,omitempty" jsonschema:"that of the caller unless told; another one only for the tenant default"`
+		Scopes  []store.Scope `json:"scopes"`
+		Tools   []string      `json:"tools,omitempty" jsonschema:"patterns of the tools that its programs may call"`
+		Expires *time.Time    `json:"expires,omitempty"`
+		Type    string        `json:"type,omitempty" jsonschema:"agent or person; agent unless told"`
+	}
+}
+
+// createdToken has the token, which cannot be shown again.
+type createdToken struct {
+	ID    string `json:"id"`
+	Token string `json:"token"`
+}
+
+func (createdToken) status() int { return http.StatusCreated }
+
+func createToken(s *Server, c *call, in createTokenInput) (createdToken, error) {
+	b := in.Body
+	t := store.Token{Tenant: c.who.Tenant, Name: b.Name, Type: b.Type, Scopes: b.Scopes, Tools: b.Tools}
+	if b.Expires != nil {
+		t.Expires = *b.Expires
+	}
+	if t.Type == "" {
+		t.Type = store.TypeAgent
+	}
+	if b.Tenant != "" && b.Tenant != t.Tenant {
+		if c.who.Tenant != service.DefaultTenant {
+			return createdToken{}, fault.New(fault.DeniedScope, "a token of the tenant %s makes tokens of that tenant only", c.who.Tenant)
+		}
+		if s.service.Tenant(b.Tenant) == nil {
+			return createdToken{}, fault.New(fault.UsageFlag, "there is no tenant %.60q", b.Tenant)
+		}
+		t.Tenant = b.Tenant
+	}
+	for _, scope := range t.Scopes {
+		if !c.who.May(scope) {
+			return createdToken{}, fault.New(fault.DeniedScope, "a token without the scope %s cannot give it", scope)
+		}
+	}
+	secret, id, err := s.service.CreateToken(c.context(), t)
+	return createdToken{id, secret}, err
+}
+
+type tokenInput struct {
+	ID string `path:"id"`
+}
+
+type revoked struct {
+	ID string `json:"id"`
+}
+
+func revokeToken(s *Server, c *call, in tokenInput) (revoked, error) {
+	return revoked{in.ID}, s.service.Store().Revoke(c.context(), c.who.Tenant, in.ID)
+}
+
+// contextUntil returns a context that ends with parent, when done is closed, or
+// after some time.
+func contextUntil(parent context.Context, done <-chan struct{}, most time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(parent, most)
+	go func() {
+		select {
+		case <-done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}

@@ -1,0 +1,259 @@
+// Package httpd is the HTTP API of a server: runs, approvals, tools, sessions, tokens
+// and usage as JSON under /v1, and MCP at /mcp. Every route is in one table, which
+// also makes the OpenAPI document at /v1/openapi.json.
+package httpd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/wexec/wexec/cmd/wexec/internal/door"
+	"github.com/wexec/wexec/cmd/wexec/mcpd"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/service"
+	"github.com/wexec/wexec/store"
+)
+
+// Bounds of requests and connections.
+const (
+	maxHeader     = 16 << 10
+	maxBody       = 8 << 20
+	maxPending    = 128 // connections without a valid token
+	perAddress    = 32  // of them, of one address
+	maxAdmitted   = 1024
+	headerTimeout = 5 * time.Second
+	readTimeout   = 30 * time.Second
+	writeTimeout  = 30 * time.Second
+)
+
+// Options configure a [Server]. Service is required.
+type Options struct {
+	Service *service.Service
+	Logger  *slog.Logger
+	// Proxied says that all connections come from a proxy, and have its address.
+	Proxied bool
+}
+
+// Server is the HTTP API of a service.
+type Server struct {
+	o        Options
+	service  *service.Service
+	document []byte
+	handler  http.Handler
+	keys     sync.Map // idempotency keys of requests that are not answered
+	ending   chan struct{}
+	mcp      sync.Map // *mcpd.Server by tenant
+}
+
+// New returns the API of a service.
+func New(o Options) (*Server, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{o: o, service: o.Service, ending: make(chan struct{})}
+	all := routes()
+	var err error
+	if s.document, err = openAPI(o.Service.Version(), all); err != nil {
+		return nil, fmt.Errorf("describe the API: %w", err)
+	}
+	mux := http.NewServeMux()
+	for _, rt := range all {
+		mux.HandleFunc(rt.method+" "+rt.path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, rt) })
+	}
+	mux.HandleFunc("GET /v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(s.document)
+	})
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /ready", s.ready)
+	mux.HandleFunc(mcpd.Path, s.serveMCP)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeNotFound(w, r)
+	})
+	s.handler = s.bounded(mux)
+	return s, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// bounded bounds the time and size of requests, and refuses those that a page of
+// another site makes.
+func (s *Server) bounded(next http.Handler) http.Handler {
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		writeProblem(w, fault.New(fault.DeniedScope, "pages of another site may not call this server"))
+	}))
+	guarded := protection.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c := door.Of(r); c == nil || !c.IsAdmitted() {
+			w.Header().Set("Connection", "close") // unless the request has a token
+		}
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		flow := http.NewResponseController(w)
+		_ = flow.SetReadDeadline(time.Now().Add(readTimeout))
+		if r.URL.Path != mcpd.Path { // it bounds its bodies itself
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		}
+		guarded.ServeHTTP(w, r)
+	})
+}
+
+// serve handles a request of the API.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
+	who, err := s.admit(w, r)
+	if err == nil && rt.scope != "" && !who.May(rt.scope) {
+		err = fault.New(fault.DeniedScope, "the token does not have the scope %s", rt.scope)
+	}
+	if err == nil {
+		err = rt.serve(s, &call{w, r, who})
+	}
+	if err == nil {
+		return
+	}
+	if r.Context().Err() != nil {
+		return // nobody reads the answer
+	}
+	if fault.CodeOf(err) == fault.Internal {
+		s.o.Logger.Error("a request failed", "method", r.Method, "route", rt.path, "error", err)
+	}
+	writeProblem(w, err)
+}
+
+// admit returns who makes a request, and gives its connection a place.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request) (service.Principal, error) {
+	headers := r.Header.Values("Authorization")
+	if len(headers) != 1 {
+		return service.Principal{}, fault.New(fault.DeniedToken, "the request has no bearer token").WithHint("set the header Authorization: Bearer TOKEN")
+	}
+	kind, token, _ := strings.Cut(headers[0], " ")
+	if !strings.EqualFold(kind, "bearer") {
+		return service.Principal{}, fault.New(fault.DeniedToken, "the request has no bearer token").WithHint("set the header Authorization: Bearer TOKEN")
+	}
+	who, err := s.service.Authenticate(r.Context(), strings.TrimSpace(token))
+	if err != nil {
+		return who, err
+	}
+	if c := door.Of(r); c != nil && !c.Admit() {
+		return who, fault.New(fault.LimitBusy, "too many connections are open")
+	}
+	w.Header().Del("Connection")
+	return who, nil
+}
+
+// ready says whether the server takes work.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	if s.service.Draining() {
+		plain(w, http.StatusServiceUnavailable, "stopping")
+		return
+	}
+	if _, err := s.service.Store().Queue(r.Context(), store.KindRun, ""); err != nil {
+		plain(w, http.StatusServiceUnavailable, "the store does not answer")
+		return
+	}
+	plain(w, http.StatusOK, "ready")
+}
+
+func plain(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text + "\n"))
+}
+
+func writeNotFound(w http.ResponseWriter, r *http.Request) {
+	p := Problem{Type: "about:blank", Title: http.StatusText(http.StatusNotFound), Status: http.StatusNotFound, Code: fault.UsageFlag,
+		Detail: fmt.Sprintf("there is no route %s %.100s", r.Method, r.URL.Path), Hint: "GET /v1/openapi.json lists the routes"}
+	writeProblemOf(w, p)
+}
+
+// serveMCP serves MCP to the tenant of the token.
+func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
+	who, err := s.admit(w, r)
+	if err == nil && !who.May(store.ScopeRun) {
+		err = fault.New(fault.DeniedScope, "the token does not have the scope %s", store.ScopeRun)
+	}
+	if err != nil {
+		writeProblem(w, err)
+		return
+	}
+	h, err := s.mcpOf(who)
+	if err != nil {
+		writeProblem(w, err)
+		return
+	}
+	h.ServeHTTP(w, r)
+}
+
+// mcpOf returns the MCP server of a tenant, for tokens that may use the same tools.
+func (s *Server) mcpOf(who service.Principal) (http.Handler, error) {
+	key := who.Tenant + "\x00" + strings.Join(who.Tools, "\x00")
+	if h, ok := s.mcp.Load(key); ok {
+		return h.(http.Handler), nil
+	}
+	tenant := s.service.Tenant(who.Tenant)
+	table, err := s.service.Table(who)
+	if err != nil {
+		return nil, err
+	}
+	server := mcpd.New(mcpd.Options{Engine: s.service.Engine(), Table: table, Limits: tenant.Settings().Limits, Env: tenant.Env(), Logger: s.o.Logger, Version: s.service.Version()})
+	h, err := server.Handler(mcpd.HTTPOptions{Verify: func(ctx context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
+		who, err := s.service.Authenticate(ctx, token)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", auth.ErrInvalidToken, err)
+		}
+		return &auth.TokenInfo{UserID: who.Tenant + "/" + who.ID, Expiration: time.Now().Add(time.Hour)}, nil
+	}})
+	if err != nil {
+		return nil, err
+	}
+	kept, _ := s.mcp.LoadOrStore(key, h)
+	return kept.(http.Handler), nil
+}
+
+// Serve answers at a listener until the context ends. Then it takes no more work,
+// waits for runs, and closes, at most within grace.
+func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
+	srv := &http.Server{Handler: s, ReadHeaderTimeout: headerTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
+		ConnContext: door.Context, ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug)}
+	pending := perAddress
+	if s.o.Proxied {
+		pending = -1
+	}
+	served := make(chan error, 1)
+	go func() {
+		served <- srv.Serve(&door.Listener{Listener: l, PerAddress: pending, Pending: maxPending, Admitted: maxAdmitted})
+	}()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	s.service.Drain(ending)
+	close(s.ending)
+	if srv.Shutdown(ending) != nil { // clients keep streams open
+		if err := srv.Close(); err != nil {
+			return err
+		}
+	}
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func parseFloat(text string, into *float64) (err error) {
+	*into, err = strconv.ParseFloat(text, 64)
+	return err
+}

@@ -1,0 +1,258 @@
+package httpd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/service"
+	"github.com/wexec/wexec/store"
+)
+
+// route is a way into the API. All routes are in one table, from which the OpenAPI
+// document is made as well.
+type route struct {
+	method, path string
+	scope        store.Scope // empty: any token
+	summary      string
+	in, out      reflect.Type // of parameters and body, and of the answer; nil: none
+	status       int          // of a success
+	also         []int        // further statuses of a success
+	media        string       // of the answer; empty: JSON
+	serve        func(*Server, *call) error
+}
+
+// call is a request on its way through a route.
+type call struct {
+	w   http.ResponseWriter
+	r   *http.Request
+	who service.Principal
+}
+
+func (c *call) context() context.Context { return c.r.Context() }
+
+// answer is an answer with a status other than that of its route.
+type answer struct {
+	status int
+	body   any
+}
+
+// typed makes the route of a function. The fields of In are parameters by their tags
+// path, query and header; a field Body is the body.
+func typed[In, Out any](method, path string, scope store.Scope, summary string, f func(*Server, *call, In) (Out, error)) route {
+	rt := route{method: method, path: path, scope: scope, summary: summary, in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](), status: http.StatusOK}
+	rt.serve = func(s *Server, c *call) error {
+		var in In
+		if err := readInput(c, reflect.ValueOf(&in).Elem()); err != nil {
+			return err
+		}
+		out, err := f(s, c, in)
+		if err != nil {
+			return err
+		}
+		if other, ok := any(out).(interface{ status() int }); ok {
+			return writeJSON(c.w, other.status(), out)
+		}
+		return writeJSON(c.w, rt.status, out)
+	}
+	return rt
+}
+
+// inputOf is the type of the parameters of a route.
+func inputOf[In any]() reflect.Type { return reflect.TypeFor[In]() }
+
+// none is the type of a route without parameters.
+type none struct{}
+
+// readInput reads the parameters and the body of a request.
+func readInput(c *call, into reflect.Value) error {
+	query := c.r.URL.Query()
+	known := map[string]bool{}
+	for i := range into.NumField() {
+		field, value := into.Type().Field(i), into.Field(i)
+		if field.Name == "Body" {
+			if err := readBody(c.r, value.Addr().Interface()); err != nil {
+				return err
+			}
+			continue
+		}
+		name, text := field.Tag.Get("path"), ""
+		switch {
+		case name != "":
+			text = c.r.PathValue(name)
+		case field.Tag.Get("query") != "":
+			name = field.Tag.Get("query")
+			known[name] = true
+			if len(query[name]) > 1 {
+				return invalid("the parameter %s is given twice", name)
+			}
+			text = query.Get(name)
+		default:
+			name = field.Tag.Get("header")
+			text = c.r.Header.Get(name)
+		}
+		if text == "" {
+			continue
+		}
+		if err := setText(value, text); err != nil {
+			return invalid("%s: %s", name, err)
+		}
+	}
+	for name := range query {
+		if !known[name] {
+			return invalid("unknown parameter %.60q", name)
+		}
+	}
+	return nil
+}
+
+func invalid(format string, args ...any) error { return fault.New(fault.UsageFlag, format, args...) }
+
+// setText parses a parameter.
+func setText(v reflect.Value, text string) error {
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	switch to := v.Addr().Interface().(type) {
+	case *time.Time:
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return errors.New("must be a time of RFC 3339, such as 2026-05-01T12:00:00Z")
+		}
+		*to = at
+	case *time.Duration:
+		d, err := time.ParseDuration(text)
+		if seconds, numberErr := strconv.ParseFloat(text, 64); err != nil && numberErr == nil && seconds < 1e6 {
+			d, err = time.Duration(seconds*float64(time.Second)), nil
+		}
+		if err != nil || d < 0 {
+			return errors.New("must be a duration, such as 30s")
+		}
+		*to = d
+	case *bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return errors.New("must be true or false")
+		}
+		*to = b
+	case *int, *int64:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 {
+			return errors.New("must be a whole number, at least 0")
+		}
+		v.SetInt(n)
+	default:
+		v.SetString(text)
+	}
+	return nil
+}
+
+// readBody decodes a JSON body that has no unknown fields and nothing after it.
+func readBody(r *http.Request, into any) error {
+	data, err := io.ReadAll(r.Body)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return fault.New(fault.UsageFlag, "the body is larger than %d bytes", tooLarge.Limit)
+	case err != nil:
+		return fault.New(fault.UsageFlag, "the body did not arrive")
+	case len(strings.TrimSpace(string(data))) == 0:
+		return fault.New(fault.UsageFlag, "the request has no body").WithHint("send a JSON object")
+	}
+	d := json.NewDecoder(strings.NewReader(string(data)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return fault.New(fault.UsageFlag, "the body cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if d.More() {
+		return fault.New(fault.UsageFlag, "the body has more than one JSON value")
+	}
+	return nil
+}
+
+func writeJSON(w http.ResponseWriter, status int, body any) error {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return fault.New(fault.Internal, "encode the answer: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(data, '\n'))
+	return nil
+}
+
+// Problem is an error of the API as RFC 9457 describes it.
+type Problem struct {
+	Type   string     `json:"type"`
+	Title  string     `json:"title"`
+	Status int        `json:"status"`
+	Detail string     `json:"detail"`
+	Code   fault.Code `json:"code"`
+	Hint   string     `json:"hint,omitempty"`
+}
+
+// problemOf is the problem of an error.
+func problemOf(err error) Problem {
+	p := Problem{Type: "about:blank", Code: fault.CodeOf(err), Detail: err.Error(), Hint: fault.HintOf(err)}
+	p.Status = statusOf(p.Code)
+	if p.Code == fault.Internal {
+		p.Detail = "the server failed to answer; its log says why"
+	}
+	p.Title = http.StatusText(p.Status)
+	return p
+}
+
+// statusOf is the HTTP status of a code.
+func statusOf(code fault.Code) int {
+	switch code {
+	case fault.DeniedToken:
+		return http.StatusUnauthorized
+	case fault.DeniedScope:
+		return http.StatusForbidden
+	case fault.UsageRun, fault.UsageToken, fault.ToolUnknown:
+		return http.StatusNotFound
+	case fault.UsageConflict:
+		return http.StatusConflict
+	case fault.LimitBusy:
+		return http.StatusTooManyRequests
+	case fault.StoreUnavailable, fault.AuditUnavailable, fault.UpstreamUnavailable:
+		return http.StatusServiceUnavailable
+	}
+	switch code.Class() {
+	case fault.ClassUsage:
+		return http.StatusBadRequest
+	case fault.ClassDenied:
+		return http.StatusForbidden
+	case fault.ClassCancelled:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// retryAfter is how many seconds a client waits before it sends a request again.
+const retryAfter = "5"
+
+func writeProblem(w http.ResponseWriter, err error) {
+	writeProblemOf(w, problemOf(err))
+}
+
+func writeProblemOf(w http.ResponseWriter, p Problem) {
+	switch p.Status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="wexec"`)
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", retryAfter)
+	}
+	data, _ := json.Marshal(p) // strings and a number always have a JSON form
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(append(data, '\n'))
+}

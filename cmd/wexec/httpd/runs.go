@@ -1,0 +1,163 @@
+package httpd
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/service"
+	"github.com/wexec/wexec/store"
+)
+
+// maxWait is how long a request may wait for a run.
+const maxWait = 10 * time.Minute
+
+type submitInput struct {
+	Wait *time.Duration `query:"wait" doc:"how long to wait for the result; 30s unless told, 0 answers at once"`
+	Dry  bool           `query:"dry" doc:"answer tool calls with samples, call no tool"`
+	Key  string         `header:"Idempotency-Key" doc:"a request with the key of an earlier one gives the run of that one, for 24 hours"`
+	Body service.Program
+}
+
+// submitted is a run that may go on without its caller.
+type submitted struct{ *service.Run }
+
+// status is 200 with a result, or 202.
+func (s submitted) status() int {
+	if s.State == store.StateDone {
+		return http.StatusOK
+	}
+	return http.StatusAccepted
+}
+
+func submit(s *Server, c *call, in submitInput) (submitted, error) {
+	in.Body.Dry = in.Body.Dry || in.Dry
+	wait := 30 * time.Second
+	if in.Wait != nil {
+		wait = min(*in.Wait, maxWait)
+	}
+	release, err := s.hold(c.who, in.Key)
+	if err != nil {
+		return submitted{}, err
+	}
+	defer release()
+	id, _, err := s.service.Submit(c.context(), c.who, service.Submission{Program: in.Body, Key: in.Key, Trigger: "api"})
+	if err != nil {
+		return submitted{}, err
+	}
+	run, err := s.service.Wait(c.context(), c.who, id, wait)
+	return submitted{run}, err
+}
+
+// hold keeps a second request with the same key out until the first is answered.
+func (s *Server) hold(who service.Principal, key string) (release func(), err error) {
+	if key == "" {
+		return func() {}, nil
+	}
+	held := who.Tenant + "\x00" + who.ID + "\x00" + key
+	if _, taken := s.keys.LoadOrStore(held, true); taken {
+		return nil, fault.New(fault.UsageConflict, "the first request with the idempotency key %.60q is not answered yet", key).WithHint("wait for it, and send this one again")
+	}
+	return func() { s.keys.Delete(held) }, nil
+}
+
+type runsInput struct {
+	Limit    int       `query:"limit" doc:"how many runs; 50 unless told, at most 1,000"`
+	Cursor   string    `query:"cursor" doc:"next of the page before"`
+	State    string    `query:"state" enum:"queued|running|waiting|parked|done"`
+	Status   string    `query:"status" doc:"of the result"`
+	Tool     string    `query:"tool" doc:"runs that called it"`
+	Skill    string    `query:"skill" doc:"runs of it"`
+	Actor    string    `query:"actor"`
+	Language string    `query:"language"`
+	Since    time.Time `query:"since" doc:"accepted at this time or later"`
+	Until    time.Time `query:"until" doc:"accepted before this time"`
+	Words    string    `query:"q" doc:"words in the intent, the code or the error"`
+}
+
+// runsPage is a page of runs, the newest first.
+type runsPage struct {
+	Runs []*service.Run `json:"runs"`
+	Next string         `json:"next,omitempty"`
+}
+
+func listRuns(s *Server, c *call, in runsInput) (page runsPage, err error) {
+	page.Runs, page.Next, err = s.service.List(c.context(), c.who, store.Filter{State: store.State(in.State), Status: in.Status, Actor: in.Actor, Language: in.Language,
+		Skill: in.Skill, Tool: in.Tool, Words: in.Words, Since: in.Since, Until: in.Until, Before: in.Cursor, Limit: in.Limit})
+	return page, err
+}
+
+type runInput struct {
+	ID string `path:"id"`
+}
+
+func getRun(s *Server, c *call, in runInput) (*service.Run, error) {
+	return s.service.Get(c.context(), c.who, in.ID)
+}
+
+// cancelled says whether a run had not ended.
+type cancelled struct {
+	RunID     string `json:"run_id"`
+	Cancelled bool   `json:"cancelled" jsonschema:"false if the run had ended"`
+}
+
+func cancelRun(s *Server, c *call, in runInput) (cancelled, error) {
+	ok, err := s.service.Cancel(c.context(), c.who, in.ID)
+	return cancelled{in.ID, ok}, err
+}
+
+type eventsInput struct {
+	ID   string `path:"id"`
+	Last string `header:"Last-Event-ID" doc:"the number of the last event that was received"`
+}
+
+// keepAlive is how often an event stream without events has a comment, so that
+// proxies do not close it.
+const keepAlive = 15 * time.Second
+
+// streamEvents sends the events of a run until its end.
+func streamEvents(s *Server, c *call) error {
+	id := c.r.PathValue("id")
+	after, err := int64(0), error(nil)
+	if last := c.r.Header.Get("Last-Event-ID"); last != "" {
+		if after, err = strconv.ParseInt(last, 10, 64); err != nil || after < 0 {
+			return invalid("Last-Event-ID: must be the number of an event")
+		}
+	}
+	if _, err := s.service.Get(c.context(), c.who, id); err != nil {
+		return err
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	flow := http.NewResponseController(c.w)
+	for {
+		events, end, err := s.nextEvents(c, id, after)
+		if err != nil || c.context().Err() != nil {
+			return nil // the client connects again, and learns why
+		}
+		var b strings.Builder
+		for _, e := range events {
+			fmt.Fprintf(&b, "id: %d\nevent: %s\ndata: %s\n\n", e.Number, e.Type, e.Data)
+			after = e.Number
+		}
+		if len(events) == 0 {
+			b.WriteString(": waiting\n\n")
+		}
+		_ = flow.SetWriteDeadline(time.Now().Add(writeTimeout))
+		if _, err := c.w.Write([]byte(b.String())); err != nil || flow.Flush() != nil || end {
+			return nil
+		}
+	}
+}
+
+// nextEvents waits for events of a run, at most for keepAlive.
+func (s *Server) nextEvents(c *call, id string, after int64) ([]store.Event, bool, error) {
+	ctx, cancel := contextUntil(c.context(), s.ending, keepAlive)
+	defer cancel()
+	return s.service.Events(ctx, c.who, id, after)
+}

@@ -1,0 +1,317 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/store"
+)
+
+// execution is a run that this process executes under a lease.
+type execution struct {
+	s      *Service
+	lease  store.Lease // tenant, id, owner and fence do not change
+	tenant *Tenant
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+
+	flushing sync.Mutex
+
+	mu      sync.Mutex
+	events  []store.Event                 // that are not written yet
+	size    int                           // bytes of their data
+	writing *time.Timer                   // writes them soon; nil: there are none
+	open    map[string]chan hostfns.Reply // questions without an answer
+}
+
+// Events are written together, after flushAfter or at flushSize bytes.
+const (
+	flushAfter = 100 * time.Millisecond
+	flushSize  = 16 << 10
+)
+
+// reserve takes a place for a run of this process. It returns the owner of the
+// lease, or "" if the run has to wait in the store.
+func (s *Service) reserve() (owner string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining {
+		return "", fault.New(fault.LimitBusy, "the server is stopping").WithHint("send the request again in some seconds")
+	}
+	if len(s.running)+s.reserved >= s.o.Running {
+		return "", nil
+	}
+	s.reserved++
+	return s.owner, nil
+}
+
+// release gives back a place that no run took.
+func (s *Service) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reserved--
+}
+
+// begin executes a run whose place is reserved.
+func (s *Service) begin(lease store.Lease, run store.Run) {
+	x := &execution{s: s, lease: lease, tenant: s.tenants.get(lease.Tenant), done: make(chan struct{}),
+		open: map[string]chan hostfns.Reply{}}
+	x.ctx, x.cancel = context.WithCancelCause(s.ctx)
+	key := runKey{lease.Tenant, lease.ID}
+	s.mu.Lock()
+	s.reserved--
+	s.running[key] = x
+	s.mu.Unlock()
+	s.ending.Go(func() {
+		renewed := make(chan struct{})
+		go func() {
+			defer close(renewed)
+			x.renew()
+		}()
+		x.execute(run)
+		x.cancel(nil)
+		<-renewed
+		s.mu.Lock()
+		delete(s.running, key)
+		s.mu.Unlock()
+		close(x.done)
+		s.watchers.wake(key)
+		select {
+		case s.room <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// execution returns a run of this process, or nil.
+func (s *Service) execution(tenant, id string) *execution {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running[runKey{tenant, id}]
+}
+
+// work executes runs that wait in the store, as long as there is room.
+func (s *Service) work() {
+	ticks := time.NewTicker(claimEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+		case <-s.room:
+		case <-s.ctx.Done():
+			return
+		}
+		for s.claim() {
+		}
+	}
+}
+
+// claim begins one run that waits. It reports whether there may be more.
+func (s *Service) claim() bool {
+	owner, err := s.reserve()
+	if err != nil || owner == "" {
+		return false
+	}
+	lease, ok, err := s.o.Store.Claim(s.ctx, store.KindRun, owner)
+	if err != nil || !ok {
+		s.release()
+		if err != nil && s.ctx.Err() == nil {
+			s.o.Logger.Error("cannot look for runs that wait", "error", err)
+		}
+		return false
+	}
+	run, err := s.o.Store.Run(s.ctx, lease.Tenant, lease.ID)
+	if err != nil {
+		s.release()
+		s.o.Logger.Error("cannot read a run that waits", "run", lease.ID, "error", err)
+		return false
+	}
+	s.begin(lease, run)
+	return true
+}
+
+// renew keeps the lease until the run ends. A run whose lease is lost, or that was
+// cancelled elsewhere, is cancelled.
+func (x *execution) renew() {
+	ticks := time.NewTicker(store.RenewTime)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-x.ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		held, err := x.s.o.Store.Renew(x.ctx, x.lease)
+		switch {
+		case errors.Is(err, store.ErrLost):
+			x.cancel(fault.New(fault.StoreUnavailable, "another process took over the run, since this one did not renew its lease in time"))
+			return
+		case err != nil:
+			x.s.o.Logger.Warn("cannot renew the lease of a run", "run", x.lease.ID, "error", err)
+		case held.Cancelled:
+			x.cancel(fault.New(fault.Cancelled, "the run was cancelled"))
+			return
+		}
+	}
+}
+
+// execute runs the program and records its end.
+func (x *execution) execute(run store.Run) {
+	res, err := x.result(run)
+	x.flush()
+	outcome, encodeErr := outcomeOf(res, err)
+	if encodeErr != nil {
+		outcome = store.Outcome{Status: string(engine.StatusError), Code: fault.Internal, Error: encodeErr.Error()}
+	}
+	// The run has happened, whoever has given up meanwhile.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), endTimeout)
+	defer cancel()
+	if err := x.s.o.Store.End(ctx, x.lease, outcome); err != nil {
+		x.s.o.Logger.Error("cannot record the end of a run", "run", x.lease.ID, "error", err)
+	}
+}
+
+// endTimeout bounds how long the end of a run is tried to be recorded.
+const endTimeout = 30 * time.Second
+
+// result runs the program.
+func (x *execution) result(run store.Run) (*engine.Result, error) {
+	refused := func(err error) (*engine.Result, error) {
+		return &engine.Result{RunID: run.ID, Status: engine.StatusError, Started: time.Now().UTC(), Cache: "off", Error: errorOf(err)}, err
+	}
+	var asked request
+	switch err := json.Unmarshal(run.Request, &asked); {
+	case x.tenant == nil:
+		return refused(fault.New(fault.UsageConfig, "this server has no tenant %s", run.Tenant))
+	case err != nil:
+		return refused(fault.New(fault.StoreUnavailable, "read the program of the run: %w", err))
+	case x.lease.Cancelled:
+		return refused(fault.New(fault.Cancelled, "the run was cancelled before it started"))
+	case x.lease.Fence > 1 && run.State != store.StateQueued:
+		// What it did before is not known, so it does not run twice.
+		return refused(fault.New(fault.Cancelled, "the server that ran the program stopped").WithHint("run the program again if its effects may happen twice"))
+	}
+	if run.State == store.StateQueued && x.lease.Fence > 0 && run.Started.IsZero() {
+		if err := x.s.o.Store.SetState(x.ctx, x.lease, store.StateRunning); err != nil {
+			return refused(err)
+		}
+	}
+	table, err := x.tenant.tableFor(asked.Tools)
+	if err != nil {
+		return refused(err)
+	}
+	p := asked.Program
+	req := engine.Request{
+		ID: run.ID, Language: p.Language, Code: p.Code, File: p.File, Args: p.Args, Intent: p.Intent, Limits: x.tenant.Limits(p.Limits),
+		Deterministic: p.Deterministic, Seed: p.Seed, Cache: p.Cache, Session: p.Session, Input: []byte(p.Input), DryRun: p.Dry,
+		Actor: asked.By, Trigger: asked.Trigger, Table: table, Env: x.tenant.env, Asker: x, Progress: x.progress,
+	}
+	return x.s.engine.Run(x.ctx, req)
+}
+
+// errorOf is an error as results show it.
+func errorOf(err error) *engine.Error {
+	code := fault.CodeOf(err)
+	return &engine.Error{Code: code, Class: code.Class(), Message: err.Error(), Hint: fault.HintOf(err)}
+}
+
+// outcomeOf is the end of a run as it is stored.
+func outcomeOf(res *engine.Result, runErr error) (store.Outcome, error) {
+	if runErr != nil && res.Error == nil {
+		res.Error = errorOf(runErr)
+	}
+	data, err := json.Marshal(res)
+	if err != nil {
+		return store.Outcome{}, fmt.Errorf("encode the result: %w", err)
+	}
+	o := store.Outcome{Status: string(res.Status), Code: fault.CodeOf(runErr), Result: data,
+		Uses: []store.Use{{Kind: "run", Count: 1, Fuel: res.Usage.Fuel, Tokens: res.Usage.TokensOut, Time: time.Duration(res.Usage.WallMS) * time.Millisecond}}}
+	if res.Error != nil {
+		o.Error = res.Error.Message
+		o.Uses[0].Failed = 1
+	}
+	byTool := map[string]int{}
+	for _, c := range res.Calls {
+		i, ok := byTool[c.Tool]
+		if !ok {
+			i = len(o.Uses)
+			byTool[c.Tool] = i
+			o.Uses = append(o.Uses, store.Use{Kind: "tool", Name: c.Tool})
+		}
+		u := &o.Uses[i]
+		u.Count++
+		u.Time += time.Duration(c.MS) * time.Millisecond
+		if !c.OK {
+			u.Failed++
+		}
+	}
+	return o, nil
+}
+
+// progress records the events of the run that clients see.
+func (x *execution) progress(e engine.Event) {
+	switch e.Type {
+	case engine.EventOutput:
+		x.record("output", struct {
+			Stream string `json:"stream"`
+			Text   string `json:"text"`
+		}{e.Stream, e.Text})
+	case engine.EventCall:
+		x.record("call", struct {
+			Number uint64 `json:"number"`
+			*engine.Call
+		}{e.Number, e.Call})
+	}
+}
+
+// record adds an event to those that are written next.
+func (x *execution) record(kind string, data any) {
+	encoded, err := json.Marshal(data)
+	if err != nil {
+		x.s.o.Logger.Error("cannot encode an event", "run", x.lease.ID, "error", err)
+		return
+	}
+	x.mu.Lock()
+	x.events = append(x.events, store.Event{Type: kind, Data: encoded})
+	x.size += len(encoded)
+	full := x.size >= flushSize
+	if !full && x.writing == nil {
+		x.writing = time.AfterFunc(flushAfter, x.flush)
+	}
+	x.mu.Unlock()
+	if full {
+		x.flush()
+	}
+}
+
+// flush writes the events that wait. Flushes follow one another, so that the order
+// of the events is kept.
+func (x *execution) flush() {
+	x.flushing.Lock()
+	defer x.flushing.Unlock()
+	x.mu.Lock()
+	events := x.events
+	x.events, x.size = nil, 0
+	if x.writing != nil {
+		x.writing.Stop()
+		x.writing = nil
+	}
+	x.mu.Unlock()
+	if len(events) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), endTimeout)
+	defer cancel()
+	if err := x.s.o.Store.Append(ctx, x.lease, events...); err != nil {
+		x.s.o.Logger.Error("cannot record events of a run", "run", x.lease.ID, "error", err)
+	}
+	x.s.watchers.wake(runKey{x.lease.Tenant, x.lease.ID})
+}

@@ -1,0 +1,282 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/store"
+)
+
+// Program is what a client may ask a server to run. Nothing in it opens the host.
+type Program struct {
+	Language      string          `json:"language" jsonschema:"javascript, typescript or python"`
+	Code          string          `json:"code" jsonschema:"the program"`
+	File          string          `json:"file,omitempty" jsonschema:"its name in errors"`
+	Args          json.RawMessage `json:"args,omitempty" jsonschema:"what the program sees as args"`
+	Intent        string          `json:"intent,omitempty" jsonschema:"its purpose in words"`
+	Limits        policy.Limits   `json:"limits,omitzero" jsonschema:"limits below those of the tenant"`
+	Deterministic bool            `json:"deterministic,omitempty" jsonschema:"a virtual clock and seeded random numbers"`
+	Seed          uint64          `json:"seed,omitempty" jsonschema:"of a deterministic run"`
+	Cache         *bool           `json:"cache,omitempty" jsonschema:"false turns the result cache off"`
+	Session       string          `json:"session,omitempty" jsonschema:"a name: keeps globals between runs"`
+	Input         string          `json:"input,omitempty" jsonschema:"standard input"`
+	Dry           bool            `json:"dry,omitempty" jsonschema:"answer tool calls with samples, call no tool"`
+}
+
+// Bounds of a program.
+const (
+	maxCode   = 4 << 20
+	maxIntent = 4 << 10
+	maxName   = 200
+)
+
+// check refuses what cannot be run.
+func (p *Program) check() error {
+	language, err := engine.Language(p.Language)
+	switch {
+	case err != nil:
+		return err
+	case strings.TrimSpace(p.Code) == "":
+		return fault.New(fault.UsageFlag, "code is empty").WithHint("set code to the program")
+	case len(p.Code) > maxCode:
+		return fault.New(fault.UsageFlag, "code has %d bytes, more than %d", len(p.Code), maxCode)
+	case len(p.Intent) > maxIntent:
+		return fault.New(fault.UsageFlag, "intent has %d bytes, more than %d", len(p.Intent), maxIntent)
+	case len(p.Session) > maxName || len(p.File) > maxName:
+		return fault.New(fault.UsageFlag, "session and file have at most %d bytes", maxName)
+	}
+	p.Language = language
+	return p.Limits.Check()
+}
+
+// Run is a run as the API shows it.
+type Run struct {
+	engine.Result
+	State    store.State `json:"state"`
+	Actor    string      `json:"actor,omitempty"`
+	Language string      `json:"language,omitempty"`
+	Intent   string      `json:"intent,omitempty"`
+	Code     string      `json:"code,omitempty"`
+}
+
+// Submission is a request for a run.
+type Submission struct {
+	Program Program
+	Key     string // of the client, so that a request sent twice is one run; may be empty
+	Trigger string // api or mcp
+}
+
+// keepKeys is how long a client's keys are known.
+const keepKeys = 24 * time.Hour
+
+// Submit accepts a run and returns its id. It is executed with or without its
+// caller.
+func (s *Service) Submit(ctx context.Context, who Principal, sub Submission) (id string, again bool, err error) {
+	if err := sub.Program.check(); err != nil {
+		return "", false, err
+	}
+	if len(sub.Key) > maxName {
+		return "", false, fault.New(fault.UsageFlag, "the idempotency key has more than %d bytes", maxName)
+	}
+	request, err := json.Marshal(request{sub.Program, who.Actor(), who.Tools, sub.Trigger})
+	if err != nil {
+		return "", false, fault.New(fault.UsageFlag, "read the request: %w", err)
+	}
+	digest := sha256.Sum256(request)
+	run := store.Run{Tenant: who.Tenant, ID: engine.NewID(), Actor: who.Actor().ID, Token: who.ID, Language: sub.Program.Language,
+		Session: sub.Program.Session, Intent: sub.Program.Intent, Program: sub.Program.Code, Request: request}
+	owner, err := s.reserve()
+	if err != nil {
+		return "", false, err
+	}
+	accepted, err := s.o.Store.Accept(ctx, run, owner, store.Idempotency{Key: sub.Key, Digest: hex.EncodeToString(digest[:]), Keep: keepKeys})
+	if owner != "" {
+		if err != nil || accepted.Again {
+			s.release()
+		} else {
+			s.begin(accepted.Lease, run)
+		}
+	}
+	return accepted.ID, accepted.Again, err
+}
+
+// request is what the store keeps to start a run.
+type request struct {
+	Program
+	By      engine.Actor `json:"by"`
+	Tools   []string     `json:"tools,omitempty"`
+	Trigger string       `json:"trigger"`
+}
+
+// Get returns a run of the principal's tenant.
+func (s *Service) Get(ctx context.Context, who Principal, id string) (*Run, error) {
+	stored, err := s.o.Store.Run(ctx, who.Tenant, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.view(ctx, stored)
+}
+
+// view returns a stored run as clients see it.
+func (s *Service) view(ctx context.Context, stored store.Run) (*Run, error) {
+	r := &Run{State: stored.State, Actor: stored.Actor, Language: stored.Language, Intent: stored.Intent}
+	if len(stored.Result) > 0 {
+		if err := json.Unmarshal(stored.Result, &r.Result); err != nil {
+			return nil, fault.New(fault.StoreUnavailable, "read the result of run %s: %w", stored.ID, err)
+		}
+	}
+	if len(stored.Request) > 0 {
+		var asked request
+		if err := json.Unmarshal(stored.Request, &asked); err != nil {
+			return nil, fault.New(fault.StoreUnavailable, "read the program of run %s: %w", stored.ID, err)
+		}
+		r.Code = asked.Code
+	}
+	r.RunID, r.Started = stored.ID, stored.Started
+	if r.Started.IsZero() {
+		r.Started = stored.Created
+	}
+	if stored.State != store.StateDone {
+		r.Status = engine.Status(stored.State)
+		if stored.State == store.StateWaiting {
+			var err error
+			if r.Waiting, err = s.waitingOf(ctx, stored); err != nil {
+				return nil, err
+			}
+		}
+	} else if r.Status == "" {
+		r.Status = engine.Status(stored.Status)
+		if stored.Code != "" {
+			r.Error = &engine.Error{Code: stored.Code, Class: stored.Code.Class()}
+		}
+	}
+	return r, nil
+}
+
+// List returns the newest runs of the principal's tenant that a filter selects, and
+// the cursor of the next page.
+func (s *Service) List(ctx context.Context, who Principal, f store.Filter) (runs []*Run, next string, err error) {
+	stored, more, err := s.o.Store.Runs(ctx, who.Tenant, f)
+	if err != nil {
+		return nil, "", err
+	}
+	runs = []*Run{}
+	for _, r := range stored {
+		run, err := s.view(ctx, r)
+		if err != nil {
+			return nil, "", err
+		}
+		runs = append(runs, run)
+	}
+	if more {
+		next = stored[len(stored)-1].ID
+	}
+	return runs, next, nil
+}
+
+// pollEvery is how often the store is asked about what another process does.
+const pollEvery = time.Second
+
+// Wait returns a run when it has ended, when it waits for people, or after some time.
+func (s *Service) Wait(ctx context.Context, who Principal, id string, most time.Duration) (*Run, error) {
+	deadline := time.NewTimer(most)
+	defer deadline.Stop()
+	for late := most <= 0; ; {
+		changed, stop := s.watchers.watch(runKey{who.Tenant, id})
+		run, err := s.Get(ctx, who, id)
+		if err != nil || run.State == store.StateDone || run.State == store.StateWaiting || late {
+			stop()
+			return run, err
+		}
+		poll := time.NewTimer(pollEvery) // another process may execute it
+		select {
+		case <-changed:
+		case <-poll.C:
+		case <-deadline.C:
+			late = true
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		poll.Stop()
+		stop()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Cancel ends a run of the principal's tenant. It reports whether the run had not
+// ended yet.
+func (s *Service) Cancel(ctx context.Context, who Principal, id string) (bool, error) {
+	if _, err := s.o.Store.Run(ctx, who.Tenant, id); err != nil {
+		return false, err
+	}
+	ok, err := s.o.Store.Cancel(ctx, who.Tenant, id)
+	if x := s.execution(who.Tenant, id); x != nil && ok {
+		x.cancel(errCancelled(who))
+	}
+	return ok, err
+}
+
+func errCancelled(who Principal) error {
+	return fault.New(fault.Cancelled, "%s cancelled the run", who.Actor().ID)
+}
+
+// Events returns what happened in a run after a number, and whether that is all
+// there will be. If there is nothing yet it waits, at most until the context ends.
+func (s *Service) Events(ctx context.Context, who Principal, id string, after int64) (events []store.Event, end bool, err error) {
+	for {
+		changed, stop := s.watchers.watch(runKey{who.Tenant, id})
+		events, end, err = s.eventsNow(ctx, who, id, after)
+		if len(events) > 0 || end || err != nil {
+			stop()
+			return events, end, err
+		}
+		poll := time.NewTimer(pollEvery)
+		select {
+		case <-changed:
+		case <-poll.C:
+		case <-ctx.Done():
+			end = true
+		}
+		poll.Stop()
+		stop()
+		if end {
+			return nil, false, nil
+		}
+	}
+}
+
+// eventsNow returns the events of a run after a number, as far as there are some.
+func (s *Service) eventsNow(ctx context.Context, who Principal, id string, after int64) (events []store.Event, end bool, err error) {
+	run, err := s.o.Store.Run(ctx, who.Tenant, id)
+	if err != nil {
+		return nil, false, err
+	}
+	if events, err = s.o.Store.Events(ctx, who.Tenant, id, after, maxEvents); err != nil || len(events) == maxEvents || run.State != store.StateDone {
+		return events, false, err
+	}
+	last := after
+	if len(events) > 0 {
+		last = events[len(events)-1].Number
+	}
+	result, err := s.view(ctx, run)
+	if err != nil {
+		return nil, false, err
+	}
+	data, err := json.Marshal(result.Result)
+	if err != nil {
+		return nil, false, fault.New(fault.Internal, "encode the result of run %s: %w", id, err)
+	}
+	return append(events, store.Event{Number: last + 1, At: run.Ended, Type: "end", Data: data}), true, nil
+}
+
+// maxEvents bounds the events that are read at once.
+const maxEvents = 500

@@ -1,0 +1,182 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+
+	"github.com/wexec/wexec/config"
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/policy"
+)
+
+// DefaultTenant is the tenant that always exists.
+const DefaultTenant = "default"
+
+// Tenant is a tenant and what its programs may reach.
+type Tenant struct {
+	Name     string
+	settings *config.Settings
+	host     *config.Host
+	env      map[string]string // of programs, as far as the policy lets it through
+}
+
+// Table returns the table of new runs.
+func (t *Tenant) Table() *hostfns.Table { return t.host.Current() }
+
+// Settings returns what the tenant's files say.
+func (t *Tenant) Settings() *config.Settings { return t.settings }
+
+// Env returns the environment of the tenant's programs, which the policy filters.
+func (t *Tenant) Env() map[string]string { return t.env }
+
+// tableFor returns the table of new runs that may call the tools that patterns
+// select; nil selects all.
+func (t *Tenant) tableFor(patterns []string) (*hostfns.Table, error) {
+	return t.host.Narrowed(patterns)
+}
+
+// Limits returns the limits of a run that asks for others.
+func (t *Tenant) Limits(asked policy.Limits) policy.Limits {
+	return t.Table().Policy().Limits().Tighten(t.settings.Limits).OrDefaults().Tighten(asked)
+}
+
+// tenants are the tenants by name.
+type tenants struct {
+	mu  sync.RWMutex
+	all map[string]*Tenant
+}
+
+func (x *tenants) get(name string) *Tenant {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.all[name]
+}
+
+// tenantName is what a tenant may be called: it is a folder.
+var tenantName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+
+// load reads the folders of the tenants and returns the settings of the default one,
+// whose folder it makes.
+func (x *tenants) load(o Options) (*config.Settings, error) {
+	root := filepath.Join(o.Data, "tenants")
+	if err := os.MkdirAll(filepath.Join(root, DefaultTenant), 0o700); err != nil {
+		return nil, fault.New(fault.UsageFile, "make the folder of the tenants: %w", err)
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil, fault.New(fault.UsageFile, "read the folder of the tenants: %w", err)
+	}
+	x.all = map[string]*Tenant{}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		if !tenantName.MatchString(e.Name()) {
+			return nil, fault.New(fault.UsageConfig, "tenants/%s: the name of a tenant has lower-case letters, digits, - and _", e.Name())
+		}
+		t := &Tenant{Name: e.Name()}
+		if t.settings, err = loadTenant(o, e.Name()); err != nil {
+			return nil, err
+		}
+		if t.Name == DefaultTenant {
+			t.env = o.Env.Map()
+		}
+		x.all[t.Name] = t
+	}
+	return x.all[DefaultTenant].settings, nil
+}
+
+// loadTenant reads the files of a tenant. A tenant other than the default one starts
+// no commands on this machine and reaches none of its files.
+func loadTenant(o Options, name string) (*config.Settings, error) {
+	dir := filepath.Join(o.Data, "tenants", name)
+	settings, err := config.LoadTenant(environment(o, name), dir, o.Data)
+	if err != nil {
+		return nil, fault.New(fault.CodeOf(err), "tenant %s: %w", name, err).WithHint("%s", fault.HintOf(err))
+	}
+	if name == DefaultTenant {
+		return settings, nil
+	}
+	for _, server := range settings.Servers {
+		if server.Command != "" {
+			return nil, fault.New(fault.UsageConfig, "tenant %s: server %s is a command, and only the tenant %s may start commands on this machine", name, server.Name, DefaultTenant).
+				WithHint("serve it over HTTP, and set its url")
+		}
+	}
+	if files := settings.Policy().Files(); len(files.Read)+len(files.Write) > 0 {
+		return nil, fault.New(fault.UsageConfig, "tenant %s: the policy grants files of this machine, which only the tenant %s may reach", name, DefaultTenant).
+			WithHint("remove the files block of its policy.yaml")
+	}
+	return settings, nil
+}
+
+// environment is what the files of a tenant may refer to. Its folder is the working
+// folder.
+func environment(o Options, name string) *config.Environment {
+	env := *o.Env
+	env.Dir = filepath.Join(o.Data, "tenants", name)
+	if name != DefaultTenant {
+		env.Vars = nil
+	}
+	return &env
+}
+
+// open opens the tables of the tenants.
+func (x *tenants) open(ctx context.Context, o Options, e *engine.Engine) (err error) {
+	for _, t := range x.all {
+		if t.host, err = t.settings.Open(ctx, config.Options{Env: environment(o, t.Name), Version: o.Version, Logger: o.Logger, Engine: e}); err != nil {
+			return errors.Join(fault.New(fault.CodeOf(err), "tenant %s: %w", t.Name, err), x.close())
+		}
+	}
+	return nil
+}
+
+func (x *tenants) close() error {
+	var errs []error
+	for _, t := range x.all {
+		if t.host != nil {
+			errs = append(errs, t.host.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Tenant returns a tenant, or nil.
+func (s *Service) Tenant(name string) *Tenant { return s.tenants.get(name) }
+
+// Reload reads the files of the tenants again. Runs in flight keep what they began
+// with, plus new denials. A tenant whose files cannot be used keeps its last ones;
+// folders that are new are tenants after a restart.
+func (s *Service) Reload() error {
+	var errs []error
+	s.tenants.mu.RLock()
+	names := make([]string, 0, len(s.tenants.all))
+	for name := range s.tenants.all {
+		names = append(names, name)
+	}
+	s.tenants.mu.RUnlock()
+	slices.Sort(names)
+	for _, name := range names {
+		settings, err := loadTenant(s.o, name)
+		if err == nil {
+			err = s.tenants.get(name).host.Reload(settings)
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		s.tenants.mu.Lock()
+		t := *s.tenants.all[name]
+		t.settings = settings
+		s.tenants.all[name] = &t
+		s.tenants.mu.Unlock()
+	}
+	return errors.Join(errs...)
+}

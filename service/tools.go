@@ -1,0 +1,120 @@
+package service
+
+import (
+	"context"
+	"strings"
+
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/store"
+)
+
+// Table returns what new runs of a principal may reach.
+func (s *Service) Table(who Principal) (*hostfns.Table, error) {
+	t := s.tenants.get(who.Tenant)
+	if t == nil {
+		return nil, fault.New(fault.DeniedToken, "the tenant of the token does not exist")
+	}
+	return t.tableFor(who.Tools)
+}
+
+// Tools searches the tools that a principal's programs may call. failed says why
+// tools of a server are missing.
+func (s *Service) Tools(ctx context.Context, who Principal, q catalogue.Query) (found catalogue.Found, failed []string, err error) {
+	table, err := s.Table(who)
+	if err != nil {
+		return found, nil, err
+	}
+	whole, errs := table.Catalogue(ctx)
+	for _, err := range errs {
+		failed = append(failed, table.Redact(err.Error()))
+	}
+	core := s.core(who)
+	leave, err := core(ctx)
+	if err != nil {
+		return found, nil, err
+	}
+	offered := table.Offered(whole)
+	leave()
+	q.Keep = func(t catalogue.Tool) string { return decision(table, t) }
+	if found, err = table.Search(ctx, offered, q, core); err == nil && found.Tools == nil {
+		found.Tools = []catalogue.Match{}
+	}
+	return found, failed, err
+}
+
+// Tool returns a tool with its declaration in a language.
+func (s *Service) Tool(ctx context.Context, who Principal, name, language string) (catalogue.Match, error) {
+	table, err := s.Table(who)
+	if err != nil {
+		return catalogue.Match{}, err
+	}
+	whole, _ := table.Catalogue(ctx)
+	leave, err := s.core(who)(ctx)
+	if err != nil {
+		return catalogue.Match{}, err
+	}
+	defer leave()
+	offered := table.Offered(whole)
+	if language != "python" {
+		language = "javascript"
+	}
+	m, ok := offered.Describe(name, "full", language)
+	if !ok {
+		err := fault.New(fault.ToolUnknown, "there is no tool %.60q", name)
+		if near := offered.Nearest(name, 3); len(near) > 0 {
+			err = err.WithHint("use %s", strings.Join(near, " or "))
+		}
+		return m, err
+	}
+	if t, ok := offered.Lookup(name); ok {
+		m.Decision = decision(table, t)
+	}
+	return m, nil
+}
+
+// decision is what a policy decides about a tool whatever its arguments, or "" for a
+// tool that is denied.
+func decision(table *hostfns.Table, t catalogue.Tool) string {
+	switch table.BestEffect(t) {
+	case policy.Allow:
+		return "allow"
+	case policy.Ask:
+		return "ask"
+	}
+	return ""
+}
+
+// core waits for a core as a run of the principal would.
+func (s *Service) core(who Principal) hostfns.Core {
+	return func(ctx context.Context) (leave func(), err error) { return s.engine.Core(ctx, who.Actor().ID) }
+}
+
+// Sessions returns the names of the sessions of a principal.
+func (s *Service) Sessions(who Principal) ([]string, error) {
+	table, err := s.Table(who)
+	if err != nil {
+		return nil, err
+	}
+	return s.engine.Sessions(table, who.Actor().ID), nil
+}
+
+// EndSession ends a session of a principal.
+func (s *Service) EndSession(who Principal, name string) error {
+	table, err := s.Table(who)
+	if err != nil {
+		return err
+	}
+	return s.engine.EndSession(table, who.Actor().ID, name)
+}
+
+// CreateToken makes a token and returns it with its id. It cannot be shown again.
+func (s *Service) CreateToken(ctx context.Context, t store.Token) (secret, id string, err error) {
+	if secret, err = s.o.Store.CreateToken(ctx, t); err != nil {
+		return "", "", err
+	}
+	made, err := s.o.Store.Token(ctx, secret)
+	return secret, made.ID, err
+}
