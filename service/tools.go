@@ -2,7 +2,9 @@ package service
 
 import (
 	"context"
+	"crypto/rand"
 	"strings"
+	"time"
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
@@ -112,9 +114,10 @@ func (s *Service) EndSession(who Principal, name string) error {
 
 // CreateToken makes a token and returns it with its id. It cannot be shown again.
 func (s *Service) CreateToken(ctx context.Context, t store.Token) (secret, id string, err error) {
-	if secret, err = s.o.Store.CreateToken(ctx, t); err != nil {
-		return "", "", err
+	if !t.Expires.IsZero() && t.Expires.Before(time.Now()) {
+		return "", "", fault.New(fault.UsageToken, "the token would be expired already")
 	}
-	made, err := s.o.Store.Token(ctx, secret)
-	return secret, made.ID, err
+	t.ID = "tok_" + strings.ToLower(rand.Text()[:12])
+	secret, err = s.o.Store.CreateToken(ctx, t)
+	return secret, t.ID, err
 }

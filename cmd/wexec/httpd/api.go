@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -18,6 +19,8 @@ func routes() []route {
 		in: inputOf[eventsInput](), status: http.StatusOK, media: "text/event-stream", serve: streamEvents}
 	run := typed("POST", "/v1/runs", store.ScopeRun, "Run a program", submit)
 	run.also = []int{http.StatusAccepted}
+	makeToken := typed("POST", "/v1/tokens", store.ScopeAdmin, "Make a token, which is shown once", createToken)
+	makeToken.status = http.StatusCreated
 	return []route{
 		run,
 		typed("GET", "/v1/runs", store.ScopeRead, "List runs, the newest first", listRuns),
@@ -33,7 +36,7 @@ func routes() []route {
 		typed("DELETE", "/v1/sessions/{name}", store.ScopeRun, "End a session", endSession),
 		typed("GET", "/v1/usage", store.ScopeRead, "Sum what runs used", usage),
 		typed("GET", "/v1/tokens", store.ScopeAdmin, "List tokens", listTokens),
-		typed("POST", "/v1/tokens", store.ScopeAdmin, "Make a token, which is shown once", createToken),
+		makeToken,
 		typed("DELETE", "/v1/tokens/{id}", store.ScopeAdmin, "Revoke a token", revokeToken),
 	}
 }
@@ -269,8 +272,6 @@ type createdToken struct {
 	Token string `json:"token"`
 }
 
-func (createdToken) status() int { return http.StatusCreated }
-
 func createToken(s *Server, c *call, in createTokenInput) (createdToken, error) {
 	b := in.Body
 	t := store.Token{Tenant: c.who.Tenant, Name: b.Name, Type: b.Type, Scopes: b.Scopes, Tools: b.Tools}
@@ -307,7 +308,11 @@ type revoked struct {
 }
 
 func revokeToken(s *Server, c *call, in tokenInput) (revoked, error) {
-	return revoked{in.ID}, s.service.Store().Revoke(c.context(), c.who.Tenant, in.ID)
+	err := s.service.Store().Revoke(c.context(), c.who.Tenant, in.ID)
+	if errors.Is(err, fault.UsageToken) {
+		err = statusError{err, http.StatusNotFound}
+	}
+	return revoked{in.ID}, err
 }
 
 // contextUntil returns a context that ends with parent, when done is closed, or

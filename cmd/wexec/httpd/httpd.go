@@ -116,7 +116,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
 		err = fault.New(fault.DeniedScope, "the token does not have the scope %s", rt.scope)
 	}
 	if err == nil {
-		err = rt.serve(s, &call{w, r, who})
+		err = rt.serve(s, &call{w, r, who, rt})
 	}
 	if err == nil {
 		return

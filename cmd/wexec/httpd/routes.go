@@ -31,38 +31,33 @@ type route struct {
 
 // call is a request on its way through a route.
 type call struct {
-	w   http.ResponseWriter
-	r   *http.Request
-	who service.Principal
+	w     http.ResponseWriter
+	r     *http.Request
+	who   service.Principal
+	route route
 }
 
 func (c *call) context() context.Context { return c.r.Context() }
 
-// answer is an answer with a status other than that of its route.
-type answer struct {
-	status int
-	body   any
-}
-
 // typed makes the route of a function. The fields of In are parameters by their tags
 // path, query and header; a field Body is the body.
 func typed[In, Out any](method, path string, scope store.Scope, summary string, f func(*Server, *call, In) (Out, error)) route {
-	rt := route{method: method, path: path, scope: scope, summary: summary, in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](), status: http.StatusOK}
-	rt.serve = func(s *Server, c *call) error {
-		var in In
-		if err := readInput(c, reflect.ValueOf(&in).Elem()); err != nil {
-			return err
-		}
-		out, err := f(s, c, in)
-		if err != nil {
-			return err
-		}
-		if other, ok := any(out).(interface{ status() int }); ok {
-			return writeJSON(c.w, other.status(), out)
-		}
-		return writeJSON(c.w, rt.status, out)
-	}
-	return rt
+	return route{method: method, path: path, scope: scope, summary: summary, in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](), status: http.StatusOK,
+		serve: func(s *Server, c *call) error {
+			var in In
+			if err := readInput(c, reflect.ValueOf(&in).Elem()); err != nil {
+				return err
+			}
+			out, err := f(s, c, in)
+			if err != nil {
+				return err
+			}
+			status := c.route.status
+			if other, ok := any(out).(interface{ status() int }); ok {
+				status = other.status()
+			}
+			return writeJSON(c.w, status, out)
+		}}
 }
 
 // inputOf is the type of the parameters of a route.
@@ -199,10 +194,22 @@ type Problem struct {
 	Hint   string     `json:"hint,omitempty"`
 }
 
+// statusError is an error with a status other than that of its code.
+type statusError struct {
+	error
+	status int
+}
+
+// Unwrap returns the error.
+func (e statusError) Unwrap() error { return e.error }
+
 // problemOf is the problem of an error.
 func problemOf(err error) Problem {
 	p := Problem{Type: "about:blank", Code: fault.CodeOf(err), Detail: err.Error(), Hint: fault.HintOf(err)}
 	p.Status = statusOf(p.Code)
+	if other, ok := errors.AsType[statusError](err); ok {
+		p.Status = other.status
+	}
 	if p.Code == fault.Internal {
 		p.Detail = "the server failed to answer; its log says why"
 	}
@@ -217,7 +224,7 @@ func statusOf(code fault.Code) int {
 		return http.StatusUnauthorized
 	case fault.DeniedScope:
 		return http.StatusForbidden
-	case fault.UsageRun, fault.UsageToken, fault.ToolUnknown:
+	case fault.UsageRun, fault.ToolUnknown:
 		return http.StatusNotFound
 	case fault.UsageConflict:
 		return http.StatusConflict

@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -45,6 +46,9 @@ func submit(s *Server, c *call, in submitInput) (submitted, error) {
 	}
 	defer release()
 	id, _, err := s.service.Submit(c.context(), c.who, service.Submission{Program: in.Body, Key: in.Key, Trigger: "api"})
+	if errors.Is(err, fault.UsageConflict) { // the key was used with another body
+		err = statusError{err, http.StatusUnprocessableEntity}
+	}
 	if err != nil {
 		return submitted{}, err
 	}

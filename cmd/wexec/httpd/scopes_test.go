@@ -1,0 +1,169 @@
+package httpd
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/wexec/wexec/store"
+)
+
+// bodies are valid bodies of the routes that take one.
+var bodies = map[string]string{
+	"POST /v1/runs":           `{"language":"js","code":"return 1"}`,
+	"POST /v1/approvals/{id}": `{"decision":"deny"}`,
+	"POST /v1/tokens":         `{"name":"n","scopes":["read"]}`,
+}
+
+func TestEveryRouteNeedsItsScopeAndTenant(t *testing.T) {
+	a := newAPI(t, nil)
+	var run shownRun
+	a.call("agent", "POST", "/v1/runs", bodies["POST /v1/runs"]).is(200, &run)
+	var made struct{ ID, Token string }
+	a.call("admin", "POST", "/v1/tokens", `{"name":"made","scopes":["read"]}`).is(201, &made)
+	for _, rt := range routes() {
+		body := bodies[rt.method+" "+rt.path]
+		id := run.RunID
+		if strings.Contains(rt.path, "tokens") {
+			id = made.ID
+		}
+		path := strings.NewReplacer("{id}", id, "{name}", "work").Replace(rt.path)
+		a.call("", rt.method, path, body).problem(401, "denied.token")
+		a.call("wx_wrong", rt.method, path, body).problem(401, "denied.token")
+		a.call("other", rt.method, path, body, "X-Tenant", "default")
+		for _, scope := range store.Scopes() {
+			has := scope == rt.scope || scope == store.ScopeAdmin
+			secret, _, err := a.service.CreateToken(t.Context(), store.Token{Tenant: "other", Name: "one", Type: store.TypePerson, Scopes: []store.Scope{scope}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := a.call(secret, rt.method, path, body)
+			switch {
+			case !has:
+				got.problem(403, "denied.scope")
+			case strings.Contains(rt.path, "{") && got.status < 400:
+				t.Errorf("%s %s of another tenant answered %d: %s", rt.method, path, got.status, got.body)
+			case strings.Contains(string(got.body), run.RunID) && got.status < 400:
+				t.Errorf("%s %s shows a run of another tenant: %s", rt.method, path, got.body)
+			case got.status >= 500:
+				t.Errorf("%s %s answered %d: %s", rt.method, path, got.status, got.body)
+			}
+		}
+	}
+	a.call("reader", "GET", "/v1/runs/"+run.RunID, "").is(200)
+	a.call(made.Token, "GET", "/v1/runs", "").is(200)
+	a.call("admin", "DELETE", "/v1/tokens/"+made.ID, "").is(200)
+	a.call(made.Token, "GET", "/v1/runs", "").problem(401, "denied.token")
+}
+
+func TestATokenGivesNoMoreThanItHas(t *testing.T) {
+	a := newAPI(t, nil)
+	for body, status := range map[string]int{
+		`{"name":"n","scopes":["reveal"]}`:                                 403, // admin does not include it
+		`{"name":"n","scopes":["run"],"tenant":"other"}`:                   201,
+		`{"name":"n","scopes":["run"],"tenant":"none"}`:                    400,
+		`{"name":"n","scopes":["fly"]}`:                                    400,
+		`{"name":"n","scopes":[]}`:                                         400,
+		`{"name":"n","scopes":["run"],"expires":"2001-01-01T00:00:00Z"}`:   400,
+		`{"name":"n","scopes":["run"],"type":"ghost"}`:                     400,
+		`{"name":"n","scopes":["run"],"root":"/etc"}`:                      400,
+		`{"name":"n","scopes":["run"],"tools":["a.*"],"type":"person"}`:    201,
+		`{"name":"n","scopes":["run"]} {"name":"m","scopes":["run"]}`:      400,
+		`{"name":"` + strings.Repeat("n", 9<<20) + `","scopes":["admin"]}`: 400,
+	} {
+		got := a.call("admin", "POST", "/v1/tokens", body)
+		if got.status != status {
+			t.Errorf("%.80s: %d, want %d: %s", body, got.status, status, got.body)
+		}
+	}
+	a.call("other", "POST", "/v1/tokens", `{"name":"n","scopes":["run"],"tenant":"default"}`).problem(403, "denied.scope")
+	var page struct{ Tokens []map[string]any }
+	list := a.call("admin", "GET", "/v1/tokens", "").is(200, &page)
+	if strings.Contains(string(list.body), "wx_") || len(page.Tokens) < 4 {
+		t.Errorf("%s", list.body)
+	}
+}
+
+// No field of a request names what only a host may choose.
+func TestAClientCannotOpenTheHost(t *testing.T) {
+	a := newAPI(t, nil)
+	for _, field := range []string{"root", "packages", "plugin", "env", "dir", "actor", "trigger", "table", "tools", "by", "Root", "id"} {
+		a.call("agent", "POST", "/v1/runs", `{"language":"js","code":"return 1","`+field+`":"/etc"}`).problem(400, "usage.flag")
+	}
+	var run shownRun
+	a.call("agent", "POST", "/v1/runs", `{"language":"python","code":"open('/etc/passwd').read()"}`).is(200, &run)
+	if run.Error.Code == "" {
+		t.Errorf("%+v", run)
+	}
+	a.call("agent", "POST", "/v1/runs", `{"language":"python","code":"open('`+a.data+`/wexec.db','rb').read()"}`).is(200, &run)
+	if run.Error.Code == "" {
+		t.Errorf("%+v", run)
+	}
+}
+
+func TestATokenWithToolsCallsNoOthers(t *testing.T) {
+	servers, called := pinger(t)
+	a := newAPI(t, files{"tenants/default/mcp.json": servers, "tenants/default/policy.yaml": "version: 1\ntools: {allow: ['*']}\n"})
+	for tools, want := range map[string]string{`["github.*"]`: "denied.tool", `["p.*"]`: ""} {
+		var made struct{ Token string }
+		a.call("admin", "POST", "/v1/tokens", `{"name":"n","scopes":["run"],"tools":`+tools+`}`).is(201, &made)
+		before := called.Load()
+		var run shownRun
+		a.call(made.Token, "POST", "/v1/runs", ping).is(200, &run)
+		if run.Error.Code != want || (called.Load() > before) != (want == "") {
+			t.Errorf("%s: %+v, called %d times", tools, run, called.Load()-before)
+		}
+	}
+}
+
+// Requests that random bytes make of the routes never fail in the server.
+func TestRandomRequestsNeverFailInTheServer(t *testing.T) {
+	a := newAPI(t, nil)
+	r := rand.New(rand.NewPCG(1, 2))
+	values := []string{"", "0", "-1", "1e9", "null", `"x"`, "[]", "{}", `{"a":{}}`, `"` + strings.Repeat("é", 300) + `"`, `"\u0000"`, "true", "99999999999999999999", `"2026-01-01T00:00:00Z"`}
+	names := []string{"language", "code", "args", "limits", "seed", "cache", "session", "input", "dry", "decision", "name", "scopes", "tools", "expires", "type", "x"}
+	queries := []string{"limit", "cursor", "state", "since", "until", "q", "wait", "dry", "by", "min_score", "category", "tool", "x"}
+	pick := func(from []string) string { return from[r.IntN(len(from))] }
+	for range 400 {
+		rt := routes()[r.IntN(len(routes()))]
+		if rt.media != "" {
+			continue
+		}
+		path := strings.NewReplacer("{id}", pick([]string{"x", "%00", "..%2f", "01H", "a%20b"}), "{name}", pick([]string{"x", "%ff", "."})).Replace(rt.path)
+		var query []string
+		for range r.IntN(3) {
+			query = append(query, pick(queries)+"="+strings.ReplaceAll(strings.Trim(pick(values), `"`), " ", "+"))
+		}
+		body := ""
+		if rt.method == http.MethodPost {
+			var fields []string
+			for range r.IntN(5) {
+				if v := pick(values); v != "" {
+					fields = append(fields, fmt.Sprintf("%q:%s", pick(names), v))
+				}
+			}
+			body = "{" + strings.Join(fields, ",") + "}"
+		}
+		got := a.call("admin", rt.method, path+"?"+strings.Join(query, "&"), body)
+		if got.status >= 500 {
+			t.Fatalf("%s %s?%s %s: %d %s", rt.method, path, strings.Join(query, "&"), body, got.status, got.body)
+		}
+	}
+}
+
+func TestTheServerSaysWhatItHas(t *testing.T) {
+	a := newAPI(t, nil)
+	a.call("", "GET", "/health", "").is(200)
+	a.call("", "GET", "/ready", "").is(200)
+	var doc struct{ OpenAPI string }
+	a.call("", "GET", "/v1/openapi.json", "").is(200, &doc)
+	if doc.OpenAPI != "3.1.0" {
+		t.Error(doc)
+	}
+	a.call("admin", "GET", "/v2/runs", "").problem(404, "usage.flag")
+	if got := a.call("agent", "POST", "/v1/runs", bodies["POST /v1/runs"], "Sec-Fetch-Site", "cross-site"); got.status != 403 {
+		t.Errorf("a page of another site was answered with %d", got.status)
+	}
+}
