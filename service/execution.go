@@ -11,6 +11,7 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/approvals"
 	"github.com/wexec/wexec/store"
 )
 
@@ -21,7 +22,10 @@ type execution struct {
 	tenant *Tenant
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	given  *engine.Request // of a caller in this process; nil: the stored request
 	done   chan struct{}
+	res    *engine.Result // when done is closed
+	err    error
 
 	flushing sync.Mutex
 
@@ -60,9 +64,10 @@ func (s *Service) release() {
 	s.reserved--
 }
 
-// begin executes a run whose place is reserved.
-func (s *Service) begin(lease store.Lease, run store.Run) {
-	x := &execution{s: s, lease: lease, tenant: s.tenants.get(lease.Tenant), done: make(chan struct{}),
+// begin executes a run whose place is reserved. given is the request if its caller is
+// in this process.
+func (s *Service) begin(lease store.Lease, run store.Run, given *engine.Request) *execution {
+	x := &execution{s: s, lease: lease, given: given, tenant: s.tenants.get(lease.Tenant), done: make(chan struct{}),
 		open: map[string]chan hostfns.Reply{}}
 	x.ctx, x.cancel = context.WithCancelCause(s.ctx)
 	key := runKey{lease.Tenant, lease.ID}
@@ -89,6 +94,7 @@ func (s *Service) begin(lease store.Lease, run store.Run) {
 		default:
 		}
 	})
+	return x
 }
 
 // execution returns a run of this process, or nil.
@@ -134,7 +140,7 @@ func (s *Service) claim() bool {
 		s.o.Logger.Error("cannot read a run that waits", "run", lease.ID, "error", err)
 		return false
 	}
-	s.begin(lease, run)
+	s.begin(lease, run, nil)
 	return true
 }
 
@@ -165,9 +171,9 @@ func (x *execution) renew() {
 
 // execute runs the program and records its end.
 func (x *execution) execute(run store.Run) {
-	res, err := x.result(run)
+	x.res, x.err = x.result(run)
 	x.flush()
-	outcome, encodeErr := outcomeOf(res, err)
+	outcome, encodeErr := outcomeOf(x.res, x.err)
 	if encodeErr != nil {
 		outcome = store.Outcome{Status: string(engine.StatusError), Code: fault.Internal, Error: encodeErr.Error()}
 	}
@@ -204,17 +210,37 @@ func (x *execution) result(run store.Run) (*engine.Result, error) {
 			return refused(err)
 		}
 	}
+	if x.given != nil {
+		return x.s.engine.Run(x.ctx, x.joined(*x.given))
+	}
 	table, err := x.tenant.tableFor(asked.Tools)
 	if err != nil {
 		return refused(err)
 	}
 	p := asked.Program
-	req := engine.Request{
+	return x.s.engine.Run(x.ctx, engine.Request{
 		ID: run.ID, Language: p.Language, Code: p.Code, File: p.File, Args: p.Args, Intent: p.Intent, Limits: x.tenant.Limits(p.Limits),
 		Deterministic: p.Deterministic, Seed: p.Seed, Cache: p.Cache, Session: p.Session, Input: []byte(p.Input), DryRun: p.Dry,
 		Actor: asked.By, Trigger: asked.Trigger, Table: table, Env: x.tenant.env, Asker: x, Progress: x.progress,
+	})
+}
+
+// joined is the request of a caller in this process, whose asker and progress are
+// those of the API as well.
+func (x *execution) joined(req engine.Request) engine.Request {
+	progress := req.Progress
+	req.Progress = func(e engine.Event) {
+		x.progress(e)
+		if progress != nil {
+			progress(e)
+		}
 	}
-	return x.s.engine.Run(x.ctx, req)
+	if req.Asker == nil {
+		req.Asker = x
+	} else {
+		req.Asker = approvals.First{req.Asker, x}
+	}
+	return req
 }
 
 // errorOf is an error as results show it.

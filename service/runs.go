@@ -101,10 +101,46 @@ func (s *Service) Submit(ctx context.Context, who Principal, sub Submission) (id
 		if err != nil || accepted.Again {
 			s.release()
 		} else {
-			s.begin(accepted.Lease, run)
+			s.begin(accepted.Lease, run, nil)
 		}
 	}
 	return accepted.ID, accepted.Again, err
+}
+
+// Run runs a program of a principal for a caller in this process, such as the MCP
+// server, and keeps it as the API does. People are asked by the request's asker and
+// over the API.
+func (s *Service) Run(ctx context.Context, who Principal, req engine.Request) (*engine.Result, error) {
+	refused := func(err error) (*engine.Result, error) {
+		return &engine.Result{RunID: req.ID, Status: engine.StatusError, Started: time.Now().UTC(), Cache: "off", Error: errorOf(err)}, err
+	}
+	stored, err := json.Marshal(request{Program{Language: req.Language, Code: req.Code, File: req.File, Args: req.Args, Intent: req.Intent, Limits: req.Limits, Session: req.Session},
+		req.Actor, who.Tools, req.Trigger})
+	if err != nil {
+		return refused(fault.New(fault.UsageFlag, "read the request: %w", err))
+	}
+	language, err := engine.Language(req.Language)
+	if err != nil {
+		return refused(err)
+	}
+	owner, err := s.reserve()
+	if err == nil && owner == "" {
+		err = fault.New(fault.LimitBusy, "the server runs as many programs as it may").WithHint("try again later")
+	}
+	if err != nil {
+		return refused(err)
+	}
+	run := store.Run{Tenant: who.Tenant, ID: req.ID, Actor: req.Actor.ID, Token: who.ID, Language: language, Session: req.Session,
+		Intent: req.Intent, Program: req.Code, Request: stored}
+	accepted, err := s.o.Store.Accept(ctx, run, owner, store.Idempotency{})
+	if err != nil {
+		s.release()
+		return refused(err)
+	}
+	x := s.begin(accepted.Lease, run, &req)
+	defer context.AfterFunc(ctx, func() { x.cancel(context.Cause(ctx)) })()
+	<-x.done
+	return x.res, x.err
 }
 
 // request is what the store keeps to start a run.

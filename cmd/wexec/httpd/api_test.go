@@ -496,3 +496,59 @@ func TestAServerThatStopsEndsItsRuns(t *testing.T) {
 		t.Errorf("%+v", run)
 	}
 }
+
+func TestAgentsOverMCPUseTheSameTokensRunsAndApprovals(t *testing.T) {
+	servers, called := pinger(t)
+	a := newAPI(t, files{"tenants/default/mcp.json": servers, "tenants/default/policy.yaml": "version: 1\ntools: {ask: ['p.*']}\n"})
+	connect := func(token string) (*mcp.ClientSession, error) {
+		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+		session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: a.url + "/mcp", HTTPClient: &http.Client{Transport: bearer(a.tokens[token])}}, nil)
+		if err == nil {
+			t.Cleanup(func() { _ = session.Close() })
+		}
+		return session, err
+	}
+	for _, token := range []string{"reader", "nobody"} {
+		if _, err := connect(token); err == nil {
+			t.Errorf("the token %s connected", token)
+		}
+	}
+	session, err := connect("agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type outcome struct {
+		res *mcp.CallToolResult
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"language": "javascript", "code": "return await tools.p.ping()", "intent": "over MCP"}})
+		done <- outcome{res, err}
+	}()
+	var page struct{ Approvals []struct{ ID, Run string } }
+	until(t, "the run asks", func() bool {
+		a.call("reader", "GET", "/v1/approvals", "").is(200, &page)
+		return len(page.Approvals) > 0
+	})
+	a.call("agent", "POST", "/v1/approvals/"+page.Approvals[0].ID, `{"decision":"approve"}`).problem(403, "denied.scope")
+	a.call("admin", "POST", "/v1/approvals/"+page.Approvals[0].ID, `{"decision":"approve"}`).is(200)
+	got := <-done
+	if got.err != nil || got.res.IsError || called.Load() != 1 {
+		t.Fatalf("%+v %v, called %d times", got.res, got.err, called.Load())
+	}
+	var run shownRun
+	a.call("reader", "GET", "/v1/runs/"+page.Approvals[0].Run, "").is(200, &run)
+	if run.State != "done" || string(run.Value) != `"pong"` || run.Actor != "bot" {
+		t.Errorf("%+v", run)
+	}
+}
+
+// bearer adds a token to requests.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}

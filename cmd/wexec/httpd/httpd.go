@@ -15,8 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
-
 	"github.com/wexec/wexec/cmd/wexec/internal/door"
 	"github.com/wexec/wexec/cmd/wexec/mcpd"
 	"github.com/wexec/wexec/fault"
@@ -52,7 +50,7 @@ type Server struct {
 	handler  http.Handler
 	keys     sync.Map // idempotency keys of requests that are not answered
 	ending   chan struct{}
-	mcp      sync.Map // *mcpd.Server by tenant
+	mcp      sync.Map // *agents by tenant and tools
 }
 
 // New returns the API of a service.
@@ -174,50 +172,6 @@ func writeNotFound(w http.ResponseWriter, r *http.Request) {
 	p := Problem{Type: "about:blank", Title: http.StatusText(http.StatusNotFound), Status: http.StatusNotFound, Code: fault.UsageFlag,
 		Detail: fmt.Sprintf("there is no route %s %.100s", r.Method, r.URL.Path), Hint: "GET /v1/openapi.json lists the routes"}
 	writeProblemOf(w, p)
-}
-
-// serveMCP serves MCP to the tenant of the token.
-func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
-	who, err := s.admit(w, r)
-	if err == nil && !who.May(store.ScopeRun) {
-		err = fault.New(fault.DeniedScope, "the token does not have the scope %s", store.ScopeRun)
-	}
-	if err != nil {
-		writeProblem(w, err)
-		return
-	}
-	h, err := s.mcpOf(who)
-	if err != nil {
-		writeProblem(w, err)
-		return
-	}
-	h.ServeHTTP(w, r)
-}
-
-// mcpOf returns the MCP server of a tenant, for tokens that may use the same tools.
-func (s *Server) mcpOf(who service.Principal) (http.Handler, error) {
-	key := who.Tenant + "\x00" + strings.Join(who.Tools, "\x00")
-	if h, ok := s.mcp.Load(key); ok {
-		return h.(http.Handler), nil
-	}
-	tenant := s.service.Tenant(who.Tenant)
-	table, err := s.service.Table(who)
-	if err != nil {
-		return nil, err
-	}
-	server := mcpd.New(mcpd.Options{Engine: s.service.Engine(), Table: table, Limits: tenant.Settings().Limits, Env: tenant.Env(), Logger: s.o.Logger, Version: s.service.Version()})
-	h, err := server.Handler(mcpd.HTTPOptions{Verify: func(ctx context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
-		who, err := s.service.Authenticate(ctx, token)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", auth.ErrInvalidToken, err)
-		}
-		return &auth.TokenInfo{UserID: who.Tenant + "/" + who.ID, Expiration: time.Now().Add(time.Hour)}, nil
-	}})
-	if err != nil {
-		return nil, err
-	}
-	kept, _ := s.mcp.LoadOrStore(key, h)
-	return kept.(http.Handler), nil
 }
 
 // Serve answers at a listener until the context ends. Then it takes no more work,

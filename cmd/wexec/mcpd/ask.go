@@ -2,7 +2,6 @@ package mcpd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -42,7 +41,7 @@ func (a *clientAsker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Repl
 	if a.next != nil {
 		askers = append(askers, a.next)
 	}
-	return firstReply(ctx, askers, q)
+	return approvals.First(askers).Ask(ctx, q)
 }
 
 // canElicit reports whether a client can show a form to its person.
@@ -58,35 +57,6 @@ func canElicit(session *mcp.ServerSession) bool {
 func usesRoundTrips(session *mcp.ServerSession) bool {
 	p := session.InitializeParams()
 	return p != nil && p.ProtocolVersion >= roundTrips
-}
-
-// firstReply asks all askers at once and returns the first reply. Askers that
-// have nobody to ask are ignored.
-func firstReply(ctx context.Context, askers []hostfns.Asker, q hostfns.Question) (hostfns.Reply, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	type answer struct {
-		reply hostfns.Reply
-		err   error
-	}
-	answers := make(chan answer, len(askers))
-	for _, asker := range askers {
-		go func() {
-			reply, err := asker.Ask(ctx, q)
-			answers <- answer{reply, err}
-		}()
-	}
-	err := hostfns.ErrNobody
-	for range askers {
-		a := <-answers
-		if a.err == nil {
-			return a.reply, nil
-		}
-		if !errors.Is(a.err, hostfns.ErrNobody) {
-			err = a.err
-		}
-	}
-	return hostfns.Reply{}, err
 }
 
 // elicitor asks the person at an MCP client.

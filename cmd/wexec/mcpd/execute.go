@@ -62,7 +62,7 @@ func (s *Server) start(session *mcp.ServerSession, extra *mcp.RequestExtra, p ex
 		client := &clientAsker{session: session, next: s.o.Asker, run: run}
 		req.Asker, req.Client = client, client
 	}
-	go func() { run.end(s.o.Engine.Run(run.ctx, req)) }()
+	go func() { run.end(s.o.Run(run.ctx, run.user, req)) }()
 	return run
 }
 

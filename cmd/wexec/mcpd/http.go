@@ -34,6 +34,8 @@ type HTTPOptions struct {
 	// and the address it listens at. A request for another host is rejected, so
 	// that a web page cannot reach the server by DNS rebinding.
 	Hosts []string
+	// AnyHost accepts requests for every host: the caller checks them.
+	AnyHost bool
 	// Origins are the web origins whose pages may call, other than the loopback.
 	// A request without an Origin is not from a web page.
 	Origins []string
@@ -263,7 +265,7 @@ func (h *httpHandler) full() bool {
 // checkHost rejects requests for other hosts.
 func (h *httpHandler) checkHost(w http.ResponseWriter, r *http.Request) bool {
 	name := hostName(r.Host)
-	if loopback(name) || slices.ContainsFunc(h.o.Hosts, func(h string) bool { return strings.EqualFold(hostName(h), name) }) {
+	if h.o.AnyHost || loopback(name) || slices.ContainsFunc(h.o.Hosts, func(h string) bool { return strings.EqualFold(hostName(h), name) }) {
 		return true
 	}
 	http.Error(w, "this server does not serve the host in the request", http.StatusForbidden)

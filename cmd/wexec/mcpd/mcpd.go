@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wexec/wexec/engine"
 )
 
 // New returns a server. It starts no upstream server.
@@ -23,6 +25,11 @@ func New(o Options) *Server {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Run == nil {
+		o.Run = func(ctx context.Context, _ string, req engine.Request) (*engine.Result, error) {
+			return o.Engine.Run(ctx, req)
+		}
 	}
 	s := &Server{o: o, clients: map[*mcp.ServerSession]string{}}
 	s.state.Store(&State{Table: o.Table, Limits: o.Limits, Notice: o.Notice})

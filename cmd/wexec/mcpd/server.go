@@ -24,7 +24,9 @@ import (
 
 // Options configure a [Server]. Engine and Table are required.
 type Options struct {
-	Engine  *engine.Engine
+	Engine *engine.Engine
+	// Run runs a program for a user, who is "" without a login. Nil is Engine.Run.
+	Run     func(ctx context.Context, user string, req engine.Request) (*engine.Result, error)
 	Table   *hostfns.Table
 	Limits  policy.Limits     // the configured limits; a model may only lower them
 	Notice  string            // what people have to do before tools work as they expect; shown to the agent
@@ -146,9 +148,18 @@ func (s *Server) requestDone(extra *mcp.RequestExtra) <-chan struct{} {
 	return ctx.(context.Context).Done()
 }
 
+// ActorClaim is the name under which [HTTPOptions.Verify] gives the name of a user for
+// records in auth.TokenInfo.Extra; without it that is the UserID.
+const ActorClaim = "actor"
+
 // actorOf returns the user who logged in, or else the client's name for itself.
 func actorOf(session *mcp.ServerSession, extra *mcp.RequestExtra) engine.Actor {
 	a := engine.Actor{Type: "agent", ID: userOf(extra)}
+	if a.ID != "" {
+		if name, ok := extra.TokenInfo.Extra[ActorClaim].(string); ok {
+			a.ID = name
+		}
+	}
 	if p := session.InitializeParams(); a.ID == "" && p != nil && p.ClientInfo != nil {
 		a.ID = p.ClientInfo.Name
 	}
