@@ -11,6 +11,15 @@
 //
 //	Advice: code that the hint says to write
 //	Without: code that the hint says to remove
+//
+// The description of execute_code is measured by programs whose writers do not know
+// one of its sentences. They are in the folder naive, and have that sentence in a
+// comment, as have some in the folder programs:
+//
+//	Sentence: its name in mcpd.Sentences, or in leftOut
+//
+// The folder taught has each program of the folder naive that fails once more, as it
+// is written with the sentence.
 package firsttries
 
 import (
@@ -53,6 +62,7 @@ func TestMain(m *testing.M) {
 type program struct {
 	name, language, code string
 	want, prints         string
+	sentence             string   // of the description, which the writer does not know
 	advice, without      []string // only in the folder advised
 }
 
@@ -84,6 +94,8 @@ func corpus(t *testing.T, folder string) []program {
 				p.want = strings.TrimSpace(v)
 			} else if v, ok := strings.CutPrefix(comment, "Prints:"); ok {
 				p.prints = strings.TrimSpace(v)
+			} else if v, ok := strings.CutPrefix(comment, "Sentence:"); ok {
+				p.sentence = strings.TrimSpace(v)
 			} else if strings.HasPrefix(comment, "Task:") {
 				task = true
 			} else if v, ok := strings.CutPrefix(comment, "Advice:"); ok {
@@ -104,7 +116,8 @@ func corpus(t *testing.T, folder string) []program {
 	return all
 }
 
-func open(t *testing.T) *config.Host {
+// open starts the servers with a policy.
+func open(t *testing.T, policy string) *config.Host {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -119,12 +132,15 @@ func open(t *testing.T) *config.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mcp, policy := filepath.Join(dir, "mcp.json"), filepath.Join(dir, "policy.yaml")
-	if err := cmp.Or(os.WriteFile(mcp, doc, 0o600), os.WriteFile(policy, []byte("version: 1\npii: {mode: off}\ntools:\n  allow: ['*']\n"), 0o600)); err != nil {
+	mcpFile, policyFile := filepath.Join(dir, "mcp.json"), filepath.Join(dir, "policy.yaml")
+	if err := cmp.Or(os.WriteFile(mcpFile, doc, 0o600), os.WriteFile(policyFile, []byte(policy), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	return testenv.Open(t, testenv.Isolated(dir), config.Flags{MCP: []string{mcp}, Policy: []string{policy}})
+	return testenv.Open(t, testenv.Isolated(dir), config.Flags{MCP: []string{mcpFile}, Policy: []string{policyFile}})
 }
+
+// everything allows every tool and replaces nothing.
+const everything = "version: 1\npii: {mode: off}\ntools:\n  allow: ['*']\n"
 
 // fault returns why a program did not work, or an empty string, and the hint of its
 // error.
@@ -137,11 +153,18 @@ func fault(t *testing.T, host *config.Host, p program) (why, hint string) {
 		}
 		return fmt.Sprintf("%v (hint: %s)", err, hint), hint
 	}
+	return mismatch(t, p, res), ""
+}
+
+// mismatch returns how a result differs from what a program has to print or return,
+// or an empty string.
+func mismatch(t *testing.T, p program, res *engine.Result) string {
+	t.Helper()
 	if p.prints != "" {
 		if !strings.Contains(res.Stdout, strings.ReplaceAll(p.prints, `\n`, "\n")) {
-			return fmt.Sprintf("printed %q", res.Stdout), ""
+			return fmt.Sprintf("printed %q", res.Stdout)
 		}
-		return "", ""
+		return ""
 	}
 	var got, want any
 	if err := json.Unmarshal([]byte(p.want), &want); err != nil {
@@ -149,9 +172,9 @@ func fault(t *testing.T, host *config.Host, p program) (why, hint string) {
 	}
 	value := cmp.Or(string(bytes.TrimSpace(res.Value)), "null")
 	if err := json.Unmarshal([]byte(value), &got); err != nil || !reflect.DeepEqual(got, want) {
-		return fmt.Sprintf("value %s, stdout %q", value, res.Stdout), ""
+		return fmt.Sprintf("value %s, stdout %q", value, res.Stdout)
 	}
-	return "", ""
+	return ""
 }
 
 const baseline = "testdata/failing.txt"
@@ -162,7 +185,7 @@ const unadvised = " unadvised"
 // TestProgramsWorkAtTheFirstTry runs the corpus. The list of programs that fail only
 // shrinks. Applying the hint of one that fails makes it run.
 func TestProgramsWorkAtTheFirstTry(t *testing.T) {
-	host := open(t)
+	host := open(t, everything)
 	failing, err := os.ReadFile(baseline)
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
@@ -237,7 +260,7 @@ func stillFails(t *testing.T, host *config.Host, p, m program, hint string) stri
 // TestProgramsReachTheirEndInADryRun counts the programs that end without an error when
 // the tools answer with samples: before wexec has seen an answer, and after.
 func TestProgramsReachTheirEndInADryRun(t *testing.T) {
-	host := open(t)
+	host := open(t, everything)
 	all := corpus(t, "programs")
 	dry := func() int {
 		ends := 0

@@ -69,6 +69,7 @@ func serve(name string) error {
 		offerSlack(s)
 	case "crm":
 		offerCRM(s, d)
+		offerEvents(s)
 	case "weather":
 		offerWeather(s, d)
 	default:
@@ -223,6 +224,23 @@ func offerCRM(s *mcp.Server, d dataset) {
 			}
 		}
 		return map[string]any{"orders": out}, nil
+	})
+}
+
+// offerEvents adds a tool with a long answer.
+func offerEvents(s *mcp.Server) {
+	type event struct {
+		ID         int    `json:"id"`
+		CustomerID int    `json:"customer_id"`
+		Kind       string `json:"kind"`
+		Page       string `json:"page"`
+	}
+	structured(s, "list_events", "List what customers did.", false, func(struct{}) (map[string]any, error) {
+		var out []event
+		for i := range 1000 {
+			out = append(out, event{i + 1, i%7 + 1, []string{"login", "view", "view", "purchase"}[i%4], fmt.Sprintf("/products/%d", i%50)})
+		}
+		return map[string]any{"events": out}, nil
 	})
 }
 

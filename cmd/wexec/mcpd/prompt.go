@@ -36,17 +36,34 @@ func serverList(servers []string, limit int) string {
 	return strings.Join(servers, ", ")
 }
 
-// Description is the description of execute_code: how programs call tools in each
-// language, and the servers.
-func Description(servers []string) string {
+// Sentence is one part of the description of execute_code.
+type Sentence struct{ Name, Text string }
+
+// Sentences are the parts of the description of execute_code, in order. A part is
+// there because programs fail whose writer does not know it: tests/firsttries has
+// such programs for each.
+func Sentences(servers []string) []Sentence {
 	e := Examples()
-	return `Run one program that calls tools and returns one small answer. Use it for anything that needs more than one tool call, or whose data you need not read yourself: filter, join and count in code, return only what you need.
-JavaScript/TypeScript (async body; return the answer):
-` + e[0].Code + `
-Python (return or last expression; from tools.aio import x to await):
-` + e[2].Code + `
-Tools are tools.<server>.<tool>({...}) or <server>.<tool>(name=value). Find them with search_tools here, or searchTools("words") / search_tools("words") in code. Answers are parsed JSON. A failed call throws ToolError (code, message, hint), a denied one PolicyError; attempt() and settle() keep other branches running. No network, files or packages unless granted. Values like [EMAIL_1] stand for personal data: pass them on unchanged.
-Servers: ` + serverList(servers, 40) + `.`
+	return []Sentence{
+		{"purpose", "Run one program for anything that needs more than one tool call, or whose data you need not read yourself: filter, join and count in code, return only what you need."},
+		{"javascript", "JavaScript/TypeScript (the body of an async function; return the answer):\n" + e[0].Code},
+		{"python", "Python (return, or the answer as last expression):\n" + e[2].Code},
+		{"finding", `Find tools with search_tools here, or in code: (await searchTools("words")).tools, search_tools("words")["tools"].`},
+		{"answers", "Answers are parsed JSON."},
+		{"errors", "A failed call throws ToolError, a denied one PolicyError."},
+		{"grants", "No network, files or packages unless granted."},
+		{"personal", "Values like [EMAIL_1] stand for personal data: pass them on unchanged."},
+		{"servers", "Servers: " + serverList(servers, 40) + "."},
+	}
+}
+
+// Description is the description of execute_code.
+func Description(servers []string) string {
+	var lines []string
+	for _, s := range Sentences(servers) {
+		lines = append(lines, s.Text)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // frames has a format for the prompt of each family of models.

@@ -1,3 +1,4 @@
+// Sentence: branches
 // Task: fetch customers 1, 99 and 3; tell which one is missing
 // Want: {"found":["Acme GmbH","Cyan SA"],"missing":[99]}
 const ids = [1, 99, 3];

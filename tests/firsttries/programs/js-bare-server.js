@@ -1,3 +1,4 @@
+// Sentence: calling
 // Task: how many open issues are there?
 // Want: 3
 const issues = await github.list_issues({ owner: "acme", repo: "shop", state: "open" });

@@ -1,3 +1,4 @@
+// Sentence: calling
 // Task: post the number of open issues to #alerts
 // Want: true
 const issues = await tools.github.listIssues({ owner: "acme", repo: "shop", state: "open" });

@@ -1,3 +1,4 @@
+// Sentence: grants
 // Task: list the files of the current folder
 // Prints: cannot
 try {

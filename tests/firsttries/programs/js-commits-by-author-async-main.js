@@ -1,3 +1,4 @@
+// Sentence: javascript
 // Task: count commits per author of acme/shop
 // Want: {"mona":3,"hubot":2,"defunkt":1}
 async function main() {

@@ -1,3 +1,4 @@
+// Sentence: answers
 // Task: how many channels are there?
 // Want: 2
 const res = await tools.slack.list_channels({});

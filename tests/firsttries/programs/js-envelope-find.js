@@ -1,3 +1,4 @@
+// Sentence: answers
 // Task: the version in package.json
 // Want: "1.4.2"
 const result = await tools.github.get_file_contents({ owner: "acme", repo: "shop", path: "package.json" });

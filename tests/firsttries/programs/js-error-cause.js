@@ -1,3 +1,4 @@
+// Sentence: error fields
 // Task: wrap an error with context and show both messages
 // Want: ["cannot load customer","customer 99 does not exist"]
 try {

@@ -1,3 +1,4 @@
+// Sentence: errors
 // Task: get the forecast for Berlin, checking for errors
 // Want: 9
 const res = await tools.weather.get_forecast({ city: "Berlin" });

@@ -1,3 +1,4 @@
+// Sentence: javascript
 // Task: print the open issues as JSON
 // Prints: "number": 3
 const issues = await tools.github.list_issues({ owner: "acme", repo: "shop", state: "open" });

@@ -1,3 +1,4 @@
+// Sentence: calling
 // Task: how many open issues are there?
 // Want: 3
 const issues = await mcp__github__list_issues({ owner: "acme", repo: "shop", state: "open" });

@@ -1,3 +1,4 @@
+// Sentence: javascript
 // Task: the sum of all customers' mrr
 // Want: 1900
 const run = async () => {

@@ -1,3 +1,4 @@
+// Sentence: grants
 // Task: days between the first and the last commit
 // Want: 8
 const moment = require("moment");

@@ -1,3 +1,4 @@
+// Sentence: grants
 // Task: group orders by status and count
 // Want: {"paid":5,"refunded":1,"pending":1}
 const _ = require("lodash");

@@ -1,3 +1,4 @@
+// Sentence: answers
 // Task: the number of customers
 // Want: 7
 const result = await tools.crm.list_customers({ limit: 1 });

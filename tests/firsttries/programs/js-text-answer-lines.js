@@ -1,3 +1,4 @@
+// Sentence: answers
 // Task: headings of the README
 // Want: ["Shop","Install","Use"]
 const res = await tools.github.get_file_contents({ owner: "acme", repo: "shop", path: "README.md" });

@@ -1,3 +1,4 @@
+// Sentence: javascript
 // Task: the message of the newest commit
 // Want: "chore: bump deps"
 return tools.github

@@ -1,3 +1,4 @@
+// Sentence: javascript
 // Task: how many commits fix something?
 // Want: 2
 export default async function () {

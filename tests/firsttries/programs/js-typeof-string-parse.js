@@ -1,3 +1,4 @@
+// Sentence: answers
 // Task: what is the highest temperature forecast for Paris?
 // Want: 23
 let forecast = await tools.weather.get_forecast({ city: "Paris" });

@@ -1,3 +1,4 @@
+// Sentence: grants
 // Task: is a new id 36 characters long?
 // Want: true
 const { v4: uuidv4 } = require("uuid");

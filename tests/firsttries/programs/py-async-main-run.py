@@ -1,3 +1,4 @@
+# Sentence: overlap
 # Task: how many open issues are there?
 # Prints: 3 open issues
 import asyncio

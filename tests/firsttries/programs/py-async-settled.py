@@ -1,3 +1,4 @@
+# Sentence: branches
 # Task: forecasts of several cities; cities that fail are left out
 # Want: ["Berlin"]
 import asyncio

@@ -1,3 +1,4 @@
+# Sentence: overlap
 # Task: names of customers 1, 4 and 6
 # Want: ["Acme GmbH","Delta Inc","Foxtrot AG"]
 import asyncio

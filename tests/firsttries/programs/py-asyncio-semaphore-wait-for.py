@@ -1,3 +1,4 @@
+# Sentence: overlap
 # Task: names of customers 1 to 3, two at a time
 # Want: ["Acme GmbH","Bolt Ltd","Cyan SA"]
 import asyncio

@@ -1,3 +1,4 @@
+# Sentence: overlap
 # Task: plans of customers 2 and 4
 # Want: ["free","enterprise"]
 import asyncio

@@ -1,3 +1,4 @@
+# Sentence: python
 # Task: print commits per author
 # Prints: mona: 3
 from collections import defaultdict

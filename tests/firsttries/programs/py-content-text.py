@@ -1,3 +1,4 @@
+# Sentence: answers
 # Task: the highest temperature in Berlin
 # Want: 21
 import json

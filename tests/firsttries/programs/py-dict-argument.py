@@ -1,3 +1,4 @@
+# Sentence: calling
 # Task: country of customer 7
 # Want: "IT"
 customer = tools.crm.get_customer({"id": 7})

@@ -1,3 +1,4 @@
+# Sentence: grants
 # Task: read /tmp/absent.txt or say that it is missing
 # Prints: missing: [Errno 2]
 try:

@@ -1,3 +1,4 @@
+# Sentence: calling
 # Task: how many closed issues?
 # Want: 2
 from tools.github import list_issues

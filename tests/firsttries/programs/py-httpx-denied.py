@@ -1,3 +1,4 @@
+# Sentence: grants
 # Task: read the status page, or say that it cannot be reached
 # Want: "unreachable"
 import httpx

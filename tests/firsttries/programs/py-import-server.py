@@ -1,3 +1,4 @@
+# Sentence: calling
 # Task: how many closed issues?
 # Want: 2
 import github

@@ -1,3 +1,4 @@
+# Sentence: answers
 # Task: the lowest temperature in Paris
 # Want: 10
 import json

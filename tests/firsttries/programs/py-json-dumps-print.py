@@ -1,3 +1,4 @@
+# Sentence: python
 # Task: print the open issues as JSON
 # Prints: "number": 3
 import json

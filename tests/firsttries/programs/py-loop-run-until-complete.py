@@ -1,3 +1,4 @@
+# Sentence: overlap
 # Task: number of channels
 # Prints: 2 channels
 import asyncio

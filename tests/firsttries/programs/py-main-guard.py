@@ -1,3 +1,4 @@
+# Sentence: python
 # Task: print the total mrr
 # Prints: Total MRR: 1900
 def main():

@@ -1,3 +1,4 @@
+# Sentence: grants
 # Task: mean and standard deviation of the amounts
 # Want: [366.5,383.5]
 import numpy as np

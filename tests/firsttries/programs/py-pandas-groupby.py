@@ -1,3 +1,4 @@
+# Sentence: grants
 # Task: paid amount per customer with pandas
 # Want: {"1":349.5,"4":1500.0,"7":75.75}
 import pandas as pd

@@ -1,3 +1,4 @@
+# Sentence: python
 # Task: print and leave the number of paid orders
 # Prints: 5
 orders = tools.crm.list_orders(status="paid")["orders"]

@@ -1,3 +1,4 @@
+# Sentence: python
 # Task: number of paid orders
 # Want: 5
 orders = tools.crm.list_orders(status="paid")["orders"]

@@ -1,3 +1,4 @@
+# Sentence: overlap
 # Task: countries of customers 1 to 4, fetched in parallel
 # Want: ["DE","UK","FR","US"]
 from concurrent.futures import ThreadPoolExecutor

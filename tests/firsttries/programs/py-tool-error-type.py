@@ -1,3 +1,4 @@
+# Sentence: error fields
 # Task: is customer 99 missing?
 # Want: "missing"
 def check(i):

@@ -1,3 +1,4 @@
+# Sentence: error fields
 # Task: get the forecast for Atlantis, or say why there is none
 # Prints: unknown city: Atlantis
 try:

@@ -1,3 +1,4 @@
+// Sentence: javascript
 // Task: number of open bugs
 // Want: 2
 type Issue = { number: number; labels: string[]; state: "open" | "closed" };

@@ -1,3 +1,4 @@
+// Sentence: answers
 // Task: total of paid orders in EUR
 // Want: 425.25
 interface TextContent { type: "text"; text: string }

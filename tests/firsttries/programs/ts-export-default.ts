@@ -1,3 +1,4 @@
+// Sentence: javascript
 // Task: mean mrr of paying customers
 // Want: 380
 interface Customer { id: number; name: string; mrr: number }

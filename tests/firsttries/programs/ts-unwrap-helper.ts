@@ -1,3 +1,4 @@
+// Sentence: answers
 // Task: low temperatures for Paris
 // Want: [12,13,10]
 type ToolResult = { content: Array<{ type: string; text: string }>; isError?: boolean };

@@ -1,0 +1,5 @@
+// Sentence: javascript
+// Task: how many open issues are there?
+// Want: 3
+const issues = await mcp.call("github", "list_issues", { owner: "acme", repo: "shop" });
+return issues.length;

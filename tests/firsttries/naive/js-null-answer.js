@@ -1,0 +1,5 @@
+// Sentence: errors
+// Task: how many of Berlin and Atlantis have a forecast?
+// Want: 1
+const all = await Promise.all(["Berlin", "Atlantis"].map((city) => tools.weather.get_forecast({ city })));
+return all.filter(Boolean).length;

@@ -1,0 +1,5 @@
+// Sentence: calling
+// Task: how many open issues are there?
+// Want: 3
+const issues = await github.list_issues("acme", "shop", "open");
+return issues.length;

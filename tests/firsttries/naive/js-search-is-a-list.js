@@ -1,0 +1,5 @@
+// Sentence: finding
+// Task: the name of the tool for forecasts
+// Want: "weather.get_forecast"
+const [first] = await searchTools("forecast");
+return first.name;

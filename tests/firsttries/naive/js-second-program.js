@@ -1,0 +1,4 @@
+// Sentence: purpose
+// Task: how many of the open issues are bugs? (the program before this one listed them)
+// Want: 2
+return issues.filter((i) => i.labels.includes("bug")).length;

@@ -1,0 +1,5 @@
+# Sentence: python
+# Task: how many open issues are there?
+# Want: 3
+issues = tools.github.list_issues(owner="acme", repo="shop")
+open_issues = len(issues)

@@ -1,0 +1,6 @@
+# Sentence: answers
+# Task: country of customer 7
+# Want: "IT"
+from tools import crm
+response = crm.get_customer(id=7)
+response.json()["country"]

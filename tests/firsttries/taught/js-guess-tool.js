@@ -1,0 +1,5 @@
+// Sentence: finding
+// Task: the highest temperature in Berlin
+// Want: 21
+const weather = await tools.weather.get_forecast({ city: "Berlin" });
+return Math.max(...weather.days.map((d) => d.high));
