@@ -47,12 +47,16 @@ func TestCompletionKnowsCommandsFlagsAndValues(t *testing.T) {
 	values := func(flag string) []string { return []string{flag + "-value"} }
 	arguments := func(command string) []string { return []string{"argument of " + command} }
 	for line, want := range map[string]string{
-		"":                   "run version tools",
-		"to":                 "tools",
-		"tools ":             "list",
-		"tools list --l":     "--limit --lang",
-		"tools list --lang ": "lang-value",
-		"tools list ar":      "argument of tools list",
+		"":                       "run version tools",
+		"to":                     "tools",
+		"tools ":                 "list",
+		"tools list --l":         "--limit --lang",
+		"tools list --lang ":     "lang-value",
+		"tools list ar":          "argument of tools list",
+		"tools list --lang=":     "--lang=lang-value",
+		"tools list --lang=x":    "",
+		"tools list --lang =":    "lang-value",
+		"tools list --lang = la": "lang-value",
 	} {
 		words := strings.Split(line, " ")
 		var got []string

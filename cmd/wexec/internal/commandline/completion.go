@@ -11,12 +11,22 @@ type Candidate struct{ Word, Doc string }
 
 // Complete lists what can follow on a command line whose last word is
 // incomplete. flagValues lists the values of a flag, arguments those of a
-// command, given as its names from the top; either may return nil.
+// command, given as its names from the top; either may return nil. A flag may have
+// its value after "=", in one word or, as bash has it, in three.
 func Complete(commands []*cli.Command, words []string, flagValues, arguments func(name string) []string) []Candidate {
 	if len(words) == 0 {
 		words = []string{""}
 	}
-	last := words[len(words)-1]
+	last, inWord := words[len(words)-1], ""
+	switch n := len(words); {
+	case n > 2 && words[n-2] == "=":
+		words = append(words[:n-2:n-2], last)
+	case n > 1 && last == "=":
+		last, words = "", append(words[:n-1:n-1], "")
+	case strings.HasPrefix(last, "-") && strings.Contains(last, "="):
+		flag, _, _ := strings.Cut(last, "=")
+		inWord, words = flag+"=", append(words[:n-1:n-1], flag, last)
+	}
 	var flags []cli.Flag
 	var path []string
 	for _, word := range words[:len(words)-1] {
@@ -27,7 +37,7 @@ func Complete(commands []*cli.Command, words []string, flagValues, arguments fun
 	var all []Candidate
 	values := func(words []string) {
 		for _, word := range words {
-			all = append(all, Candidate{Word: word})
+			all = append(all, Candidate{Word: inWord + word})
 		}
 	}
 	switch before := words[max(0, len(words)-2)]; {
@@ -86,15 +96,21 @@ _wexec() {
     line=${line//:/\\:}
     found+=("${line/$'\t'/:}")
   done
-  if (( ${#found} )); then _describe wexec found; else _files; fi
+  if (( ${#found} )); then _describe wexec found; else compset -P '-*='; _files; fi
 }
 compdef _wexec wexec
 `,
 		"fish": `function __wexec_complete
   set -l words (commandline -opc) (commandline -ct)
-  wexec complete --described $words[2..-1] 2>/dev/null
+  set -l found (wexec complete --described $words[2..-1] 2>/dev/null)
+  if set -q found[1]
+    printf '%s\n' $found
+  else
+    set -l flag (string match -r -- '^-[^=]*=' $words[-1])
+    __fish_complete_path (string replace -r -- '^-[^=]*=' '' $words[-1]) | string replace -r '^' -- "$flag"
+  end
 end
-complete -c wexec -a '(__wexec_complete)'
+complete -c wexec -f -a '(__wexec_complete)'
 `,
 		"powershell": `Register-ArgumentCompleter -Native -CommandName wexec -ScriptBlock {
   param($word, $ast, $position)
