@@ -204,9 +204,8 @@ func TestCodesInTextsAndPreludesExist(t *testing.T) {
 func TestOnlyTheCommandNamesItsFlags(t *testing.T) {
 	flag := regexp.MustCompile(`(?:^|[\s(])--[a-z][a-z-]+`)
 	allowed := map[string]bool{
-		"policy/flags.go":            true, // problems of flags
-		"config/reference.go":        true, // the page of settings
-		"hostfns/approvals/lines.go": true, // commands for the person who is asked
+		"policy/flags.go":     true, // problems of flags
+		"config/reference.go": true, // the page of settings
 	}
 	for _, s := range sources(t) {
 		if !s.product() || strings.HasPrefix(s.path, "cmd/") && !strings.HasPrefix(s.path, "cmd/wexec/mcpd/") || allowed[s.path] {

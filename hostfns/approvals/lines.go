@@ -20,12 +20,21 @@ type Room struct {
 	Text     int // of the message and of the goal
 	Argument int // of one argument
 	All      int // of all arguments; those that the rule names come first
+
+	// Question and Record name the place where all of a question is, with %s for its
+	// id, and for its run: a command, where there is a command line.
+	Question, Record string
 }
 
 // Rooms of the ways to ask.
 var (
-	OnTerminal = Room{Text: 400, Argument: 400, All: 1600}
-	InForm     = Room{Text: 200, Argument: 200, All: 800}
+	OnTerminal = Room{Text: 400, Argument: 400, All: 1600, Question: questionPlace, Record: recordPlace}
+	InForm     = Room{Text: 200, Argument: 200, All: 800, Question: questionPlace, Record: recordPlace}
+)
+
+const (
+	questionPlace = "question %s on the approvals socket"
+	recordPlace   = "the audit record of run %s"
 )
 
 // Lines returns what a question asks as lines for a person: the message of the
@@ -47,18 +56,18 @@ func Lines(q hostfns.Question, room Room) []string {
 		lines = append(lines, v.fit("the goal that the program gives", q.Intent, room.Text))
 	}
 	if v.cut {
-		lines = append(lines, whereToRead(&q))
+		lines = append(lines, whereToRead(&q, room))
 	}
 	return lines
 }
 
 // whereToRead says how to see all arguments.
-func whereToRead(q *hostfns.Question) string {
+func whereToRead(q *hostfns.Question, room Room) string {
 	switch {
 	case slices.Contains(q.Via, Socket):
-		return fmt.Sprintf("to read all of it: wexec approvals show %s --json", text.Visible(q.ID))
+		return fmt.Sprintf("to read all of it: "+room.Question, text.Visible(q.ID))
 	case q.Recorded:
-		return fmt.Sprintf("to read all of it: wexec audit show %s --json", text.Visible(q.Run))
+		return fmt.Sprintf("to read all of it: "+room.Record, text.Visible(q.Run))
 	}
 	return "the rest is not recorded: set  audit: {inputs: full}  in the policy"
 }

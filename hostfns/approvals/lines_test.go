@@ -45,7 +45,7 @@ func TestWhatIsCutIsSaid(t *testing.T) {
 	}
 	q := hostfns.Question{ID: "q_1", Run: "01RUN", Args: data, Decisive: []string{"to", "note"}}
 	digest := fmt.Sprintf("%x", sha256.Sum256([]byte(`"`+long+`"`)))[:12]
-	for via, where := range map[string]string{"socket": "wexec approvals show q_1 --json", "audit": "wexec audit show 01RUN --json", "none": "not recorded"} {
+	for via, where := range map[string]string{"socket": "to read all of it: question q_1 on the approvals socket", "audit": "to read all of it: the audit record of run 01RUN", "none": "not recorded"} {
 		q.Via, q.Recorded = []string{via}, via == "audit"
 		lines := Lines(q, InForm)
 		if len(lines) > 120 || lines[1] != `  to: "mallory"` || !strings.HasPrefix(lines[2], "  note [cut: 4009 characters, sha256 "+digest+`]: "pad pad`) || !strings.HasSuffix(lines[2], `the end"`) {

@@ -87,7 +87,7 @@ func (a *app) approvalsShow(ctx *cli.Context) error {
 		return a.printJSON(q)
 	}
 	a.printf("%s\n", terminal.Visible(q.Tool))
-	for _, line := range approvals.Lines(q, approvals.OnTerminal) {
+	for _, line := range terminal.QuestionLines(q) {
 		a.printf("  %s\n", line)
 	}
 	a.printf("  run %s, expires %s\n", q.Run, q.Expires.Local().Format(time.TimeOnly))

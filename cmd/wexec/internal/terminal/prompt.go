@@ -211,7 +211,7 @@ func (a *Asker) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, err
 			choices += ", [w]rite the rule"
 		}
 	}
-	lines := append([]string{a.p.Paint("1;33", "approve?") + " " + a.p.Paint(Bold, tool)}, approvals.Lines(q, approvals.OnTerminal)...)
+	lines := append([]string{a.p.Paint("1;33", "approve?") + " " + a.p.Paint(Bold, tool)}, QuestionLines(q)...)
 	for writing := false; ; {
 		prompt := choices
 		if writing {
@@ -298,4 +298,12 @@ func (a *Asker) read() {
 	if a.answers != nil {
 		close(a.answers)
 	}
+}
+
+// QuestionLines are [approvals.Lines] at the terminal, with the commands that show what
+// is cut.
+func QuestionLines(q hostfns.Question) []string {
+	room := approvals.OnTerminal
+	room.Question, room.Record = "wexec approvals show %s --json", "wexec audit show %s --json"
+	return approvals.Lines(q, room)
 }
