@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/upstream"
 )
 
@@ -97,6 +98,17 @@ func (e *Environment) cacheDir() string {
 
 func (e *Environment) stateDir() string {
 	return e.folder("XDG_STATE_HOME", ".local/state", "Library/Application Support", "LOCALAPPDATA")
+}
+
+// DataDir returns the folder of what lasts: a given one, or the user's.
+func (e *Environment) DataDir(given string) (string, error) {
+	if given != "" {
+		return absolute(e.Dir, given), nil
+	}
+	if dir := e.folder("XDG_DATA_HOME", ".local/share", "Library/Application Support", "LOCALAPPDATA"); dir != "" {
+		return dir, nil
+	}
+	return "", fault.New(fault.UsageStore, "there is no home folder for data").WithHint("set --data or XDG_DATA_HOME")
 }
 
 // Grants returns the user's logins at HTTP servers.

@@ -22,6 +22,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
+	"github.com/wexec/wexec/cmd/wexec/internal/servecmd"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/cmd/wexec/mcpd"
 	"github.com/wexec/wexec/config"
@@ -125,14 +126,15 @@ func isRun(args []string) bool {
 // interrupted reports whether a command was interrupted before it was done. A
 // run reports that in its result, and a server ends in no other way.
 func interrupted(ctx context.Context, args []string) bool {
-	return fault.CodeOf(context.Cause(ctx)) == fault.Cancelled && len(args) > 1 && args[1] != "run" && args[1] != "mcp"
+	return fault.CodeOf(context.Cause(ctx)) == fault.Cancelled && len(args) > 1 && args[1] != "run" && args[1] != "mcp" && args[1] != "serve"
 }
 
 // commandLine is the definition of the command line. A run has no commands but
 // its own, since every command costs time at the start.
 func (a *app) commandLine() *cli.App {
+	server := servecmd.Commands{Env: a.Env, Term: a.term, Version: a.Version}
 	commands := []func() *cli.Command{
-		a.runCommand, a.replCommand, a.toolsCommand, a.policyCommand, a.privacyCommand, a.auditCommand, a.approvalsCommand, a.mcpCommand,
+		a.runCommand, a.replCommand, a.toolsCommand, a.policyCommand, a.privacyCommand, a.auditCommand, a.approvalsCommand, a.mcpCommand, server.Serve,
 		a.pluginCommand, a.packagesCommand, a.guestsCommand, a.initCommand, a.doctorCommand, a.configCommand, a.promptCommand, a.completionCommand,
 		a.completeCommand, a.manCommand, a.versionCommand,
 	}

@@ -5,6 +5,7 @@ package httpd
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -174,9 +175,9 @@ func writeNotFound(w http.ResponseWriter, r *http.Request) {
 	writeProblemOf(w, p)
 }
 
-// Serve answers at a listener until the context ends. Then it takes no more work,
-// waits for runs, and closes, at most within grace.
-func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
+// Serve answers at a listener, with TLS unless security is nil, until the context
+// ends. Then it takes no more work, waits for runs, and closes, at most within grace.
+func (s *Server) Serve(ctx context.Context, l net.Listener, security *tls.Config, grace time.Duration) error {
 	srv := &http.Server{Handler: s, ReadHeaderTimeout: headerTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
 		ConnContext: door.Context, ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug)}
 	pending := perAddress
@@ -184,9 +185,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 		pending = -1
 	}
 	served := make(chan error, 1)
-	go func() {
-		served <- srv.Serve(&door.Listener{Listener: l, PerAddress: pending, Pending: maxPending, Admitted: maxAdmitted})
-	}()
+	l = &door.Listener{Listener: l, PerAddress: pending, Pending: maxPending, Admitted: maxAdmitted}
+	if security != nil {
+		l = tls.NewListener(l, security)
+	}
+	go func() { served <- srv.Serve(l) }()
 	select {
 	case err := <-served:
 		return err
