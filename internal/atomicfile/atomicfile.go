@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // Write replaces the file at path with data.
@@ -44,4 +45,36 @@ func WriteFunc(path string, mode fs.FileMode, write func(f *os.File) error) (err
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// Create creates the file at path with data and mode 0600. If there is a file, it
+// fails with an error that is [fs.ErrExist]. The file is synced to disk.
+func Create(path string, data []byte) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil {
+		return err
+	}
+	return SyncDir(dir)
+}
+
+// SyncDir syncs the names in a folder to disk. On Windows, which cannot, it does
+// nothing.
+func SyncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }

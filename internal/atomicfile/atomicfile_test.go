@@ -119,3 +119,20 @@ func TestWriteNeedsTheFolder(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
+
+func TestCreateReplacesNothing(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "key")
+	if err := Create(path, []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Create(path, []byte("second")); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("error is %v", err)
+	}
+	if got := files(t, dir); len(got) != 1 || got["key"] != "first" {
+		t.Errorf("folder contains %q, want only the first file", got)
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
+		t.Errorf("mode is %v, %v", info.Mode(), err)
+	}
+}

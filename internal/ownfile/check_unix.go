@@ -53,6 +53,17 @@ func checkFile(path string, info fs.FileInfo) error {
 	return nil
 }
 
+// checkPrivate checks a file that other users must not read.
+func checkPrivate(path string, info fs.FileInfo) error {
+	if err := checkOwner(path, info); err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return &Error{Path: path, Why: fmt.Sprintf("other users can read or write it (mode %v)", info.Mode()), Do: "run chmod 600 " + path}
+	}
+	return nil
+}
+
 func openNoFollow(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EMLINK) {

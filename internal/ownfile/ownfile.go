@@ -113,14 +113,15 @@ func Open(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := check(f); err != nil {
+	if err := check(f, checkFile); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-func check(f *os.File) error {
+// check applies a check to a regular file.
+func check(f *os.File, one func(string, fs.FileInfo) error) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -128,7 +129,7 @@ func check(f *os.File) error {
 	if !info.Mode().IsRegular() {
 		return &Error{Path: f.Name(), Why: "it is not a regular file", Do: "remove it"}
 	}
-	return checkFile(f.Name(), info)
+	return one(f.Name(), info)
 }
 
 // Read reads a file of at most n bytes. It opens the file as [Open] does.
@@ -137,13 +138,33 @@ func Read(path string, n int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readAll(f, n)
+}
+
+// ReadPrivate reads a file of at most n bytes that only its owner can read. The
+// caller has checked its folder with [Dir]. It fails with an [Error] as [Open]
+// does, but the file may have other names.
+func ReadPrivate(path string, n int64) ([]byte, error) {
+	f, err := openNoFollow(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := check(f, checkPrivate); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return readAll(f, n)
+}
+
+// readAll reads and closes a file of at most n bytes.
+func readAll(f *os.File, n int64) ([]byte, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if info.Size() > n {
-		return nil, fmt.Errorf("read %s: larger than %d bytes", path, n)
+		return nil, fmt.Errorf("read %s: larger than %d bytes", f.Name(), n)
 	}
 	data := make([]byte, info.Size())
 	_, err = io.ReadFull(f, data)

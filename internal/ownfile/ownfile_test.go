@@ -164,3 +164,25 @@ func BenchmarkDir(b *testing.B) {
 		}
 	}
 }
+
+func TestReadPrivateRefusesWhatOthersCanRead(t *testing.T) {
+	path := filepath.Join(private(t), "key")
+	must(t, os.WriteFile(path, []byte("key"), 0o600), os.Link(path, path+".other"))
+	if data, err := ReadPrivate(path, 3); err != nil || string(data) != "key" {
+		t.Fatalf("got %q, %v", data, err)
+	}
+	if _, err := ReadPrivate(path, 2); err == nil {
+		t.Error("a file larger than allowed was read")
+	}
+	for _, mode := range []os.FileMode{0o640, 0o604, 0o620, 0o602, 0o610} {
+		must(t, os.Chmod(path, mode))
+		_, err := ReadPrivate(path, 3)
+		wantRefused(t, err, path, "other users can read or write it")
+	}
+	must(t, os.Chmod(path, 0o600), os.Symlink(path, path+".link"))
+	_, err := ReadPrivate(path+".link", 3)
+	wantRefused(t, err, path+".link", "it is a symbolic link")
+	chown(t, path)
+	_, err = ReadPrivate(path, 3)
+	wantRefused(t, err, path, "it belongs to user 65534")
+}
