@@ -76,6 +76,7 @@ fuzz() { ./tests/fuzz.sh 4s; }
 benchmarks() { go test -short -run '^$' -bench . -benchtime 1x ./...; }
 
 part "npm packages for tests" ./tests/npm.sh
+part "S3 server for tests" ./tests/s3.sh
 # Prefer the Node of package.json to an installed one.
 for node in work/npm/node_modules/node-linux-*/bin; do
   [ ! -x "$node/node" ] || export PATH="$PWD/$node:$PATH"

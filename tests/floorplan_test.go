@@ -45,6 +45,7 @@ policy/internal/expr: catalogue internal/jsonnum internal/jsonschema internal/te
 policy/lint: catalogue policy policy/internal/document policy/internal/expr internal/text internal/yamldoc
 audit: fault
 store: fault
+store/blobs: fault internal/atomicfile internal/ownfile
 internal/seal: fault internal/atomicfile internal/ownfile
 internal/meter:
 internal/atomicfile:

@@ -1,0 +1,289 @@
+package blobs
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/xml"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wexec/wexec/fault"
+)
+
+// client sends requests to a bucket, signed with AWS Signature Version 4.
+type client struct {
+	http     *http.Client
+	endpoint *url.URL
+	bucket   string
+	region   string
+	keys     credentials
+	now      func() time.Time
+}
+
+type credentials struct{ id, secret, session string }
+
+const (
+	// attempts is how often a request is sent that fails for the moment.
+	attempts = 5
+	// maxAnswer bounds an answer that is not a blob.
+	maxAnswer = 8 << 20
+	// answerTime bounds the wait for the header of an answer. S3 takes long to
+	// complete a large upload.
+	answerTime = 2 * time.Minute
+)
+
+// newClient returns a client of the bucket at an address, and the prefix of the keys.
+func newClient(address string) (c client, prefix string, err error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || u.Port() != "" || u.Fragment != "" {
+		return c, "", bad("the address of the bucket is invalid").WithHint("use s3://BUCKET/PREFIX?endpoint=https://HOST")
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	for name := range query {
+		if err != nil || name != "endpoint" && name != "region" {
+			return c, "", bad("unknown parameter %q in the address of the bucket", name).WithHint("use endpoint and region")
+		}
+	}
+	c = client{
+		http: &http.Client{
+			Transport: &http.Transport{
+				Proxy:                 http.ProxyFromEnvironment,
+				DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+				TLSHandshakeTimeout:   10 * time.Second,
+				ResponseHeaderTimeout: answerTime,
+				MaxIdleConnsPerHost:   16,
+				IdleConnTimeout:       time.Minute,
+				DisableCompression:    true, // lengths are those of the blobs
+				ForceAttemptHTTP2:     true,
+			},
+			// a request is signed for one host
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		bucket: u.Host,
+		region: first(query.Get("region"), os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), "us-east-1"),
+		keys:   credentials{os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")},
+		now:    time.Now,
+	}
+	endpoint := first(query.Get("endpoint"), os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), "https://s3."+c.region+".amazonaws.com")
+	c.endpoint, err = url.Parse(endpoint)
+	if err != nil || c.endpoint.Host == "" || c.endpoint.User != nil || c.endpoint.RawQuery != "" || c.endpoint.Scheme != "https" && c.endpoint.Scheme != "http" {
+		return c, "", bad("the endpoint of the bucket is not an http or https URL").WithHint("use endpoint=https://HOST")
+	}
+	if c.keys.id == "" || c.keys.secret == "" {
+		return c, "", bad("there are no credentials for the bucket").WithHint("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+	}
+	if prefix = strings.Trim(u.Path, "/"); prefix != "" {
+		prefix += "/"
+	}
+	return c, prefix, nil
+}
+
+func bad(format string, args ...any) *fault.Error {
+	return fault.New(fault.UsageStore, format, args...)
+}
+
+// first returns the first text that is not empty.
+func first(texts ...string) string {
+	return texts[slices.IndexFunc(texts, func(s string) bool { return s != "" })]
+}
+
+// request is a request for an object, or for the bucket if key is empty.
+type request struct {
+	method string
+	key    string
+	query  url.Values
+	body   io.ReadSeeker // nil: none
+	// stream returns the answer with its body, which has the bytes from one
+	// offset to another. Other answers are read and their body is text.
+	stream   bool
+	from, to int64
+}
+
+// do sends a request until it succeeds, fails for good, or failed too often. With an
+// error it returns the answer if there was one.
+func (c *client) do(ctx context.Context, r request) (*http.Response, error) {
+	for failures := 1; ; failures++ {
+		answer, err := c.send(ctx, r)
+		if err == nil {
+			return answer, nil
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, cause
+		}
+		if failures == attempts || answer != nil && !passing(answer.StatusCode) {
+			return answer, err
+		}
+		if err := pause(ctx, failures); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// passing reports whether a request with a status may succeed when it is sent again.
+func passing(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status >= 500 && status != http.StatusNotImplemented
+}
+
+// pause waits longer after each failure.
+func pause(ctx context.Context, failures int) error {
+	timer := time.NewTimer(time.Duration(50+rand.IntN(50)) * time.Millisecond << failures)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// send sends a request once.
+func (c *client) send(ctx context.Context, r request) (*http.Response, error) {
+	size, digest, err := measure(r.body)
+	if err != nil {
+		return nil, c.failed("read the content to send: %w", err)
+	}
+	u := *c.endpoint
+	u.Path = strings.TrimSuffix(u.Path, "/") + "/" + c.bucket
+	if r.key != "" {
+		u.Path += "/" + r.key
+	}
+	u.RawPath, u.RawQuery = escape(u.Path, true), canonicalQuery(r.query)
+	var body io.Reader
+	if size > 0 {
+		body = io.NopCloser(r.body)
+	}
+	q, err := http.NewRequestWithContext(ctx, r.method, u.String(), body)
+	if err != nil {
+		return nil, c.failed("%w", err)
+	}
+	q.ContentLength = size
+	if r.stream {
+		q.Header.Set("Range", "bytes="+strconv.FormatInt(r.from, 10)+"-"+strconv.FormatInt(r.to-1, 10))
+	}
+	sign(q, digest, c.keys, c.region, c.now())
+	answer, err := c.http.Do(q)
+	if err != nil {
+		return nil, c.failed("%w", err)
+	}
+	if good := answer.StatusCode/100 == 2; good && r.stream {
+		return answer, nil
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	switch {
+	case answer.StatusCode/100 != 2:
+		return answer, c.refusal(r, answer, text)
+	case err != nil:
+		return nil, c.failed("read the answer: %w", err)
+	}
+	answer.Body = io.NopCloser(strings.NewReader(string(text)))
+	return answer, nil
+}
+
+// measure returns the size and digest of a body and rewinds it.
+func measure(body io.ReadSeeker) (int64, Digest, error) {
+	if body == nil {
+		return 0, sha256.Sum256(nil), nil
+	}
+	if _, err := body.Seek(0, io.SeekStart); err != nil {
+		return 0, Digest{}, err
+	}
+	h := sha256.New()
+	n, err := io.Copy(h, body)
+	if err == nil {
+		_, err = body.Seek(0, io.SeekStart)
+	}
+	return n, Digest(h.Sum(nil)), err
+}
+
+// refusal is the error for an answer with a status that is no success.
+func (c *client) refusal(r request, answer *http.Response, text []byte) error {
+	var said struct{ Code, Message string }
+	_ = xml.Unmarshal(text, &said)
+	err := c.failed("%s %s: %s %.100s %.300q", r.method, r.key, answer.Status, said.Code, said.Message)
+	switch answer.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return err.WithHint("check the credentials, the region and the rights to the bucket")
+	case http.StatusMovedPermanently, http.StatusTemporaryRedirect, http.StatusBadRequest:
+		return err.WithHint("check the endpoint and the region of the bucket")
+	}
+	return err
+}
+
+// decode sends a request and decodes its answer.
+func (c *client) decode(ctx context.Context, r request, into any) error {
+	answer, err := c.do(ctx, r)
+	if err != nil {
+		return err
+	}
+	if err := xml.NewDecoder(answer.Body).Decode(into); err != nil {
+		return c.failed("%s %s: the answer cannot be read: %w", r.method, r.key, err)
+	}
+	return nil
+}
+
+// sign adds the headers of AWS Signature Version 4. It signs all headers that are set.
+func sign(q *http.Request, content Digest, keys credentials, region string, now time.Time) {
+	stamp := now.UTC().Format("20060102T150405Z")
+	q.Header.Set("X-Amz-Date", stamp)
+	q.Header.Set("X-Amz-Content-Sha256", content.String())
+	if keys.session != "" {
+		q.Header.Set("X-Amz-Security-Token", keys.session)
+	}
+	headers := map[string]string{"host": q.URL.Host}
+	for name := range q.Header {
+		headers[strings.ToLower(name)] = q.Header.Get(name)
+	}
+	names := slices.Sorted(maps.Keys(headers))
+	signed := strings.Join(names, ";")
+	var text strings.Builder
+	text.WriteString(q.Method + "\n" + q.URL.EscapedPath() + "\n" + q.URL.RawQuery + "\n")
+	for _, name := range names {
+		text.WriteString(name + ":" + headers[name] + "\n")
+	}
+	text.WriteString("\n" + signed + "\n" + content.String())
+	scope := stamp[:8] + "/" + region + "/s3/aws4_request"
+	whole := sha256.Sum256([]byte(text.String()))
+	key := []byte("AWS4" + keys.secret)
+	for _, step := range []string{stamp[:8], region, "s3", "aws4_request", "AWS4-HMAC-SHA256\n" + stamp + "\n" + scope + "\n" + hex.EncodeToString(whole[:])} {
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(step))
+		key = mac.Sum(nil)
+	}
+	q.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+keys.id+"/"+scope+", SignedHeaders="+signed+", Signature="+hex.EncodeToString(key))
+}
+
+// canonicalQuery encodes a query as the signature wants it.
+func canonicalQuery(query url.Values) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		parts = append(parts, escape(name, false)+"="+escape(query.Get(name), false))
+	}
+	return strings.Join(parts, "&")
+}
+
+// escape encodes all but unreserved characters, and slashes unless they are kept.
+func escape(text string, slashes bool) string {
+	var out strings.Builder
+	for _, c := range []byte(text) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-._~", c) >= 0, slashes && c == '/':
+			out.WriteByte(c)
+		default:
+			out.WriteByte('%')
+			out.WriteString(strings.ToUpper(hex.EncodeToString([]byte{c})))
+		}
+	}
+	return out.String()
+}
