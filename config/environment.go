@@ -108,7 +108,7 @@ func (e *Environment) DataDir(given string) (string, error) {
 	if dir := e.folder("XDG_DATA_HOME", ".local/share", "Library/Application Support", "LOCALAPPDATA"); dir != "" {
 		return dir, nil
 	}
-	return "", fault.New(fault.UsageStore, "there is no home folder for data").WithHint("set --data or XDG_DATA_HOME")
+	return "", fault.New(fault.UsageStore, "there is no home folder for data").WithHint("set XDG_DATA_HOME")
 }
 
 // Grants returns the user's logins at HTTP servers.

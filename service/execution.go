@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,9 +16,86 @@ import (
 	"github.com/wexec/wexec/store"
 )
 
+// executor executes runs under leases.
+type executor struct {
+	o        Options
+	engine   *engine.Engine
+	tenants  *tenants
+	owner    string // of leases
+	watchers watchers
+
+	ctx    context.Context // ends with the service
+	stop   context.CancelCauseFunc
+	ending sync.WaitGroup
+
+	mu       sync.Mutex
+	running  map[runKey]*execution
+	reserved int // places for runs that are about to begin
+	draining bool
+	room     chan struct{} // receives when a run has ended
+}
+
+// claimEvery is how often a process with room looks for runs that wait, and pollEvery
+// how often the store is asked about what another process does.
+const (
+	claimEvery = time.Second
+	pollEvery  = time.Second
+)
+
+// newExecutor starts to execute what waits in the store.
+func newExecutor(ctx context.Context, o Options, e *engine.Engine, all *tenants) *executor {
+	s := &executor{o: o, engine: e, tenants: all, owner: rand.Text(), running: map[runKey]*execution{}, room: make(chan struct{}, 1)}
+	s.ctx, s.stop = context.WithCancelCause(ctx)
+	s.ending.Go(s.work)
+	return s
+}
+
+// drain takes no more work and waits until the runs of this process have ended, or
+// the context, after which they are cancelled.
+func (s *executor) drain(ctx context.Context) {
+	s.mu.Lock()
+	s.draining = true
+	s.mu.Unlock()
+	for {
+		s.mu.Lock()
+		var next *execution
+		for _, x := range s.running {
+			next = x
+			break
+		}
+		s.mu.Unlock()
+		if next == nil {
+			return
+		}
+		select {
+		case <-next.done:
+		case <-ctx.Done():
+			s.stop(errStopped())
+			<-next.done
+		}
+	}
+}
+
+func errStopped() error { return fault.New(fault.Cancelled, "the server stopped") }
+
+func (s *executor) isDraining() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.draining
+}
+
+// close cancels what runs and waits for its end.
+func (s *executor) close() {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	s.drain(ended)
+	s.stop(errStopped())
+	s.ending.Wait()
+}
+
 // execution is a run that this process executes under a lease.
 type execution struct {
-	s      *Service
+	s      *executor
 	lease  store.Lease // tenant, id, owner and fence do not change
 	tenant *Tenant
 	ctx    context.Context
@@ -44,7 +122,7 @@ const (
 
 // reserve takes a place for a run of this process. It returns the owner of the
 // lease, or "" if the run has to wait in the store.
-func (s *Service) reserve() (owner string, err error) {
+func (s *executor) reserve() (owner string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.draining {
@@ -58,7 +136,7 @@ func (s *Service) reserve() (owner string, err error) {
 }
 
 // release gives back a place that no run took.
-func (s *Service) release() {
+func (s *executor) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reserved--
@@ -66,7 +144,7 @@ func (s *Service) release() {
 
 // begin executes a run whose place is reserved. given is the request if its caller is
 // in this process.
-func (s *Service) begin(lease store.Lease, run store.Run, given *engine.Request) *execution {
+func (s *executor) begin(lease store.Lease, run store.Run, given *engine.Request) *execution {
 	x := &execution{s: s, lease: lease, given: given, tenant: s.tenants.get(lease.Tenant), done: make(chan struct{}),
 		open: map[string]chan hostfns.Reply{}}
 	x.ctx, x.cancel = context.WithCancelCause(s.ctx)
@@ -98,14 +176,14 @@ func (s *Service) begin(lease store.Lease, run store.Run, given *engine.Request)
 }
 
 // execution returns a run of this process, or nil.
-func (s *Service) execution(tenant, id string) *execution {
+func (s *executor) execution(tenant, id string) *execution {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.running[runKey{tenant, id}]
 }
 
 // work executes runs that wait in the store, as long as there is room.
-func (s *Service) work() {
+func (s *executor) work() {
 	ticks := time.NewTicker(claimEvery)
 	defer ticks.Stop()
 	for {
@@ -121,7 +199,7 @@ func (s *Service) work() {
 }
 
 // claim begins one run that waits. It reports whether there may be more.
-func (s *Service) claim() bool {
+func (s *executor) claim() bool {
 	owner, err := s.reserve()
 	if err != nil || owner == "" {
 		return false
@@ -177,7 +255,7 @@ func (x *execution) execute(run store.Run) {
 	if encodeErr != nil {
 		outcome = store.Outcome{Status: string(engine.StatusError), Code: fault.Internal, Error: encodeErr.Error()}
 	}
-	// The run has happened, whoever has given up meanwhile.
+	// The run has happened, even if its caller has given up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), endTimeout)
 	defer cancel()
 	if err := x.s.o.Store.End(ctx, x.lease, outcome); err != nil {

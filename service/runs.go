@@ -5,66 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
-	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/store"
 )
-
-// Program is what a client may ask a server to run. Nothing in it opens the host.
-type Program struct {
-	Language      string          `json:"language" jsonschema:"javascript, typescript or python"`
-	Code          string          `json:"code" jsonschema:"the program"`
-	File          string          `json:"file,omitempty" jsonschema:"its name in errors"`
-	Args          json.RawMessage `json:"args,omitempty" jsonschema:"what the program sees as args"`
-	Intent        string          `json:"intent,omitempty" jsonschema:"its purpose in words"`
-	Limits        policy.Limits   `json:"limits,omitzero" jsonschema:"limits below those of the tenant"`
-	Deterministic bool            `json:"deterministic,omitempty" jsonschema:"a virtual clock and seeded random numbers"`
-	Seed          uint64          `json:"seed,omitempty" jsonschema:"of a deterministic run"`
-	Cache         *bool           `json:"cache,omitempty" jsonschema:"false turns the result cache off"`
-	Session       string          `json:"session,omitempty" jsonschema:"a name: keeps globals between runs"`
-	Input         string          `json:"input,omitempty" jsonschema:"standard input"`
-	Dry           bool            `json:"dry,omitempty" jsonschema:"answer tool calls with samples, call no tool"`
-}
-
-// Bounds of a program.
-const (
-	maxCode   = 4 << 20
-	maxIntent = 4 << 10
-	maxName   = 200
-)
-
-// check refuses what cannot be run.
-func (p *Program) check() error {
-	language, err := engine.Language(p.Language)
-	switch {
-	case err != nil:
-		return err
-	case strings.TrimSpace(p.Code) == "":
-		return fault.New(fault.UsageFlag, "code is empty").WithHint("set code to the program")
-	case len(p.Code) > maxCode:
-		return fault.New(fault.UsageFlag, "code has %d bytes, more than %d", len(p.Code), maxCode)
-	case len(p.Intent) > maxIntent:
-		return fault.New(fault.UsageFlag, "intent has %d bytes, more than %d", len(p.Intent), maxIntent)
-	case len(p.Session) > maxName || len(p.File) > maxName:
-		return fault.New(fault.UsageFlag, "session and file have at most %d bytes", maxName)
-	}
-	p.Language = language
-	return p.Limits.Check()
-}
-
-// Run is a run as the API shows it.
-type Run struct {
-	engine.Result
-	State    store.State `json:"state"`
-	Actor    string      `json:"actor,omitempty"`
-	Language string      `json:"language,omitempty"`
-	Intent   string      `json:"intent,omitempty"`
-	Code     string      `json:"code,omitempty"`
-}
 
 // Submission is a request for a run.
 type Submission struct {
@@ -92,16 +38,16 @@ func (s *Service) Submit(ctx context.Context, who Principal, sub Submission) (id
 	digest := sha256.Sum256(request)
 	run := store.Run{Tenant: who.Tenant, ID: engine.NewID(), Actor: who.Actor().ID, Token: who.ID, Language: sub.Program.Language,
 		Session: sub.Program.Session, Intent: sub.Program.Intent, Program: sub.Program.Code, Request: request}
-	owner, err := s.reserve()
+	owner, err := s.runs.reserve()
 	if err != nil {
 		return "", false, err
 	}
 	accepted, err := s.o.Store.Accept(ctx, run, owner, store.Idempotency{Key: sub.Key, Digest: hex.EncodeToString(digest[:]), Keep: keepKeys})
 	if owner != "" {
 		if err != nil || accepted.Again {
-			s.release()
+			s.runs.release()
 		} else {
-			s.begin(accepted.Lease, run, nil)
+			s.runs.begin(accepted.Lease, run, nil)
 		}
 	}
 	return accepted.ID, accepted.Again, err
@@ -123,7 +69,7 @@ func (s *Service) Run(ctx context.Context, who Principal, req engine.Request) (*
 	if err != nil {
 		return refused(err)
 	}
-	owner, err := s.reserve()
+	owner, err := s.runs.reserve()
 	if err == nil && owner == "" {
 		err = fault.New(fault.LimitBusy, "the server runs as many programs as it may").WithHint("try again later")
 	}
@@ -134,21 +80,13 @@ func (s *Service) Run(ctx context.Context, who Principal, req engine.Request) (*
 		Intent: req.Intent, Program: req.Code, Request: stored}
 	accepted, err := s.o.Store.Accept(ctx, run, owner, store.Idempotency{})
 	if err != nil {
-		s.release()
+		s.runs.release()
 		return refused(err)
 	}
-	x := s.begin(accepted.Lease, run, &req)
+	x := s.runs.begin(accepted.Lease, run, &req)
 	defer context.AfterFunc(ctx, func() { x.cancel(context.Cause(ctx)) })()
 	<-x.done
 	return x.res, x.err
-}
-
-// request is what the store keeps to start a run.
-type request struct {
-	Program
-	By      engine.Actor `json:"by"`
-	Tools   []string     `json:"tools,omitempty"`
-	Trigger string       `json:"trigger"`
 }
 
 // Get returns a run of the principal's tenant.
@@ -217,15 +155,12 @@ func (s *Service) List(ctx context.Context, who Principal, f store.Filter) (runs
 	return runs, next, nil
 }
 
-// pollEvery is how often the store is asked about what another process does.
-const pollEvery = time.Second
-
 // Wait returns a run when it has ended, when it waits for people, or after some time.
 func (s *Service) Wait(ctx context.Context, who Principal, id string, most time.Duration) (*Run, error) {
 	deadline := time.NewTimer(most)
 	defer deadline.Stop()
 	for late := most <= 0; ; {
-		changed, stop := s.watchers.watch(runKey{who.Tenant, id})
+		changed, stop := s.runs.watchers.watch(runKey{who.Tenant, id})
 		run, err := s.Get(ctx, who, id)
 		if err != nil || run.State == store.StateDone || run.State == store.StateWaiting || late {
 			stop()
@@ -255,7 +190,7 @@ func (s *Service) Cancel(ctx context.Context, who Principal, id string) (bool, e
 		return false, err
 	}
 	ok, err := s.o.Store.Cancel(ctx, who.Tenant, id)
-	if x := s.execution(who.Tenant, id); x != nil && ok {
+	if x := s.runs.execution(who.Tenant, id); x != nil && ok {
 		x.cancel(errCancelled(who))
 	}
 	return ok, err
@@ -269,7 +204,7 @@ func errCancelled(who Principal) error {
 // there will be. If there is nothing yet it waits, at most until the context ends.
 func (s *Service) Events(ctx context.Context, who Principal, id string, after int64) (events []store.Event, end bool, err error) {
 	for {
-		changed, stop := s.watchers.watch(runKey{who.Tenant, id})
+		changed, stop := s.runs.watchers.watch(runKey{who.Tenant, id})
 		events, end, err = s.eventsNow(ctx, who, id, after)
 		if len(events) > 0 || end || err != nil {
 			stop()

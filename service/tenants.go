@@ -3,10 +3,11 @@ package service
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/wexec/wexec/config"
@@ -59,8 +60,10 @@ func (x *tenants) get(name string) *Tenant {
 	return x.all[name]
 }
 
-// tenantName is what a tenant may be called: it is a folder.
-var tenantName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+// isTenantName reports whether a tenant may have a name, which is that of its folder.
+func isTenantName(name string) bool {
+	return len(name) <= 63 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == "" && !strings.ContainsAny(name[:1], "_-")
+}
 
 // load reads the folders of the tenants and returns the settings of the default one,
 // whose folder it makes.
@@ -78,7 +81,7 @@ func (x *tenants) load(o Options) (*config.Settings, error) {
 		if !e.IsDir() {
 			continue
 		}
-		if !tenantName.MatchString(e.Name()) {
+		if !isTenantName(e.Name()) {
 			return nil, fault.New(fault.UsageConfig, "tenants/%s: the name of a tenant has lower-case letters, digits, - and _", e.Name())
 		}
 		t := &Tenant{Name: e.Name()}
@@ -148,35 +151,26 @@ func (x *tenants) close() error {
 	return errors.Join(errs...)
 }
 
-// Tenant returns a tenant, or nil.
-func (s *Service) Tenant(name string) *Tenant { return s.tenants.get(name) }
-
-// Reload reads the files of the tenants again. Runs in flight keep what they began
-// with, plus new denials. A tenant whose files cannot be used keeps its last ones;
-// folders that are new are tenants after a restart.
-func (s *Service) Reload() error {
+// reload reads the files of all tenants again.
+func (x *tenants) reload(o Options) error {
+	x.mu.RLock()
+	names := slices.Sorted(maps.Keys(x.all))
+	x.mu.RUnlock()
 	var errs []error
-	s.tenants.mu.RLock()
-	names := make([]string, 0, len(s.tenants.all))
-	for name := range s.tenants.all {
-		names = append(names, name)
-	}
-	s.tenants.mu.RUnlock()
-	slices.Sort(names)
 	for _, name := range names {
-		settings, err := loadTenant(s.o, name)
+		settings, err := loadTenant(o, name)
 		if err == nil {
-			err = s.tenants.get(name).host.Reload(settings)
+			err = x.get(name).host.Reload(settings)
 		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		s.tenants.mu.Lock()
-		t := *s.tenants.all[name]
+		x.mu.Lock()
+		t := *x.all[name]
 		t.settings = settings
-		s.tenants.all[name] = &t
-		s.tenants.mu.Unlock()
+		x.all[name] = &t
+		x.mu.Unlock()
 	}
 	return errors.Join(errs...)
 }

@@ -151,8 +151,7 @@ func (tx *Tx) hold(l Lease) error {
 	return err
 }
 
-// Cancel asks for the end of work: whoever holds its lease, or claims it next, learns
-// of it. It reports whether there is such work.
+// Cancel asks for the end of work: the holder of its lease, or the next one, learns of it. It reports whether there is such work.
 func (s *Store) Cancel(ctx context.Context, tenant, id string) (ok bool, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		n, err := tx.exec(`UPDATE queue SET cancelled = 1 WHERE tenant = $1 AND id = $2`, tenant, id)

@@ -89,7 +89,7 @@ var mutations = []struct{ step, file, old, new, attempts string }{
 	{"an empty directory passes", "audit/verify.go", "if slices.Contains(names, segment) {", "if len(heads) > 0 {", "audit TestAnOlderCopyIsNoticed"},
 	{"an emptied anchor passes", "audit/verify.go", "if a.count == 0 && r.Records > 0 {", "if a.count < 0 {", "audit TestVerifyTakesTheReportThatAPersonKept"},
 	{"a required anchor may fail", "audit/anchor.go", "if k.Required && k.failing != nil {", "if false {", "audit TestARequiredAnchorThatFailsStopsTheLog"},
-	{"strangers keep their connections", "cmd/wexec/mcpd/door.go", "if victim != nil {", "if victim != nil && victim.Conn == nil {",
+	{"strangers keep their connections", "cmd/wexec/internal/door/door.go", "if victim != nil {", "if victim != nil && victim.Conn == nil {",
 		"cmd/wexec/mcpd TestAnAddressHasFewPendingConnections"},
 	{"refused requests keep their connection", "cmd/wexec/mcpd/http.go", "\t\t\tw.Header().Set(\"Connection\", \"close\") // unless the request is authorized\n", "",
 		"cmd/wexec/mcpd TestARefusedRequestEndsItsConnection"},
@@ -129,7 +129,7 @@ var mutations = []struct{ step, file, old, new, attempts string }{
 		"hostfns TestACallThatIsCancelledRevealsNoMore"},
 	{"a waiting read holds a large buffer", "hostfns/internal/streams/streams.go", "make([]byte, min(n, firstRead+s.read))", "make([]byte, n)",
 		"hostfns/internal/streams TestAStreamThatWaitsHoldsASmallBuffer"},
-	{"one address may hold all connections", "cmd/wexec/mcpd/door.go", "count[address] >= d.perAddress:", "false:",
+	{"one address may hold all connections", "cmd/wexec/internal/door/door.go", "count[address] >= d.PerAddress:", "false:",
 		"cmd/wexec/mcpd TestAnAddressHasFewPendingConnections"},
 }
 

@@ -13,34 +13,6 @@ import (
 	"github.com/wexec/wexec/store"
 )
 
-// routes is the API.
-func routes() []route {
-	events := route{method: "GET", path: "/v1/runs/{id}/events", scope: store.ScopeRead, summary: "Follow a run as server-sent events",
-		in: inputOf[eventsInput](), status: http.StatusOK, media: "text/event-stream", serve: streamEvents}
-	run := typed("POST", "/v1/runs", store.ScopeRun, "Run a program", submit)
-	run.also = []int{http.StatusAccepted}
-	makeToken := typed("POST", "/v1/tokens", store.ScopeAdmin, "Make a token, which is shown once", createToken)
-	makeToken.status = http.StatusCreated
-	return []route{
-		run,
-		typed("GET", "/v1/runs", store.ScopeRead, "List runs, the newest first", listRuns),
-		typed("GET", "/v1/runs/{id}", store.ScopeRead, "Show a run", getRun),
-		typed("POST", "/v1/runs/{id}/cancel", store.ScopeRun, "Cancel a run", cancelRun),
-		events,
-		typed("GET", "/v1/approvals", store.ScopeRead, "List the questions that wait for a person", listApprovals),
-		typed("POST", "/v1/approvals/{id}", store.ScopeApprove, "Answer a question", decide),
-		typed("GET", "/v1/tools", store.ScopeRead, "List the tools that programs may call", listTools),
-		typed("GET", "/v1/tools/search", store.ScopeRead, "Search tools by words", searchTools),
-		typed("GET", "/v1/tools/{id}", store.ScopeRead, "Show a tool with its declaration", getTool),
-		typed("GET", "/v1/sessions", store.ScopeRead, "List sessions", listSessions),
-		typed("DELETE", "/v1/sessions/{name}", store.ScopeRun, "End a session", endSession),
-		typed("GET", "/v1/usage", store.ScopeRead, "Sum what runs used", usage),
-		typed("GET", "/v1/tokens", store.ScopeAdmin, "List tokens", listTokens),
-		makeToken,
-		typed("DELETE", "/v1/tokens/{id}", store.ScopeAdmin, "Revoke a token", revokeToken),
-	}
-}
-
 type approvalsInput struct {
 	Limit int `query:"limit" doc:"how many questions; 50 unless told, at most 1,000"`
 }
@@ -103,19 +75,13 @@ func listTools(s *Server, c *call, in toolsInput) (toolsPage, error) {
 }
 
 type searchInput struct {
-	Words    string `query:"q" doc:"what the tool should do"`
-	Limit    int    `query:"limit" doc:"how many tools; 50 unless told, at most 1,000"`
-	MinScore string `query:"min_score" doc:"leave out tools with a lower score"`
+	Words    string  `query:"q" doc:"what the tool should do"`
+	Limit    int     `query:"limit" doc:"how many tools; 50 unless told, at most 1,000"`
+	MinScore float64 `query:"min_score" doc:"leave out tools with a lower score"`
 }
 
 func searchTools(s *Server, c *call, in searchInput) (toolsPage, error) {
-	var least float64
-	if in.MinScore != "" {
-		if err := parseFloat(in.MinScore, &least); err != nil {
-			return toolsPage{}, invalid("min_score: must be a number")
-		}
-	}
-	return s.tools(c, catalogue.Query{Text: in.Words, Limit: limitOf(in.Limit)}, least)
+	return s.tools(c, catalogue.Query{Text: in.Words, Limit: limitOf(in.Limit)}, in.MinScore)
 }
 
 // tools searches the tools that the principal's programs may call.

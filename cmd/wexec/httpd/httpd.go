@@ -11,47 +11,40 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/wexec/wexec/cmd/wexec/internal/door"
 	"github.com/wexec/wexec/cmd/wexec/mcpd"
 	"github.com/wexec/wexec/fault"
-	"github.com/wexec/wexec/service"
 	"github.com/wexec/wexec/store"
 )
 
-// Bounds of requests and connections.
-const (
-	maxHeader     = 16 << 10
-	maxBody       = 8 << 20
-	maxPending    = 128 // connections without a valid token
-	perAddress    = 32  // of them, of one address
-	maxAdmitted   = 1024
-	headerTimeout = 5 * time.Second
-	readTimeout   = 30 * time.Second
-	writeTimeout  = 30 * time.Second
-)
-
-// Options configure a [Server]. Service is required.
-type Options struct {
-	Service *service.Service
-	Logger  *slog.Logger
-	// Proxied says that all connections come from a proxy, and have its address.
-	Proxied bool
-}
-
-// Server is the HTTP API of a service.
-type Server struct {
-	o        Options
-	service  *service.Service
-	document []byte
-	handler  http.Handler
-	keys     sync.Map // idempotency keys of requests that are not answered
-	ending   chan struct{}
-	mcp      sync.Map // *agents by tenant and tools
+// routes is the API.
+func routes() []route {
+	events := route{method: "GET", path: "/v1/runs/{id}/events", scope: store.ScopeRead, summary: "Follow a run as server-sent events",
+		in: inputOf[eventsInput](), status: http.StatusOK, media: "text/event-stream", serve: streamEvents}
+	run := typed("POST", "/v1/runs", store.ScopeRun, "Run a program", submit)
+	run.also = []int{http.StatusAccepted}
+	makeToken := typed("POST", "/v1/tokens", store.ScopeAdmin, "Make a token, which is shown once", createToken)
+	makeToken.status = http.StatusCreated
+	return []route{
+		run,
+		typed("GET", "/v1/runs", store.ScopeRead, "List runs, the newest first", listRuns),
+		typed("GET", "/v1/runs/{id}", store.ScopeRead, "Show a run", getRun),
+		typed("POST", "/v1/runs/{id}/cancel", store.ScopeRun, "Cancel a run", cancelRun),
+		events,
+		typed("GET", "/v1/approvals", store.ScopeRead, "List the questions that wait for a person", listApprovals),
+		typed("POST", "/v1/approvals/{id}", store.ScopeApprove, "Answer a question", decide),
+		typed("GET", "/v1/tools", store.ScopeRead, "List the tools that programs may call", listTools),
+		typed("GET", "/v1/tools/search", store.ScopeRead, "Search tools by words", searchTools),
+		typed("GET", "/v1/tools/{id}", store.ScopeRead, "Show a tool with its declaration", getTool),
+		typed("GET", "/v1/sessions", store.ScopeRead, "List sessions", listSessions),
+		typed("DELETE", "/v1/sessions/{name}", store.ScopeRun, "End a session", endSession),
+		typed("GET", "/v1/usage", store.ScopeRead, "Sum what runs used", usage),
+		typed("GET", "/v1/tokens", store.ScopeAdmin, "List tokens", listTokens),
+		makeToken,
+		typed("DELETE", "/v1/tokens/{id}", store.ScopeAdmin, "Revoke a token", revokeToken),
+	}
 }
 
 // New returns the API of a service.
@@ -121,33 +114,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
 		return
 	}
 	if r.Context().Err() != nil {
-		return // nobody reads the answer
+		return // the client has gone
 	}
 	if fault.CodeOf(err) == fault.Internal {
 		s.o.Logger.Error("a request failed", "method", r.Method, "route", rt.path, "error", err)
 	}
 	writeProblem(w, err)
-}
-
-// admit returns who makes a request, and gives its connection a place.
-func (s *Server) admit(w http.ResponseWriter, r *http.Request) (service.Principal, error) {
-	headers := r.Header.Values("Authorization")
-	if len(headers) != 1 {
-		return service.Principal{}, fault.New(fault.DeniedToken, "the request has no bearer token").WithHint("set the header Authorization: Bearer TOKEN")
-	}
-	kind, token, _ := strings.Cut(headers[0], " ")
-	if !strings.EqualFold(kind, "bearer") {
-		return service.Principal{}, fault.New(fault.DeniedToken, "the request has no bearer token").WithHint("set the header Authorization: Bearer TOKEN")
-	}
-	who, err := s.service.Authenticate(r.Context(), strings.TrimSpace(token))
-	if err != nil {
-		return who, err
-	}
-	if c := door.Of(r); c != nil && !c.Admit() {
-		return who, fault.New(fault.LimitBusy, "too many connections are open")
-	}
-	w.Header().Del("Connection")
-	return who, nil
 }
 
 // ready says whether the server takes work.
@@ -208,9 +180,4 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, security *tls.Config
 		return err
 	}
 	return nil
-}
-
-func parseFloat(text string, into *float64) (err error) {
-	*into, err = strconv.ParseFloat(text, 64)
-	return err
 }

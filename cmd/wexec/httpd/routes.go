@@ -5,16 +5,50 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/wexec/wexec/cmd/wexec/internal/door"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/service"
 	"github.com/wexec/wexec/store"
 )
+
+// Bounds of requests and connections.
+const (
+	maxHeader     = 16 << 10
+	maxBody       = 8 << 20
+	maxPending    = 128 // connections without a valid token
+	perAddress    = 32  // of them, of one address
+	maxAdmitted   = 1024
+	headerTimeout = 5 * time.Second
+	readTimeout   = 30 * time.Second
+	writeTimeout  = 30 * time.Second
+)
+
+// Options configure a [Server]. Service is required.
+type Options struct {
+	Service *service.Service
+	Logger  *slog.Logger
+	// Proxied says that all connections come from a proxy, and have its address.
+	Proxied bool
+}
+
+// Server is the HTTP API of a service.
+type Server struct {
+	o        Options
+	service  *service.Service
+	document []byte
+	handler  http.Handler
+	keys     sync.Map // idempotency keys of requests that are not answered
+	ending   chan struct{}
+	mcp      sync.Map // *agents by tenant and tools
+}
 
 // route is a way into the API. All routes are in one table, from which the OpenAPI
 // document is made as well.
@@ -138,6 +172,12 @@ func setText(v reflect.Value, text string) error {
 			return errors.New("must be true or false")
 		}
 		*to = b
+	case *float64:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return errors.New("must be a number")
+		}
+		*to = n
 	case *int, *int64:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 0 {
@@ -262,4 +302,25 @@ func writeProblemOf(w http.ResponseWriter, p Problem) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(append(data, '\n'))
+}
+
+// admit returns who makes a request, and gives its connection a place.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request) (service.Principal, error) {
+	headers := r.Header.Values("Authorization")
+	if len(headers) != 1 {
+		return service.Principal{}, fault.New(fault.DeniedToken, "the request has no bearer token").WithHint("set the header Authorization: Bearer TOKEN")
+	}
+	kind, token, _ := strings.Cut(headers[0], " ")
+	if !strings.EqualFold(kind, "bearer") {
+		return service.Principal{}, fault.New(fault.DeniedToken, "the request has no bearer token").WithHint("set the header Authorization: Bearer TOKEN")
+	}
+	who, err := s.service.Authenticate(r.Context(), strings.TrimSpace(token))
+	if err != nil {
+		return who, err
+	}
+	if c := door.Of(r); c != nil && !c.Admit() {
+		return who, fault.New(fault.LimitBusy, "too many connections are open")
+	}
+	w.Header().Del("Connection")
+	return who, nil
 }

@@ -1,0 +1,29 @@
+// Package service is what the doors of a server share: tenants, the tokens of their
+// clients, and runs that go on without their caller.
+//
+// A [Service] executes runs under leases of a store, so that a run which a process
+// has lost ends with an error and never runs twice. What it stores and answers has
+// tokens where personal data was.
+package service
+
+import (
+	"log/slog"
+
+	"github.com/wexec/wexec/config"
+	"github.com/wexec/wexec/store"
+)
+
+// Options configure a [Service]. Store, Data and Env are required.
+type Options struct {
+	Store   *store.Store
+	Data    string // folder of the server: tenants/NAME has the files of a tenant
+	Env     *config.Environment
+	Version string
+	Logger  *slog.Logger // nil discards
+	// Running is how many runs this process has at once; further ones wait in the
+	// store for any process. Zero is 256.
+	Running int
+}
+
+// defaultRunning is how many runs a process has at once unless told.
+const defaultRunning = 256

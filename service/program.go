@@ -1,0 +1,89 @@
+package service
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/store"
+)
+
+// A Principal is who makes a request, as the token says.
+type Principal struct{ store.Token }
+
+// May reports whether the principal has a scope.
+func (p Principal) May(scope store.Scope) bool {
+	return slices.Contains(p.Scopes, scope) || scope != store.ScopeReveal && slices.Contains(p.Scopes, store.ScopeAdmin)
+}
+
+// Actor is on whose behalf the principal's programs run.
+func (p Principal) Actor() engine.Actor {
+	return engine.Actor{ID: cmp.Or(p.Name, p.ID), Type: p.Type}
+}
+
+// Program is what a client may ask a server to run. Nothing in it opens the host.
+type Program struct {
+	Language      string          `json:"language" jsonschema:"javascript, typescript or python"`
+	Code          string          `json:"code" jsonschema:"the program"`
+	File          string          `json:"file,omitempty" jsonschema:"its name in errors"`
+	Args          json.RawMessage `json:"args,omitempty" jsonschema:"what the program sees as args"`
+	Intent        string          `json:"intent,omitempty" jsonschema:"its purpose in words"`
+	Limits        policy.Limits   `json:"limits,omitzero" jsonschema:"limits below those of the tenant"`
+	Deterministic bool            `json:"deterministic,omitempty" jsonschema:"a virtual clock and seeded random numbers"`
+	Seed          uint64          `json:"seed,omitempty" jsonschema:"of a deterministic run"`
+	Cache         *bool           `json:"cache,omitempty" jsonschema:"false turns the result cache off"`
+	Session       string          `json:"session,omitempty" jsonschema:"a name: keeps globals between runs"`
+	Input         string          `json:"input,omitempty" jsonschema:"standard input"`
+	Dry           bool            `json:"dry,omitempty" jsonschema:"answer tool calls with samples, call no tool"`
+}
+
+// Bounds of a program.
+const (
+	maxCode   = 4 << 20
+	maxIntent = 4 << 10
+	maxName   = 200
+)
+
+// check refuses what cannot be run.
+func (p *Program) check() error {
+	language, err := engine.Language(p.Language)
+	switch {
+	case err != nil:
+		return err
+	case strings.TrimSpace(p.Code) == "":
+		return fault.New(fault.UsageFlag, "code is empty").WithHint("set code to the program")
+	case len(p.Code) > maxCode:
+		return fault.New(fault.UsageFlag, "code has %d bytes, more than %d", len(p.Code), maxCode)
+	case len(p.Intent) > maxIntent:
+		return fault.New(fault.UsageFlag, "intent has %d bytes, more than %d", len(p.Intent), maxIntent)
+	case len(p.Session) > maxName || len(p.File) > maxName:
+		return fault.New(fault.UsageFlag, "session and file have at most %d bytes", maxName)
+	}
+	p.Language = language
+	return p.Limits.Check()
+}
+
+// Run is a run as the API shows it.
+type Run struct {
+	engine.Result
+	State    store.State `json:"state"`
+	Actor    string      `json:"actor,omitempty"`
+	Language string      `json:"language,omitempty"`
+	Intent   string      `json:"intent,omitempty"`
+	Code     string      `json:"code,omitempty"`
+}
+
+// request is what the store keeps to start a run.
+type request struct {
+	Program
+	By      engine.Actor `json:"by"`
+	Tools   []string     `json:"tools,omitempty"`
+	Trigger string       `json:"trigger"`
+}
+
+// runKey names a run.
+type runKey struct{ tenant, id string }
