@@ -99,7 +99,9 @@ type Request struct {
 	DryRun bool `json:"-"`
 	// Check compiles the program and does not run it. The value lists the tools
 	// that the program refers to, as rows of [server, tool, line, column,
-	// explicit]. A row that is not explicit is not written under tools.
+	// explicit, arguments]. A row that is not explicit is not written under tools.
+	// The arguments are null if the tool is not called there, and else in the form of
+	// schema.ReadPartial in hostfns.
 	Check bool `json:"-"`
 	// Stdin is read if Input is nil. A run that reads it is never cached.
 	Stdin io.Reader `json:"-"`

@@ -241,23 +241,22 @@ func (p Program) Origin(line, column int) (Position, bool) {
 }
 
 // LocateReferences maps the report of a guest on a checked program, rows of
-// [server, tool, line, column, explicit], to places in the
+// [server, tool, line, column, explicit, arguments], to places in the
 // source. The report is untrusted: invalid rows are removed, and so are
 // those in code that a compiler added.
 func (p Program) LocateReferences(report []byte) []byte {
 	if p.Map == nil {
 		return report
 	}
-	var rows, located [][]any
+	var rows, located [][]json.RawMessage
 	_ = json.Unmarshal(report, &rows)
 	for _, row := range rows {
-		if len(row) != 5 {
+		var line, column int
+		if len(row) != 6 || json.Unmarshal(row[2], &line) != nil || json.Unmarshal(row[3], &column) != nil {
 			continue
 		}
-		line, _ := row[2].(float64)
-		column, _ := row[3].(float64)
-		if at, ok := p.Origin(int(line), int(column)); ok {
-			row[2], row[3] = at.Line, at.Column
+		if at, ok := p.Origin(line, column); ok {
+			row[2], row[3] = strconv.AppendInt(nil, int64(at.Line), 10), strconv.AppendInt(nil, int64(at.Column), 10)
 			located = append(located, row)
 		}
 	}

@@ -73,9 +73,9 @@ func TestReferencesAreLocatedInTheSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	for report, want := range map[string]string{
-		`[["a","b",1,14,true]]`:                            `[["a","b",1,22,true]]`,
-		`[["a","b",7,1,true]]`:                             `null`,
-		`[["a","b"],[1,2,"x",null,3],["a","b",1,1,false]]`: `[["a","b",1,1,false]]`,
+		`[["a","b",1,14,true,{"fields":{"n":12345678901234567890}}]]`:               `[["a","b",1,22,true,{"fields":{"n":12345678901234567890}}]]`,
+		`[["a","b",7,1,true,null]]`:                                                 `null`,
+		`[["a","b"],[1,2,"x",null,3,4],["a","b",1,14,true],["a","b",1,1,false,{}]]`: `[["a","b",1,1,false,{}]]`,
 		`{}`: `null`,
 	} {
 		if got := string(p.LocateReferences([]byte(report))); got != want {

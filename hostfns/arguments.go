@@ -193,6 +193,60 @@ func (c *call) checkArguments(ctx context.Context) error {
 	return nil
 }
 
+// CheckArguments returns the failure of a call of a tool with these arguments, in the
+// form of [schema.ReadPartial], if it fails whatever the arguments turn out to be that are
+// not known. The failure is nil if there is none. Nothing is called and no secret is read.
+// The spender receives the work.
+func (t *Table) CheckArguments(ctx context.Context, tool string, form []byte, spender schema.Spender) (*Failure, error) {
+	r, err := t.resolve(ctx, tool)
+	if err != nil {
+		return nil, err
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(form, &list) == nil {
+		values := make([]any, 0, len(list))
+		for _, v := range list {
+			values = append(values, v)
+		}
+		for len(values) > 0 && string(list[len(values)-1]) == "{}" { // may be undefined, which is not sent
+			values = values[:len(values)-1]
+		}
+		named, f := r.byPosition(values)
+		if f != nil {
+			return f, nil
+		}
+		if form, err = json.Marshal(map[string]any{"fields": named, "open": len(values) < len(list)}); err != nil {
+			return nil, fault.New(fault.Internal, "encode the arguments: %w", err)
+		}
+	}
+	v, err := schema.ReadPartial(form)
+	if err != nil {
+		return nil, fault.New(fault.Internal, "read the arguments: %w", err)
+	}
+	s := r.schema()
+	var filled []string
+	if fields, open, ok := schema.Object(v); ok {
+		for _, secret := range t.policy.Secrets() {
+			if fillsArgument(secret, r.id) {
+				name := strings.TrimPrefix(secret.As, argumentPrefix)
+				filled = append(filled, name)
+				delete(fields, name)
+			}
+		}
+		if !open || s.Closed() {
+			if f := r.misnamed(fields); f != nil {
+				return f, nil
+			}
+		}
+		maps.Copy(fields, s.Defaults(fields))
+	}
+	f, err := s.Check("args", v, schema.Work{Size: len(form), Spender: spender}, filled...)
+	if f != nil {
+		return r.invalid(f.Error(), r.signature()), nil
+	}
+	return nil, err
+}
+
 // freeWork is the work of one check that is neither counted nor waits for a core.
 const freeWork = 1 << 20
 

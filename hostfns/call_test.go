@@ -340,6 +340,58 @@ tools:
 	}
 }
 
+// The arguments of a call that is not made get the failure that the call would get.
+func TestArgumentsAreCheckedWithoutACall(t *testing.T) {
+	p := &fakeProvider{tools: []catalogue.Tool{
+		tool("a.x", `{"type":"object","required":["owner","kind","key"],"properties":{"owner":{"type":"string"},"limit":{"type":"integer"},"kind":{"type":"string","default":"all"},"key":{"type":"string"}}}`),
+		tool("a.closed", `{"type":"object","properties":{"id":{"type":"integer"}},"additionalProperties":false}`), tool("a.any", ``),
+	}, call: echo}
+	table, err := NewTable(mustPolicy(t, "version: 1\nsecrets:\n  - {name: key, from: env:KEY, to: [a.x], as: arg:key}\n"), audit.None(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ tool, form, message, hint string }{
+		{"a.x", `{}`, "", ""},
+		{"a.x", `{"fields":{"owner":{}}}`, "", ""},
+		{"a.x", `{"fields":{"owner":"me","key":1}}`, "", ""}, // the secret replaces it
+		{"a.x", `{"fields":{"limit":5}}`, `args: "owner" is missing; allowed: "key", "kind", "limit", "owner"`, "a.x takes owner, kind, key, limit?"},
+		{"a.x", `{"fields":{"limit":5},"open":true}`, "", ""},
+		{"a.x", `{"fields":{"owner":"me","limit":"5"}}`, "args.limit: expected an integer, got a string", "a.x takes owner, kind, key, limit?"},
+		{"a.x", `{"fields":{"owner":"me","limt":5}}`, "args.limt: there is no argument of that name", "did you mean limit?"},
+		{"a.x", `{"fields":{"limt":5},"open":true}`, "", ""}, // limit may be among the others
+		{"a.x", `["me"]`, "", ""},
+		{"a.x", `[5]`, "args.owner: expected a string, got an integer", "a.x takes owner, kind, key, limit?"},
+		{"a.x", `["me",{},{},{},{}]`, "", ""},
+		{"a.x", `["me","all","k",1,2]`, "5 arguments by position, but the tool has 4", "a.x takes owner, kind, key, limit?"},
+		{"a.closed", `{"fields":{"id":{}},"open":true}`, "", ""},
+		{"a.closed", `{"fields":{"other":{}},"open":true}`, "args.other: there is no argument of that name", "a.closed takes id?"},
+		{"a.any", `{"fields":{"x":1}}`, "", ""},
+	} {
+		f, err := table.CheckArguments(t.Context(), c.tool, []byte(c.form), nil)
+		if err != nil {
+			t.Errorf("%s %s: %v", c.tool, c.form, err)
+			continue
+		}
+		if f == nil {
+			f = &Failure{}
+		}
+		if f.Message != c.message || f.Hint != c.hint {
+			t.Errorf("%s %s: %q, hint %q", c.tool, c.form, f.Message, f.Hint)
+		}
+	}
+	for _, form := range []string{``, `{`, `{"a":1}`, `[{"a":1}]`} {
+		if f, err := table.CheckArguments(t.Context(), "a.x", []byte(form), nil); err == nil {
+			t.Errorf("%q: %v", form, f)
+		}
+	}
+	if _, err := table.CheckArguments(t.Context(), "a.none", []byte(`{}`), nil); err == nil {
+		t.Error("an unknown tool was checked")
+	}
+	if p.calls.Load() != 0 {
+		t.Error("a tool was called")
+	}
+}
+
 // A check that has to end leaves the call undone, charged for what was checked.
 func TestCheckingArgumentsEndsWithTheCallAndIsCharged(t *testing.T) {
 	doc := `{"properties":{"a":{"allOf":[` + strings.Repeat(`{"pattern":"^(a|b|ab)*$"},`, 3000) + `{}]}}}`

@@ -331,14 +331,17 @@ func (t *Table) hostSecrets(ctx context.Context, host string) ([]Secret, error) 
 
 // argumentSecrets returns the secrets that fill arguments of a tool.
 func (t *Table) argumentSecrets(ctx context.Context, tool string) ([]Secret, error) {
-	return t.secrets(ctx, func(s policy.Secret) bool {
-		return strings.HasPrefix(s.As, argumentPrefix) && slices.ContainsFunc(s.To, func(to string) bool {
-			if strings.HasPrefix(to, "server:") || strings.HasPrefix(to, "host:") {
-				return false
-			}
-			g, err := policy.ParseGlob(to)
-			return err == nil && g.Match(tool)
-		})
+	return t.secrets(ctx, func(s policy.Secret) bool { return fillsArgument(s, tool) })
+}
+
+// fillsArgument reports whether a secret fills an argument of a tool.
+func fillsArgument(s policy.Secret, tool string) bool {
+	return strings.HasPrefix(s.As, argumentPrefix) && slices.ContainsFunc(s.To, func(to string) bool {
+		if strings.HasPrefix(to, "server:") || strings.HasPrefix(to, "host:") {
+			return false
+		}
+		g, err := policy.ParseGlob(to)
+		return err == nil && g.Match(tool)
 	})
 }
 

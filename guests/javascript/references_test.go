@@ -70,9 +70,66 @@ func TestAProgramsOwnVariablesAreNoServers(t *testing.T) {
 	}
 }
 
+func TestACheckReportsLiteralArguments(t *testing.T) {
+	for code, want := range map[string]string{
+		`jira.find({a: "x", n: -1.5, t: true, z: null, u: undefined, "1": 'é', s: ` + "`t`" + `})`:     `{"fields":{"1":"é","a":"x","n":-1.5,"s":"t","t":true,"z":null}}`,
+		`tools.jira.find({a: [1, "b", [2], {}], o: {p: {q: 100000, r: 123456789012}}})`:                `{"fields":{"a":[1,"b",[2],{"fields":{}}],"o":{"fields":{"p":{"fields":{"q":100000,"r":123456789012}}}}}}`,
+		`jira.find({a: x, b: ` + "`${x}`" + `, c: [...x], d: 1n, e: 1e999, f: () => 1, g: await h()})`: `{"fields":{"a":{},"b":{},"c":{},"d":{},"e":{},"f":{},"g":{}}}`,
+		`jira.find({n: 5, a: x ? {z: 1} : 2, b: 1 || 2, c: x?.y, d: x && {z: 1}, e: x ?? 1})`:          `{"fields":{"a":{},"b":{},"c":{},"d":{},"e":{},"n":5}}`,
+		`jira.find({a: 1, ...x, b: 2})`:              `{"fields":{"b":2},"open":true}`,
+		`jira.find({a: 1, [k]: 2, b: {...x, c: 1}})`: `{"fields":{"b":{"fields":{"c":1},"open":true}},"open":true}`,
+		`jira.find({a: 1, a: 2})`:                    `{"fields":{"a":2}}`,
+		`jira.find({__proto__: x, a: 1})`:            `{}`,
+		`jira.find({a: 1, get b() { return 2 }})`:    `{}`,
+		`jira.find()`:          `{"fields":{}}`,
+		`jira.find(undefined)`: `{"fields":{}}`,
+		`jira.find(x)`:         `{}`,
+		`jira.find(...x)`:      `{}`,
+		`jira.find("x")`:       `["x"]`,
+		`jira.find("x", undefined, y, {a: 1}, undefined)`: `["x",null,{},{"fields":{"a":1}}]`,
+		`jira.find([1,,2])`:                                   `[[1,null,2]]`,
+		`jira.find([1,,])`:                                    `{}`,
+		`jira.find(x ? {a: 1} : {b: 1})`:                      `{}`,
+		`const f = tools.jira.find`:                           `null`,
+		`return tools?.jira?.find({a: 1})`:                    `{"fields":{"a":1}}`,
+		`jira.find({fields: 1, open: true})`:                  `{"fields":{"fields":1,"open":true}}`,
+		`jira.find({a: (await jira.find({b: 1})).c, d: 1})`:   `{"fields":{"a":{},"d":1}} {"fields":{"b":1}}`,
+		`for (const x of y) { if (x) jira.find({a: 1}) }`:     `{"fields":{"a":1}}`,
+		`jira.find([` + strings.Repeat("7,", 40) + `])`:       `[[` + strings.Repeat("7,", 39) + `7]]`,
+		`jira.find({a: [` + strings.Repeat("x,", 40) + `1]})`: `{"fields":{"a":[` + strings.Repeat("{},", 40) + `1]}}`,
+	} {
+		h := run(t, code, func(h *host) { h.input["check"] = true })
+		var rows [][6]any
+		if err := json.Unmarshal(h.document, &rows); err != nil {
+			t.Fatalf("%s: %s", code, h.document)
+		}
+		var forms []string
+		for _, r := range rows {
+			var form strings.Builder
+			e := json.NewEncoder(&form)
+			e.SetEscapeHTML(false)
+			if err := e.Encode(r[5]); err != nil {
+				t.Fatal(err)
+			}
+			forms = append(forms, strings.TrimSpace(form.String()))
+		}
+		if got := strings.Join(forms, " "); got != want {
+			t.Errorf("%s gives %s, want %s", code, got, want)
+		}
+	}
+}
+
 func TestTheReportOfACheckIsBounded(t *testing.T) {
 	if got := strings.Count(references(t, strings.Repeat("tools.a.b();\n", 5000)), "\n") + 1; got != 1000 {
 		t.Errorf("the report has %d rows", got)
+	}
+	long := run(t, strings.Repeat("tools.a.b({x: '"+strings.Repeat("x", 3000)+"'});\n", 2000), func(h *host) { h.input["check"] = true })
+	if len(long.document) > 200_000 {
+		t.Errorf("the report has %d bytes", len(long.document))
+	}
+	nested := strings.Repeat("tools.a.b({a: ", 300) + "1" + strings.Repeat("})", 300)
+	if got := strings.Count(references(t, nested), "\n") + 1; got != 300 {
+		t.Errorf("%d of 300 nested calls are reported", got)
 	}
 	deep := strings.Repeat("(() => ", 200) + "tools.a.b()" + strings.Repeat(")", 200)
 	if got := references(t, deep); got != "1:1401 a.b true" {

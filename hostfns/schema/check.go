@@ -103,10 +103,10 @@ func (c *check) value(n *jsonschema.Schema, v any, chain int) *Fault {
 	if n.Never {
 		return c.fault("no value is allowed")
 	}
-	k := typeOf(v)
-	if n.Types != 0 && n.Types&k == 0 {
-		f := c.fault("expected %s, got %s", describe(n.Types), describe(k))
-		f.types = n.Types
+	if p, ok := v.(*Partial); ok {
+		return c.partial(n, p, chain)
+	}
+	if f := c.typed(n, v); f != nil {
 		return f
 	}
 	if n.Ref != nil {
@@ -133,12 +133,25 @@ func (c *check) value(n *jsonschema.Schema, v any, chain int) *Fault {
 	case []any:
 		f = c.array(n, v)
 	case map[string]any:
-		f = c.object(n, v, chain)
+		if f = c.object(n, v, false); f == nil {
+			f = c.dependents(n, v, chain)
+		}
 	}
 	if f != nil {
 		return f
 	}
 	return c.logic(n, v, chain)
+}
+
+// typed checks the type of v.
+func (c *check) typed(n *jsonschema.Schema, v any) *Fault {
+	k := typeOf(v)
+	if n.Types == 0 || n.Types&k != 0 {
+		return nil
+	}
+	f := c.fault("expected %s, got %s", describe(n.Types), describe(k))
+	f.types = n.Types
+	return f
 }
 
 func (c *check) logic(n *jsonschema.Schema, v any, chain int) *Fault {
@@ -207,6 +220,9 @@ func (c *check) branches(of []*jsonschema.Schema, v any, chain int, first bool) 
 		return nil, fits
 	}
 	if allTypes && best != nil {
+		if p, ok := v.(*Partial); ok {
+			v = p.known
+		}
 		f := c.fault("expected %s, got %s", describe(types), describe(typeOf(v)))
 		f.types = types
 		return f, 0
@@ -296,27 +312,8 @@ func (r *counted) ReadRune() (rune, int, error) {
 }
 
 func (c *check) array(n *jsonschema.Schema, v []any) *Fault {
-	l := float64(len(v))
-	switch {
-	case n.MinItems != nil && l < *n.MinItems:
-		return c.fault("expected at least %v items, got %v", *n.MinItems, l)
-	case n.MaxItems != nil && l > *n.MaxItems:
-		return c.fault("expected at most %v items, got %v", *n.MaxItems, l)
-	}
-	for i, e := range v {
-		sub := n.Items
-		if i < len(n.Prefix) {
-			sub = n.Prefix[i]
-		}
-		if sub == nil {
-			break
-		}
-		if f := c.item(sub, i, e); f != nil {
-			return f
-		}
-		if c.err != nil {
-			return nil
-		}
+	if f := c.items(n, v); f != nil || c.err != nil {
+		return f
 	}
 	if n.Contains != nil {
 		var hits float64
@@ -338,6 +335,33 @@ func (c *check) array(n *jsonschema.Schema, v []any) *Fault {
 	}
 	if n.Unique {
 		return c.uniqueItems(v)
+	}
+	return nil
+}
+
+// items checks the number of items and each of them.
+func (c *check) items(n *jsonschema.Schema, v []any) *Fault {
+	l := float64(len(v))
+	switch {
+	case n.MinItems != nil && l < *n.MinItems:
+		return c.fault("expected at least %v items, got %v", *n.MinItems, l)
+	case n.MaxItems != nil && l > *n.MaxItems:
+		return c.fault("expected at most %v items, got %v", *n.MaxItems, l)
+	}
+	for i, e := range v {
+		sub := n.Items
+		if i < len(n.Prefix) {
+			sub = n.Prefix[i]
+		}
+		if sub == nil {
+			break
+		}
+		if f := c.item(sub, i, e); f != nil {
+			return f
+		}
+		if c.err != nil {
+			return nil
+		}
 	}
 	return nil
 }
@@ -396,10 +420,11 @@ func (c *check) hash(seed maphash.Seed, v any) uint64 {
 	return h.Sum64()
 }
 
-func (c *check) object(n *jsonschema.Schema, v map[string]any, chain int) *Fault {
+// object checks the properties of an object. An open one may have others too.
+func (c *check) object(n *jsonschema.Schema, v map[string]any, open bool) *Fault {
 	for _, name := range n.Required {
 		c.spend(1 + len(name)/8)
-		if _, ok := v[name]; !ok {
+		if _, ok := v[name]; !ok && !open {
 			if c.depth == 0 && slices.Contains(c.later, name) {
 				continue
 			}
@@ -410,17 +435,16 @@ func (c *check) object(n *jsonschema.Schema, v map[string]any, chain int) *Fault
 	}
 	l := float64(len(v))
 	switch {
-	case n.MinProperties != nil && l < *n.MinProperties:
+	case n.MinProperties != nil && l < *n.MinProperties && !open:
 		return c.fault("expected at least %v properties, got %v", *n.MinProperties, l)
 	case n.MaxProperties != nil && l > *n.MaxProperties:
 		return c.fault("expected at most %v properties, got %v", *n.MaxProperties, l)
 	}
-	if n.Properties == nil && n.Patterns == nil && n.Additional == nil && n.PropertyNames == nil && n.DependentSchemas == nil && n.DependentRequired == nil {
+	if n.Properties == nil && n.Patterns == nil && n.Additional == nil && n.PropertyNames == nil {
 		return nil
 	}
 	var few [16]string
-	names := c.sorted(v, few[:0])
-	for _, name := range names {
+	for _, name := range c.sorted(v, few[:0]) {
 		if f := c.member(n, name, v[name]); f != nil {
 			return f
 		}
@@ -428,10 +452,15 @@ func (c *check) object(n *jsonschema.Schema, v map[string]any, chain int) *Fault
 			return nil
 		}
 	}
+	return nil
+}
+
+// dependents checks what the properties of an object require of it.
+func (c *check) dependents(n *jsonschema.Schema, v map[string]any, chain int) *Fault {
 	if n.DependentSchemas == nil && n.DependentRequired == nil {
 		return nil
 	}
-	for _, name := range names {
+	for _, name := range c.sorted(v, nil) {
 		for _, need := range n.DependentRequired[name] {
 			c.spend(1 + len(need)/8)
 			if _, ok := v[need]; !ok {

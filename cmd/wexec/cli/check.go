@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,8 @@ import (
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/schema"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -27,7 +30,7 @@ type problem struct {
 }
 
 // checkProgram compiles a program without running it, and checks that the tools
-// it refers to exist and are allowed.
+// it refers to exist, are allowed, and take the arguments that it writes as literals.
 func (a *app) checkProgram(ctx *cli.Context, host *config.Host, cache string, req engine.Request) error {
 	problems, refs, err := compile(ctx.Context, cache, req)
 	if err != nil {
@@ -39,6 +42,14 @@ func (a *app) checkProgram(ctx *cli.Context, host *config.Host, cache string, re
 			a.term.Warn("%s", err)
 		}
 		problems = checkReferences(refs, cat, host.Table.Policy())
+		found, err := checkArguments(ctx.Context, refs, cat, host.Table)
+		if err != nil {
+			a.term.Warn("arguments were not checked: %s", err)
+		}
+		problems = append(problems, found...)
+		slices.SortStableFunc(problems, func(a, b problem) int {
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		})
 	}
 	failed := slices.ContainsFunc(problems, func(p problem) bool { return p.Severity == "error" })
 	if ctx.Bool("json") || ctx.Bool("jsonl") {
@@ -58,7 +69,11 @@ func (a *app) checkProgram(ctx *cli.Context, host *config.Host, cache string, re
 			a.term.Hint(p.Hint)
 		}
 		if len(problems) == 0 {
-			a.term.Note("%s: %s, no problems found (arguments and types are not checked)", file, req.Language)
+			unchecked := "computed arguments"
+			if req.Language == engine.TypeScript {
+				unchecked += " and types"
+			}
+			a.term.Note("%s: %s, no problems found (%s are not checked)", file, req.Language, unchecked)
 		}
 	}
 	if failed {
@@ -93,24 +108,32 @@ type reference struct {
 	server, tool string
 	line, column int
 	explicit     bool
+	arguments    []byte // in the form of schema.ReadPartial; nil: the tool is not called here
 }
+
+// maxReferences is the number of rows that a guest may report.
+const maxReferences = 1000
 
 // parseReferences reads what the guest reports, which is not trusted.
 func parseReferences(value json.RawMessage) []reference {
-	var rows [][5]any
+	var rows [][6]json.RawMessage
 	if json.Unmarshal(value, &rows) != nil {
 		return nil
 	}
 	var out []reference
-	for _, row := range rows {
-		server, _ := row[0].(string)
-		tool, _ := row[1].(string)
-		line, _ := row[2].(float64)
-		column, _ := row[3].(float64)
-		explicit, _ := row[4].(bool)
-		if server != "" && tool != "" {
-			out = append(out, reference{server, tool, int(line), int(column), explicit})
+	for _, row := range rows[:min(len(rows), maxReferences)] {
+		var ref reference
+		ok := true
+		for i, field := range []any{&ref.server, &ref.tool, &ref.line, &ref.column, &ref.explicit} {
+			ok = ok && json.Unmarshal(row[i], field) == nil
 		}
+		if !ok || ref.server == "" || ref.tool == "" || ref.line < 1 || ref.column < 0 {
+			continue
+		}
+		if len(row[5]) > 0 && string(row[5]) != "null" {
+			ref.arguments = row[5]
+		}
+		out = append(out, ref)
 	}
 	return out
 }
@@ -155,6 +178,45 @@ func checkReferences(refs []reference, cat *catalogue.Catalogue, p *policy.Polic
 		out = append(out, found)
 	}
 	return out
+}
+
+// checkArguments returns the problems of the arguments of each call, as far as they
+// are literals.
+func checkArguments(ctx context.Context, refs []reference, cat *catalogue.Catalogue, table *hostfns.Table) ([]problem, error) {
+	var out []problem
+	work := checkWork{ctx, maxCheckWork}
+	for _, ref := range refs {
+		tool, ok := cat.Lookup(ref.server + "." + ref.tool)
+		if !ok || ref.arguments == nil {
+			continue
+		}
+		f, err := table.CheckArguments(ctx, tool.ID(), ref.arguments, &work)
+		if err != nil {
+			return out, err
+		}
+		if f != nil {
+			out = append(out, problem{"error", ref.line, ref.column, tool.ID() + ": " + f.Message, f.Hint})
+		}
+	}
+	return out, nil
+}
+
+// maxCheckWork is the work of checking the arguments of a program, in the units of
+// package schema. It is a second or two.
+const maxCheckWork = 1 << 28
+
+// checkWork bounds the work of all checks of a program.
+type checkWork struct {
+	ctx  context.Context
+	left int
+}
+
+// Spend implements schema.Spender.
+func (w *checkWork) Spend(units int) error {
+	if w.left -= units; w.left < 0 {
+		return schema.ErrTooMuch
+	}
+	return w.ctx.Err()
 }
 
 func serverHint(name string, servers []string) string {

@@ -41,7 +41,7 @@ func (a *app) runCommand() *cli.Command {
 		&cli.StringFlag{Name: "timeline", Usage: "`FILE.svg`: draw the run as a picture", TakesFile: true},
 		&cli.BoolFlag{Name: "deterministic", Usage: "use a virtual clock and seeded randomness, so that every run is the same"},
 		&cli.BoolFlag{Name: "no-cache", Usage: "do not answer from the result cache"},
-		&cli.BoolFlag{Name: "check", Usage: "compile the program and check its tools; run nothing"},
+		&cli.BoolFlag{Name: "check", Usage: "compile the program, check its tools and their literal arguments; run nothing"},
 		&cli.BoolFlag{Name: "dry-run", Usage: "answer tool calls with samples of what the tools answer, and list the calls"},
 		&cli.BoolFlag{Name: "watch", Usage: "run again when the file changes"},
 	}
