@@ -1,6 +1,7 @@
 package blobs
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -82,7 +83,7 @@ func get(t testing.TB, s Store, d Digest) ([]byte, error) {
 		return nil, err
 	}
 	defer b.Close()
-	return io.ReadAll(NewReader(b, d))
+	return io.ReadAll(bufio.NewReaderSize(NewReader(b, d), 1<<16))
 }
 
 // names returns the digests of all blobs.

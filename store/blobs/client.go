@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/xml"
+	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -29,6 +31,7 @@ type client struct {
 	region   string
 	keys     credentials
 	now      func() time.Time
+	wait     time.Duration // before the first retry
 }
 
 type credentials struct{ id, secret, session string }
@@ -50,8 +53,11 @@ func newClient(address string) (c client, prefix string, err error) {
 		return c, "", bad("the address of the bucket is invalid").WithHint("use s3://BUCKET/PREFIX?endpoint=https://HOST")
 	}
 	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return c, "", bad("the parameters of the address of the bucket are invalid").WithHint("encode the endpoint as a query parameter")
+	}
 	for name := range query {
-		if err != nil || name != "endpoint" && name != "region" {
+		if name != "endpoint" && name != "region" {
 			return c, "", bad("unknown parameter %q in the address of the bucket", name).WithHint("use endpoint and region")
 		}
 	}
@@ -74,6 +80,7 @@ func newClient(address string) (c client, prefix string, err error) {
 		region: first(query.Get("region"), os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), "us-east-1"),
 		keys:   credentials{os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")},
 		now:    time.Now,
+		wait:   100 * time.Millisecond,
 	}
 	endpoint := first(query.Get("endpoint"), os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), "https://s3."+c.region+".amazonaws.com")
 	c.endpoint, err = url.Parse(endpoint)
@@ -110,8 +117,7 @@ type request struct {
 	from, to int64
 }
 
-// do sends a request until it succeeds, fails for good, or failed too often. With an
-// error it returns the answer if there was one.
+// do sends a request until it succeeds, fails for good, or failed too often.
 func (c *client) do(ctx context.Context, r request) (*http.Response, error) {
 	for failures := 1; ; failures++ {
 		answer, err := c.send(ctx, r)
@@ -121,23 +127,39 @@ func (c *client) do(ctx context.Context, r request) (*http.Response, error) {
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
 		}
-		if failures == attempts || answer != nil && !passing(answer.StatusCode) {
-			return answer, err
+		if said, ok := errors.AsType[*refusal](err); failures == attempts || ok && !said.passing() {
+			return nil, err
 		}
-		if err := pause(ctx, failures); err != nil {
+		if err := c.pause(ctx, failures); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// passing reports whether a request with a status may succeed when it is sent again.
-func passing(status int) bool {
-	return status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status >= 500 && status != http.StatusNotImplemented
+// refusal is an answer that says no. Answers to HEAD have no code.
+type refusal struct {
+	status        int
+	Code, Message string
+}
+
+func (r *refusal) Error() string {
+	return fmt.Sprintf("%d %s %.100s %.300q", r.status, http.StatusText(r.status), r.Code, r.Message)
+}
+
+// passing reports whether the request may succeed when it is sent again.
+func (r *refusal) passing() bool {
+	return r.status == http.StatusTooManyRequests || r.status == http.StatusRequestTimeout || r.status >= 500 && r.status != http.StatusNotImplemented
+}
+
+// refusedWith reports whether an error is a refusal with a code.
+func refusedWith(err error, code string) bool {
+	said, ok := errors.AsType[*refusal](err)
+	return ok && said.Code == code
 }
 
 // pause waits longer after each failure.
-func pause(ctx context.Context, failures int) error {
-	timer := time.NewTimer(time.Duration(50+rand.IntN(50)) * time.Millisecond << failures)
+func (c *client) pause(ctx context.Context, failures int) error {
+	timer := time.NewTimer(c.wait<<(failures-1) + rand.N(c.wait))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -183,7 +205,7 @@ func (c *client) send(ctx context.Context, r request) (*http.Response, error) {
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	switch {
 	case answer.StatusCode/100 != 2:
-		return answer, c.refusal(r, answer, text)
+		return nil, c.refused(r, answer.StatusCode, text)
 	case err != nil:
 		return nil, c.failed("read the answer: %w", err)
 	}
@@ -207,16 +229,16 @@ func measure(body io.ReadSeeker) (int64, Digest, error) {
 	return n, Digest(h.Sum(nil)), err
 }
 
-// refusal is the error for an answer with a status that is no success.
-func (c *client) refusal(r request, answer *http.Response, text []byte) error {
-	var said struct{ Code, Message string }
-	_ = xml.Unmarshal(text, &said)
-	err := c.failed("%s %s: %s %.100s %.300q", r.method, r.key, answer.Status, said.Code, said.Message)
-	switch answer.StatusCode {
+// refused is the error for an answer with a status that is no success.
+func (c *client) refused(r request, status int, text []byte) error {
+	said := &refusal{status: status}
+	_ = xml.Unmarshal(text, said)
+	err := c.failed("%s %s: %w", r.method, r.key, said)
+	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return err.WithHint("check the credentials, the region and the rights to the bucket")
-	case http.StatusMovedPermanently, http.StatusTemporaryRedirect, http.StatusBadRequest:
-		return err.WithHint("check the endpoint and the region of the bucket")
+	case http.StatusMovedPermanently, http.StatusTemporaryRedirect, http.StatusBadRequest, http.StatusNotFound:
+		return err.WithHint("check the endpoint, the name and the region of the bucket, and the credentials")
 	}
 	return err
 }

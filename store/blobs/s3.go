@@ -82,11 +82,11 @@ func (b *bucket) Put(ctx context.Context, r io.Reader, most int64) (Digest, int6
 		return Digest{}, 0, err
 	}
 	defer done()
-	info, err := b.Stat(ctx, d)
-	switch {
-	case err == nil && info.Size == n && time.Since(info.Time) < renewAfter:
+	info, err := b.head(ctx, d)
+	if err == nil && info.Size == n && time.Since(info.Time) < renewAfter {
 		return d, n, nil
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	}
+	if err != nil && !notFound(err) {
 		return Digest{}, 0, err
 	}
 	if n <= b.partSize {
@@ -155,7 +155,7 @@ func (b *bucket) upload(ctx context.Context, d Digest, content io.ReaderAt, n in
 		err = b.failed("the server did not complete the upload: %s", end.XMLName.Local)
 	}
 	if err != nil { // it was completed if only the answer was lost
-		if info, look := b.Stat(ctx, d); look == nil && info.Size == n && time.Since(info.Time) < renewAfter {
+		if info, look := b.head(ctx, d); look == nil && info.Size == n && time.Since(info.Time) < renewAfter {
 			return nil
 		}
 	}
@@ -164,11 +164,32 @@ func (b *bucket) upload(ctx context.Context, d Digest, content io.ReaderAt, n in
 
 // Stat implements [Store].
 func (b *bucket) Stat(ctx context.Context, d Digest) (Info, error) {
-	answer, err := b.do(ctx, request{method: http.MethodHead, key: b.key(d)})
-	if err != nil {
-		if answer != nil && answer.StatusCode == http.StatusNotFound {
+	info, err := b.head(ctx, d)
+	if notFound(err) {
+		// the answer to HEAD does not say whether it is the blob or the bucket
+		answer, err := b.do(ctx, request{method: http.MethodGet, key: b.key(d), stream: true, to: 1})
+		switch {
+		case err == nil: // it was stored in between
+			_ = answer.Body.Close()
+			return b.head(ctx, d)
+		case refusedWith(err, "NoSuchKey"):
 			err = missing(d)
 		}
+		return Info{}, err
+	}
+	return info, err
+}
+
+// notFound reports whether the server did not find the object or what it is in.
+func notFound(err error) bool {
+	said, ok := errors.AsType[*refusal](err)
+	return ok && said.status == http.StatusNotFound
+}
+
+// head describes a blob. For a missing one, the error is a refusal.
+func (b *bucket) head(ctx context.Context, d Digest) (Info, error) {
+	answer, err := b.do(ctx, request{method: http.MethodHead, key: b.key(d)})
+	if err != nil {
 		return Info{}, err
 	}
 	changed, err := http.ParseTime(answer.Header.Get("Last-Modified"))
@@ -192,8 +213,8 @@ func (b *bucket) Delete(ctx context.Context, d Digest, since time.Time) error {
 			return nil
 		}
 	}
-	answer, err := b.do(ctx, request{method: http.MethodDelete, key: b.key(d)})
-	if answer != nil && answer.StatusCode == http.StatusNotFound {
+	_, err := b.do(ctx, request{method: http.MethodDelete, key: b.key(d)})
+	if refusedWith(err, "NoSuchKey") {
 		return nil
 	}
 	return err
@@ -255,8 +276,8 @@ func (b *bucket) Sweep(ctx context.Context, before time.Time) error {
 			if _, ours := b.digest(u.Key); !ours || !u.Initiated.Before(before) {
 				continue
 			}
-			answer, err := b.do(ctx, request{method: http.MethodDelete, key: u.Key, query: url.Values{"uploadId": {u.ID}}})
-			if err != nil && (answer == nil || answer.StatusCode != http.StatusNotFound) {
+			_, err := b.do(ctx, request{method: http.MethodDelete, key: u.Key, query: url.Values{"uploadId": {u.ID}}})
+			if err != nil && !refusedWith(err, "NoSuchUpload") {
 				return err
 			}
 		}
@@ -336,7 +357,7 @@ func (o *object) ReadAt(p []byte, off int64) (n int, err error) {
 			if failures++; failures == attempts {
 				return n, o.bucket.failed("read %s: %w", o.key, readErr)
 			}
-			if err := pause(o.ctx, failures); err != nil {
+			if err := o.bucket.pause(o.ctx, failures); err != nil {
 				return n, err
 			}
 		}
