@@ -111,6 +111,22 @@ func (e *Environment) DataDir(given string) (string, error) {
 	return "", fault.New(fault.UsageStore, "there is no home folder for data").WithHint("set XDG_DATA_HOME")
 }
 
+// Store returns the address of the store: a given one, that of WEXEC_STORE, or a
+// file in the data folder, which is the user's unless one is given.
+func (e *Environment) Store(address, data string) (string, error) {
+	if address == "" {
+		address, _ = e.Lookup("WEXEC_STORE")
+	}
+	if file, ok := strings.CutPrefix(address, "sqlite:"); ok && file != "" {
+		return "sqlite:" + absolute(e.Dir, file), nil
+	}
+	if address != "" {
+		return address, nil
+	}
+	dir, err := e.DataDir(data)
+	return "sqlite:" + filepath.Join(dir, "wexec.db"), err
+}
+
 // Grants returns the user's logins at HTTP servers.
 func (e *Environment) Grants() *upstream.Grants {
 	return upstream.NewGrants(below(e.stateDir(), "logins.json"))

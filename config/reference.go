@@ -25,6 +25,7 @@ func Variables() []Variable {
 		{"WEXEC_CACHE", "cache", "folder of compiled code and results"},
 		{"WEXEC_AUDIT", "audit.dir", "folder of the records, without the anchor of wexec.yaml"},
 		{"WEXEC_LOG", "log", "debug, info, warn or error"},
+		{"WEXEC_STORE", "", "address of the store, sqlite:FILE or postgres://USER@HOST/DATABASE"},
 		{"WEXEC_HTTP_TOKEN", "", "bearer token of the HTTP clients of wexec mcp --http"},
 	}
 	for _, f := range policy.LimitFields() {

@@ -36,8 +36,8 @@ func approvalOf(row store.Approval) (a Approval, err error) {
 }
 
 // waitingOf returns the questions that a run waits for.
-func (s *Service) waitingOf(ctx context.Context, run store.Run) ([]engine.Waiting, error) {
-	rows, err := s.o.Store.Approvals(ctx, run.Tenant, maxWaiting)
+func waitingOf(ctx context.Context, from *store.Store, run store.Run) ([]engine.Waiting, error) {
+	rows, err := from.Approvals(ctx, run.Tenant, maxWaiting)
 	if err != nil {
 		return nil, err
 	}

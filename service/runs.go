@@ -91,15 +91,20 @@ func (s *Service) Run(ctx context.Context, who Principal, req engine.Request) (*
 
 // Get returns a run of the principal's tenant.
 func (s *Service) Get(ctx context.Context, who Principal, id string) (*Run, error) {
-	stored, err := s.o.Store.Run(ctx, who.Tenant, id)
+	return Kept(ctx, s.o.Store, who.Tenant, id)
+}
+
+// Kept returns a run of a tenant from a store, which other processes may serve.
+func Kept(ctx context.Context, from *store.Store, tenant, id string) (*Run, error) {
+	stored, err := from.Run(ctx, tenant, id)
 	if err != nil {
 		return nil, err
 	}
-	return s.view(ctx, stored)
+	return view(ctx, from, stored)
 }
 
 // view returns a stored run as clients see it.
-func (s *Service) view(ctx context.Context, stored store.Run) (*Run, error) {
+func view(ctx context.Context, from *store.Store, stored store.Run) (*Run, error) {
 	r := &Run{State: stored.State, Actor: stored.Actor, Language: stored.Language, Intent: stored.Intent}
 	if len(stored.Result) > 0 {
 		if err := json.Unmarshal(stored.Result, &r.Result); err != nil {
@@ -121,7 +126,7 @@ func (s *Service) view(ctx context.Context, stored store.Run) (*Run, error) {
 		r.Status = engine.Status(stored.State)
 		if stored.State == store.StateWaiting {
 			var err error
-			if r.Waiting, err = s.waitingOf(ctx, stored); err != nil {
+			if r.Waiting, err = waitingOf(ctx, from, stored); err != nil {
 				return nil, err
 			}
 		}
@@ -137,13 +142,18 @@ func (s *Service) view(ctx context.Context, stored store.Run) (*Run, error) {
 // List returns the newest runs of the principal's tenant that a filter selects, and
 // the cursor of the next page.
 func (s *Service) List(ctx context.Context, who Principal, f store.Filter) (runs []*Run, next string, err error) {
-	stored, more, err := s.o.Store.Runs(ctx, who.Tenant, f)
+	return KeptRuns(ctx, s.o.Store, who.Tenant, f)
+}
+
+// KeptRuns returns the newest runs of a tenant from a store, as List does.
+func KeptRuns(ctx context.Context, from *store.Store, tenant string, f store.Filter) (runs []*Run, next string, err error) {
+	stored, more, err := from.Runs(ctx, tenant, f)
 	if err != nil {
 		return nil, "", err
 	}
 	runs = []*Run{}
 	for _, r := range stored {
-		run, err := s.view(ctx, r)
+		run, err := view(ctx, from, r)
 		if err != nil {
 			return nil, "", err
 		}
@@ -238,7 +248,7 @@ func (s *Service) eventsNow(ctx context.Context, who Principal, id string, after
 	if len(events) > 0 {
 		last = events[len(events)-1].Number
 	}
-	result, err := s.view(ctx, run)
+	result, err := view(ctx, s.o.Store, run)
 	if err != nil {
 		return nil, false, err
 	}

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"crypto/rand"
 	"strings"
 	"time"
 
@@ -117,7 +116,7 @@ func (s *Service) CreateToken(ctx context.Context, t store.Token) (secret, id st
 	if !t.Expires.IsZero() && t.Expires.Before(time.Now()) {
 		return "", "", fault.New(fault.UsageToken, "the token would be expired already")
 	}
-	t.ID = "tok_" + strings.ToLower(rand.Text()[:12])
+	t.ID = store.NewTokenID()
 	secret, err = s.o.Store.CreateToken(ctx, t)
 	return secret, t.ID, err
 }

@@ -13,6 +13,9 @@ type Options struct {
 	// Wait is how long a write waits for another process that is writing; 0
 	// means 5 seconds.
 	Wait time.Duration
+	// Existing refuses a store that is absent, empty or of an older version,
+	// instead of creating or migrating it. A server may use the store meanwhile.
+	Existing bool
 }
 
 // dialect is what differs between databases.
@@ -25,6 +28,8 @@ type dialect interface {
 	snapshot() *sql.TxOptions
 	// schema translates the text of a migration.
 	schema(text string) string
+	// migrated is a query for the number of tables that record migrations.
+	migrated() string
 	// lockMigrations is a statement that keeps other processes from migrating until
 	// the transaction ends.
 	lockMigrations() string

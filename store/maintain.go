@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -125,7 +126,7 @@ func copyTable(from, to *Tx, table string) error {
 func (s *Store) Backup(ctx context.Context, file string) (err error) {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fault.New(fault.UsageFile, "the backup cannot be written: %w", err)
+		return fault.New(fault.UsageFile, "the backup cannot be written: %w", err).WithHint("name a new file in an existing folder")
 	}
 	_ = f.Close()
 	defer func() {
@@ -156,7 +157,14 @@ func (s *Store) Restore(ctx context.Context, file string) error {
 	if err := copyFile(file, copied); err != nil {
 		return fault.New(fault.UsageFile, "the backup cannot be read: %w", err)
 	}
-	from, err := Open(ctx, "sqlite:"+copied, Options{})
+	before, _, err := Migrate(ctx, "sqlite:"+copied, Options{})
+	switch {
+	case before == 0 && (err == nil || errors.Is(err, fault.UsageStore)):
+		return fail("%s is not a backup of a store", file)
+	case err != nil:
+		return err
+	}
+	from, err := Open(ctx, "sqlite:"+copied, Options{Existing: true})
 	if err != nil {
 		return err
 	}

@@ -48,30 +48,34 @@ func migrationsOf(files fs.FS) ([]migration, error) {
 	return all, nil
 }
 
-// migrate brings the schema to the version of this binary, in one transaction.
-func (s *Store) migrate(ctx context.Context) error {
+// migrate brings the schema to the version of this binary, in one transaction. It
+// returns the version before and now.
+func (s *Store) migrate(ctx context.Context) (before, now int64, err error) {
 	steps, err := migrationsOf(migrationFiles)
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
-	return s.update(ctx, func(tx *Tx) error { return tx.migrate(steps) })
+	err = s.update(ctx, func(tx *Tx) error {
+		before, err = tx.migrate(steps)
+		return err
+	})
+	return before, int64(len(steps)), err
 }
 
-func (tx *Tx) migrate(steps []migration) error {
+func (tx *Tx) migrate(steps []migration) (version int64, err error) {
 	if lock := tx.s.lockMigrations(); lock != "" {
 		if _, err := tx.exec(lock); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if _, err := tx.exec("CREATE TABLE IF NOT EXISTS migrations (version BIGINT PRIMARY KEY, applied BIGINT NOT NULL)"); err != nil {
-		return err
+		return 0, err
 	}
-	version, err := tx.version()
-	if err != nil {
-		return err
+	if version, err = tx.version(); err != nil {
+		return 0, err
 	}
-	if newest := int64(len(steps)); version > newest {
-		return fault.New(fault.UsageStore, "a newer wexec wrote this store: its schema has version %d, this binary knows %d", version, newest).WithHint("use the newer wexec")
+	if err := known(version, steps); err != nil {
+		return version, err
 	}
 	for _, m := range steps[version:] {
 		for statement := range strings.SplitSeq(tx.s.schema(m.text), ";\n") {
@@ -79,14 +83,53 @@ func (tx *Tx) migrate(steps []migration) error {
 				continue
 			}
 			if _, err := tx.exec(statement); err != nil {
-				return fmt.Errorf("migration %d: %w", m.version, err)
+				return 0, fmt.Errorf("migration %d: %w", m.version, err)
 			}
 		}
 		if _, err := tx.exec("INSERT INTO migrations (version, applied) VALUES ($1, $2)", m.version, tx.s.micros()); err != nil {
-			return err
+			return 0, err
 		}
 	}
+	return version, nil
+}
+
+// known refuses the version of a store that a newer binary migrated.
+func known(version int64, steps []migration) error {
+	if newest := int64(len(steps)); version > newest {
+		return fault.New(fault.UsageStore, "a newer wexec wrote this store: its schema has version %d, this binary knows %d", version, newest).WithHint("use the newer wexec")
+	}
 	return nil
+}
+
+// current refuses a store that has not the schema of this binary.
+func (s *Store) current(ctx context.Context) error {
+	steps, err := migrationsOf(migrationFiles)
+	if err != nil {
+		return err
+	}
+	return s.view(ctx, func(tx *Tx) error {
+		var migrated, version int64
+		if _, err := tx.row([]any{&migrated}, tx.s.migrated()); err != nil {
+			return err
+		}
+		if migrated > 0 {
+			if version, err = tx.version(); err != nil {
+				return err
+			}
+		}
+		switch newest := int64(len(steps)); {
+		case version == 0:
+			return absent("the database is empty: it has no store")
+		case version < newest:
+			return fail("the schema of the store has version %d, this binary needs %d", version, newest).WithHint("stop its servers and run wexec store migrate")
+		}
+		return known(version, steps)
+	})
+}
+
+// absent returns the error of a store that does not exist.
+func absent(format string, args ...any) error {
+	return fail(format, args...).WithHint("name an existing store, or create one with wexec store migrate")
 }
 
 // version returns the version of the schema; 0 is an empty store.

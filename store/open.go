@@ -10,18 +10,34 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// Open opens the store at an address, sqlite:FILE or postgres://…, and migrates it.
-// A store that a newer wexec wrote is refused.
+// Open opens the store at an address, sqlite:FILE or postgres://…, and migrates it
+// unless the options say otherwise. A store that a newer wexec wrote is refused.
 func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	s, err := connect(ctx, address, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.migrate(ctx); err != nil {
+	if o.Existing {
+		err = s.current(ctx)
+	} else {
+		_, _, err = s.migrate(ctx)
+	}
+	if err != nil {
 		_ = s.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// Migrate creates the store at an address, or brings its schema to the version of
+// this binary. It returns the version before, which is 0 for a new store, and now.
+func Migrate(ctx context.Context, address string, o Options) (before, now int64, err error) {
+	s, err := connect(ctx, address, o)
+	if err != nil {
+		return 0, 0, err
+	}
+	before, now, err = s.migrate(ctx)
+	return before, now, errors.Join(err, s.Close())
 }
 
 // connect opens a store as it is.
@@ -63,6 +79,23 @@ func dialectOf(address string) (dialect, error) {
 	}
 	scheme, _, _ := strings.Cut(address, ":")
 	return nil, fault.New(fault.UsageStore, "unknown kind of store %.20q", scheme).WithHint("use sqlite:FILE or postgres://USER@HOST/DATABASE")
+}
+
+// Redacted returns an address for messages, without its password and its settings,
+// which may hold one.
+func Redacted(address string) string {
+	if strings.HasPrefix(address, "sqlite:") {
+		return address
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return "postgres:"
+	}
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	if name := u.User.Username(); name != "" {
+		shown.User = url.User(name)
+	}
+	return shown.String()
 }
 
 // Close ends the writes in progress and closes the store. No other method may be

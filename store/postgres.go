@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,7 +40,7 @@ func (d postgres) open(ctx context.Context, o Options) (write, read *sql.DB, err
 	db.SetMaxIdleConns(most)
 	if err := db.PingContext(ctx); err != nil {
 		_ = db.Close()
-		return nil, nil, fault.New(fault.StoreUnavailable, "the store at %s cannot be reached: %w", c.Host, withoutAddress(err))
+		return nil, nil, fault.New(fault.StoreUnavailable, "the store at %s cannot be reached: %s", c.Host, reasons(err))
 	}
 	return db, db, nil
 }
@@ -47,13 +48,13 @@ func (d postgres) open(ctx context.Context, o Options) (write, read *sql.DB, err
 // durationOf writes a duration as a setting of PostgreSQL.
 func durationOf(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// withoutAddress returns the cause of a failed connection without the settings
-// that pgx puts before it.
-func withoutAddress(err error) error {
+// reasons returns why connecting failed, without the settings that pgx puts before
+// it. pgx tries again without TLS and repeats the reason on a line for each attempt.
+func reasons(err error) string {
 	if e, ok := errors.AsType[*pgconn.ConnectError](err); ok && e.Unwrap() != nil {
-		return e.Unwrap()
+		err = e.Unwrap()
 	}
-	return err
+	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")
 }
 
 func (postgres) grouped() bool { return false }
@@ -66,6 +67,10 @@ func (postgres) schema(text string) string { return strings.ReplaceAll(text, " B
 
 func (postgres) skipLocked() string { return " FOR UPDATE SKIP LOCKED" }
 func (postgres) lock() string       { return " FOR UPDATE" }
+
+func (postgres) migrated() string {
+	return "SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'migrations'"
+}
 
 // The key of the lock is "wexec" in ASCII.
 func (postgres) lockMigrations() string { return "SELECT pg_advisory_xact_lock(512803497315)" }

@@ -183,6 +183,13 @@ func TestABackupIsRestoredInAnyStore(t *testing.T) {
 			}
 			wantCode(t, other.Restore(t.Context(), file), fault.UsageStore) // it is not empty
 		}
+		for name, text := range map[string]string{"text": strings.Repeat("no database", 100), "empty": ""} {
+			wrong := filepath.Join(t.TempDir(), name)
+			check(t, os.WriteFile(wrong, []byte(text), 0o600))
+			if err := s.Restore(t.Context(), wrong); fault.CodeOf(err) != fault.UsageStore || !strings.Contains(err.Error(), wrong+" is not a backup") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
 	})
 }
 
@@ -240,6 +247,50 @@ func TestAStoreOfANewerVersionIsRefused(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+func TestAnExistingStoreIsNeitherMadeNorMigrated(t *testing.T) {
+	for name, address := range addresses(t) {
+		t.Run(name, func(t *testing.T) {
+			address := address(t)
+			for range 2 { // the first attempt leaves nothing
+				_, err := Open(t.Context(), address, Options{Existing: true})
+				wantCode(t, err, fault.UsageStore)
+				if fault.HintOf(err) == "" {
+					t.Errorf("no hint: %v", err)
+				}
+			}
+			before, now, err := Migrate(t.Context(), address, Options{})
+			if before != 0 || now == 0 || err != nil {
+				t.Errorf("%d %d %v", before, now, err)
+			}
+			s := open(t, address, Options{Existing: true})
+			if before, again, err := Migrate(t.Context(), address, Options{}); before != now || again != now || err != nil {
+				t.Errorf("%d %d %v", before, again, err)
+			}
+			check(t, s.update(t.Context(), func(tx *Tx) error {
+				_, err := tx.exec("DELETE FROM migrations WHERE version = $1", now)
+				return err
+			}))
+			_, err = Open(t.Context(), address, Options{Existing: true})
+			wantCode(t, err, fault.UsageStore)
+		})
+	}
+}
+
+func TestARedactedAddressHasNoSecret(t *testing.T) {
+	for address, want := range map[string]string{
+		"sqlite:/a b/wexec.db":                                 "sqlite:/a b/wexec.db",
+		"postgres://me:secret@db.example:5432/wexec":           "postgres://me@db.example:5432/wexec",
+		"postgresql://db/wexec?user=me&password=secret":        "postgresql://db/wexec",
+		"postgres:///wexec?host=/run/pg&sslpassword=secret":    "postgres:///wexec",
+		"postgres://me:sec%zzret@db/wexec":                     "postgres:",
+		"postgres://me:secret@db/wexec?sslmode=disable#secret": "postgres://me@db/wexec",
+	} {
+		if got := Redacted(address); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
 	}
 }
 

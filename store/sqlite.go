@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,12 +21,19 @@ import (
 type sqlite struct{ file string }
 
 func (d sqlite) open(ctx context.Context, o Options) (write, read *sql.DB, err error) {
-	if err := os.MkdirAll(filepath.Dir(d.file), 0o700); err != nil {
-		return nil, nil, fault.New(fault.UsageStore, "the folder of the store cannot be made: %w", err)
+	create := 0
+	if !o.Existing {
+		create = os.O_CREATE
+		if err := os.MkdirAll(filepath.Dir(d.file), 0o700); err != nil {
+			return nil, nil, fault.New(fault.UsageStore, "the folder of the store cannot be made: %w", err)
+		}
 	}
 	// SQLite gives its other files the mode of this one
-	f, err := os.OpenFile(d.file, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
+	f, err := os.OpenFile(d.file, os.O_RDWR|create, 0o600)
+	switch {
+	case o.Existing && errors.Is(err, fs.ErrNotExist):
+		return nil, nil, absent("there is no store in %s", d.file)
+	case err != nil:
 		return nil, nil, fault.New(fault.UsageStore, "the store cannot be opened: %w", err)
 	}
 	_ = f.Close()
@@ -64,6 +72,10 @@ func (sqlite) snapshot() *sql.TxOptions  { return &sql.TxOptions{ReadOnly: true}
 func (sqlite) schema(text string) string { return text }
 func (sqlite) skipLocked() string        { return "" }
 func (sqlite) lock() string              { return "" }
+
+func (sqlite) migrated() string {
+	return "SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'"
+}
 
 // A transaction that may write holds the only lock there is.
 func (sqlite) lockMigrations() string { return "" }

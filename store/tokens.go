@@ -62,28 +62,41 @@ func hashOf(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CreateToken makes a token and returns it. It cannot be shown again.
-func (s *Store) CreateToken(ctx context.Context, t Token) (string, error) {
+// NewTokenID returns an id for a token.
+func NewTokenID() string { return "tok_" + strings.ToLower(rand.Text()[:12]) }
+
+// Valid returns an error if there cannot be such a token.
+func (t Token) Valid() error {
 	if t.Tenant == "" || t.Name == "" || t.ID == "" {
-		return "", fault.New(fault.UsageToken, "a token needs a tenant, an id and a name")
+		return fault.New(fault.UsageToken, "a token needs a tenant, an id and a name")
 	}
 	if t.Type != TypeAgent && t.Type != TypePerson {
-		return "", fault.New(fault.UsageToken, "unknown type of token %.20q", t.Type).WithHint("use agent or person")
+		return fault.New(fault.UsageToken, "unknown type of token %.20q", t.Type).WithHint("use agent or person")
 	}
-	scopes := make([]string, len(t.Scopes))
-	for i, scope := range t.Scopes {
+	for _, scope := range t.Scopes {
 		if !slices.Contains(Scopes(), scope) {
-			return "", fault.New(fault.UsageToken, "unknown scope %.20q", scope).WithHint("scopes are run, read, approve, reveal, skills and admin")
+			return fault.New(fault.UsageToken, "unknown scope %.20q", scope).WithHint("scopes are run, read, approve, reveal, skills and admin")
 		}
-		scopes[i] = string(scope)
 	}
-	if len(scopes) == 0 {
-		return "", fault.New(fault.UsageToken, "a token needs a scope").WithHint("scopes are run, read, approve, reveal, skills and admin")
+	if len(t.Scopes) == 0 {
+		return fault.New(fault.UsageToken, "a token needs a scope").WithHint("scopes are run, read, approve, reveal, skills and admin")
 	}
 	for _, glob := range t.Tools {
 		if glob == "" || strings.Contains(glob, ",") {
-			return "", fault.New(fault.UsageToken, "invalid pattern for tools %.40q", glob)
+			return fault.New(fault.UsageToken, "invalid pattern for tools %.40q", glob).WithHint("name one pattern each time, such as github.*")
 		}
+	}
+	return nil
+}
+
+// CreateToken makes a token and returns it. It cannot be shown again.
+func (s *Store) CreateToken(ctx context.Context, t Token) (string, error) {
+	if err := t.Valid(); err != nil {
+		return "", err
+	}
+	scopes := make([]string, len(t.Scopes))
+	for i, scope := range t.Scopes {
+		scopes[i] = string(scope)
 	}
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // it never fails
@@ -167,7 +180,7 @@ func (s *Store) Revoke(ctx context.Context, tenant, id string) error {
 	return s.update(ctx, func(tx *Tx) error {
 		n, err := tx.exec(`DELETE FROM tokens WHERE tenant = $1 AND id = $2`, tenant, id)
 		if err == nil && n == 0 {
-			return fault.New(fault.UsageToken, "there is no token %.40q", id)
+			return fault.New(fault.UsageToken, "there is no token %.40q", id).WithHint("list them with wexec token list")
 		}
 		return err
 	})

@@ -19,6 +19,7 @@ import (
 
 	"github.com/wexec/wexec/cmd/wexec/cli"
 	"github.com/wexec/wexec/internal/tools/testenv"
+	"github.com/wexec/wexec/internal/tools/testpg"
 )
 
 // update rewrites golden files.
@@ -27,9 +28,19 @@ var update = flag.Bool("update", false, "update golden files")
 // TestMain makes the test binary the command wexec too, so that scripts and
 // terminals run what is built from the sources as they are.
 func TestMain(m *testing.M) {
-	testscript.Main(testenv.Tests{M: m}, map[string]func(){
+	testscript.Main(tests{testenv.Tests{M: m}}, map[string]func(){
 		"wexec": func() { os.Exit(cli.Main(context.Background(), os.Args, "v0.0.0-test")) },
 	})
+}
+
+// tests are the tests of this package. After them the database that they started
+// is stopped.
+type tests struct{ testenv.Tests }
+
+// Run implements testscript.TestingM.
+func (t tests) Run() int {
+	defer testpg.Stop()
+	return t.Tests.Run()
 }
 
 func TestScripts(t *testing.T) {

@@ -13,8 +13,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wexec/wexec/cmd/wexec/cli"
+	"github.com/wexec/wexec/store"
 )
 
 // listings are the commands with --json, as docs/use/json.md shows them. They run
@@ -36,6 +38,18 @@ var listings = [][]string{
 	{"audit", "show", "--json"},
 	{"audit", "verify", "--json"},
 	{"approvals", "list", "--json"},
+	{"runs", "list", "--json"},
+	{"runs", "show", keptRun, "--json"},
+	{"usage", "--json"},
+	{"token", "create", "--name", "ci", "--scopes", "run", "--json"},
+	{"token", "list", "--tenant", "acme", "--json"},
+	{"token", "revoke", keptToken, "--json"},
+	{"store", "migrate", "--json"},
+	{"store", "check", "--json"},
+	{"store", "backup", "backup.db", "--json"},
+	{"store", "restore", "backup.db", "--data", "restored", "--json"},
+	{"store", "copy", "sqlite:restored/wexec.db", "sqlite:copy.db", "--json"},
+	{"store", "prune", "--json"},
 	{"mcp", "login", "--status", "--json"},
 	{"config", "show", "--json"},
 	{"packages", "add", "--json", "reports"}, {"packages", "list", "--json"},
@@ -43,6 +57,35 @@ var listings = [][]string{
 	{"guests", "verify", "--json"},
 	{"doctor", "--json"},
 	{"version", "--json"},
+}
+
+// keptRun and keptToken are in the store of the folder.
+const (
+	keptRun   = "01M82MK6T0B1BMH49PZ38PCEA2"
+	keptToken = "tok_3kq5c2mzr7ab"
+)
+
+// keep puts a run and a token into the user's store.
+func keep(t *testing.T, dir string, env []string) {
+	t.Helper()
+	result, err := command(t.Context(), dir, env, listings[0]...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := opened(t, "sqlite:"+filepath.Join(dir, ".local", "share", "wexec", "wexec.db"))
+	code, err := json.Marshal(map[string]string{"language": "javascript", "code": listings[0][len(listings[0])-1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := accepted(t.Context(), s, store.Run{Tenant: "default", ID: keptRun, Actor: "ci", Language: "javascript", Intent: "count commits", Request: code})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.CreateToken(t.Context(), store.Token{Tenant: "acme", ID: keptToken, Name: "Ann", Type: store.TypePerson, Scopes: []store.Scope{store.ScopeRun},
+		Tools: []string{"github.*"}, Expires: time.Now().Add(24 * time.Hour)})
+	if err := errors.Join(err, s.SetState(t.Context(), l, store.StateRunning), s.End(t.Context(), l, store.Outcome{Status: "ok", Result: result, Uses: []store.Use{{Kind: "run", Count: 1, Fuel: 310935}}})); err != nil {
+		t.Fatal(err)
+	}
 }
 
 const listingPolicy = `version: 1
@@ -71,6 +114,7 @@ func TestWhatJSONHasIsDocumented(t *testing.T) {
 	if out, err := command(t.Context(), dir, env, "config", "trust").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	keep(t, dir, env)
 	path := filepath.Join("..", "..", "docs", "use", "json.md")
 	have, err := os.ReadFile(path)
 	if err != nil && !*update {
@@ -151,7 +195,7 @@ func commandOf(args []string) string {
 	if args[1] == "--check" {
 		return "run --check"
 	}
-	if slices.Contains([]string{"run", "doctor", "version"}, args[0]) {
+	if slices.Contains([]string{"run", "usage", "doctor", "version"}, args[0]) {
 		return args[0]
 	}
 	return args[0] + " " + args[1]

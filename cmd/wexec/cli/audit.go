@@ -15,12 +15,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/files"
-	"github.com/wexec/wexec/internal/units"
 )
 
 // recordTypes and effects are the values of flags that select records.
@@ -79,14 +79,12 @@ func (a *app) auditShow(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(oneOf("type", ctx.String("type"), recordTypes...), oneOf("effect", ctx.String("effect"), effects...)); err != nil {
+	if err := errors.Join(commandline.OneOf("type", ctx.String("type"), recordTypes...), commandline.OneOf("effect", ctx.String("effect"), effects...)); err != nil {
 		return err
 	}
 	filter := audit.Filter{Run: ctx.Args().First(), Type: audit.Type(ctx.String("type")), Tool: ctx.String("tool"), Effect: ctx.String("effect")}
-	if since := ctx.String("since"); since != "" {
-		if filter.Since, err = parseSince(since); err != nil {
-			return err
-		}
+	if filter.Since, err = commandline.Moment(ctx, "since", -1); err != nil {
+		return err
 	}
 	if err := checkSelection(ctx); err != nil {
 		return err
@@ -199,18 +197,6 @@ func reversed(records iter.Seq2[audit.Event, error], limit int) iter.Seq2[audit.
 			}
 		}
 	}
-}
-
-// parseSince parses a time or a duration before now.
-func parseSince(text string) (time.Time, error) {
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		return t, nil
-	}
-	ago, err := units.ParseDuration(text)
-	if err != nil {
-		return time.Time{}, fault.New(fault.UsageFlag, "--since: %q is neither a time nor a duration", text).WithHint("use 2h, or 2026-01-31T08:00:00Z")
-	}
-	return time.Now().Add(-ago), nil
 }
 
 // eventLine is one record without its time and its run.

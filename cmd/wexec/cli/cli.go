@@ -23,6 +23,7 @@ import (
 
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/servecmd"
+	"github.com/wexec/wexec/cmd/wexec/internal/storecmd"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/cmd/wexec/mcpd"
 	"github.com/wexec/wexec/config"
@@ -133,9 +134,11 @@ func interrupted(ctx context.Context, args []string) bool {
 // its own, since every command costs time at the start.
 func (a *app) commandLine() *cli.App {
 	server := servecmd.Commands{Env: a.Env, Term: a.term, Version: a.Version}
+	lasting := storecmd.Commands{Env: a.Env, Term: a.term, Stdout: a.Stdout, PrintJSON: a.printJSON, Faulty: exitStatus(fault.ClassGuest.Exit())}
 	commands := []func() *cli.Command{
-		a.runCommand, a.replCommand, a.toolsCommand, a.policyCommand, a.privacyCommand, a.auditCommand, a.approvalsCommand, a.mcpCommand, server.Serve,
-		a.pluginCommand, a.packagesCommand, a.guestsCommand, a.initCommand, a.doctorCommand, a.configCommand, a.promptCommand, a.completionCommand,
+		a.runCommand, a.replCommand, a.toolsCommand, a.policyCommand, a.privacyCommand, a.auditCommand, a.approvalsCommand, a.mcpCommand,
+		server.Serve, lasting.Runs, lasting.Usage, lasting.Token, lasting.Store, a.pluginCommand, a.packagesCommand, a.guestsCommand, a.initCommand,
+		a.doctorCommand, a.configCommand, a.promptCommand, a.completionCommand,
 		a.completeCommand, a.manCommand, a.versionCommand,
 	}
 	if isRun(a.Args) {
@@ -334,7 +337,10 @@ func (a *app) argumentValues(command string) []string {
 
 // flagValues lists the values of a flag. It returns nil for files, which shells
 // complete.
-func (a *app) flagValues(flag string) []string {
+func (a *app) flagValues(command, flag string) []string {
+	if values := storecmd.FlagValues(command, flag); values != nil {
+		return values
+	}
 	switch flag {
 	case "allow-tool", "deny-tool", "tool":
 		return config.SavedToolNames(a.Env)

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
@@ -160,23 +158,6 @@ func limitsOf(ctx *cli.Context) (policy.Limits, error) {
 		f.Set(&l, v)
 	}
 	return l, errors.Join(wrong...)
-}
-
-// suggest adds a hint to the error of an unknown name: the nearest of the names
-// there are, or all of them.
-func suggest(err *fault.Error, name string, names []string) error {
-	if near := catalogue.NearestOf(name, names); near != "" {
-		return err.WithHint("did you mean %s?", near)
-	}
-	return err.WithHint("use one of %s", strings.Join(names, ", "))
-}
-
-// oneOf checks that a flag is empty or has one of some values.
-func oneOf(flag, value string, values ...string) error {
-	if value == "" || slices.Contains(values, value) {
-		return nil
-	}
-	return suggest(fault.New(fault.UsageFlag, "--%s: unknown value %q", flag, value), value, values)
 }
 
 func (a *app) configCommand() *cli.Command {

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/policyfile"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
@@ -245,7 +246,7 @@ func (a *app) policyAdd(ctx *cli.Context) error {
 	}
 	at := slices.Index(names, name)
 	if at < 0 {
-		return suggest(fault.New(fault.ToolUnknown, "unknown server %q", name), name, names)
+		return commandline.Suggest(fault.New(fault.ToolUnknown, "unknown server %q", name), name, names)
 	}
 	settings.Servers = settings.Servers[at : at+1]
 	host, err := settings.Open(ctx.Context, config.Options{Env: a.Env, Version: a.Version, Logger: terminal.Logger(a.term, "error"), NoAudit: true})

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/cmd/wexec/internal/clients"
+	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/policyfile"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
@@ -76,7 +77,7 @@ func (a *app) client(name string) (config.Client, error) {
 	if name == "" {
 		return config.Client{}, fault.New(fault.UsageFlag, "name the client").WithHint("set --client %s", strings.Join(names, "|"))
 	}
-	return config.Client{}, suggest(fault.New(fault.UsageFlag, "unknown client %q", name), name, names)
+	return config.Client{}, commandline.Suggest(fault.New(fault.UsageFlag, "unknown client %q", name), name, names)
 }
 
 // launch returns the command with which a client starts wexec: "wexec mcp" with

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
@@ -125,7 +126,7 @@ func serverNamed(s *config.Settings, name string) (upstream.Server, error) {
 	if len(names) == 0 {
 		return upstream.Server{}, err.WithHint(noHTTPServer)
 	}
-	return upstream.Server{}, suggest(err, name, names)
+	return upstream.Server{}, commandline.Suggest(err, name, names)
 }
 
 const noHTTPServer = "no HTTP server is configured: set --mcp FILE"

@@ -230,7 +230,7 @@ func (a *app) promptCommand() *cli.Command {
 			}
 			text, ok := mcpd.Prompt(ctx.String("model"), servers, ctx.Int("budget"))
 			if !ok {
-				return suggest(fault.New(fault.UsageFlag, "--model: unknown family %q", ctx.String("model")), ctx.String("model"), mcpd.Families())
+				return commandline.Suggest(fault.New(fault.UsageFlag, "--model: unknown family %q", ctx.String("model")), ctx.String("model"), mcpd.Families())
 			}
 			if text == "" {
 				return fault.New(fault.UsageFlag, "--budget %d is too small for the prompt", ctx.Int("budget")).WithHint("200 tokens fit it without examples, 600 with all of them")

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
@@ -225,7 +226,7 @@ func (a *app) policyExplain(ctx *cli.Context) error {
 	if !ok || server == "" || tool == "" {
 		return fault.New(fault.UsageFlag, "invalid tool name %q", name).WithHint("use SERVER.TOOL, such as github.list_commits")
 	}
-	if err := oneOf("trigger", ctx.String("trigger"), triggers...); err != nil {
+	if err := commandline.OneOf("trigger", ctx.String("trigger"), triggers...); err != nil {
 		return err
 	}
 	args := map[string]any{}

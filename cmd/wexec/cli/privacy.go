@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/privacy"
@@ -42,7 +43,7 @@ func checkKind(k string) error {
 	if privacy.Known(privacy.Kind(k)) {
 		return nil
 	}
-	return suggest(fault.New(fault.UsageFlag, "unknown kind %q", k), k, kindNames())
+	return commandline.Suggest(fault.New(fault.UsageFlag, "unknown kind %q", k), k, kindNames())
 }
 
 func detector(ctx *cli.Context) (*privacy.Detector, error) {
@@ -53,7 +54,7 @@ func detector(ctx *cli.Context) (*privacy.Detector, error) {
 		}
 		c.Detect = append(c.Detect, privacy.Kind(k))
 	}
-	if err := oneOf("level", c.Level, "strict", "balanced", "relaxed"); err != nil {
+	if err := commandline.OneOf("level", c.Level, "strict", "balanced", "relaxed"); err != nil {
 		return nil, err
 	}
 	det, err := privacy.NewDetector(c)

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
@@ -186,7 +187,7 @@ func (a *app) toolsList(ctx *cli.Context) error {
 		for _, s := range t.cat.Servers() {
 			names = append(names, s.Name)
 		}
-		return suggest(fault.New(fault.ToolUnknown, "unknown server %q", name), name, names)
+		return commandline.Suggest(fault.New(fault.ToolUnknown, "unknown server %q", name), name, names)
 	}
 	if ctx.Bool("categories") {
 		return a.printCategories(ctx, t, server, name)
@@ -226,7 +227,7 @@ func (a *app) toolsSearch(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := oneOf("detail", ctx.String("detail"), "name", "summary", "full"); err != nil {
+	if err := commandline.OneOf("detail", ctx.String("detail"), "name", "summary", "full"); err != nil {
 		return err
 	}
 	if n := ctx.Int("limit"); n < 1 {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // for database/sql
@@ -25,8 +26,12 @@ type Server struct {
 	user []string // the command that runs the rest as another user
 }
 
-// running is the server of this test binary.
-var running = sync.OnceValues(start)
+// running is the server of this test binary, and started the same if it was
+// started.
+var (
+	running = sync.OnceValues(start)
+	started atomic.Pointer[Server]
+)
 
 // Address returns the address of an empty schema of a server that all tests of
 // the binary share. It skips the test where PostgreSQL is not installed.
@@ -53,7 +58,7 @@ func Address(t testing.TB) string {
 
 // Stop ends the server, if one was started. TestMain calls it after the tests.
 func Stop() {
-	if s, err := running(); err == nil && s != nil {
+	if s := started.Load(); s != nil {
 		s.stop()
 	}
 }
@@ -87,6 +92,7 @@ func start() (*Server, error) {
 	if err := s.command("initdb", "--no-sync", "--auth=trust", "--username=wexec", "--encoding=UTF8", "--locale=C", "-D", s.data()); err != nil {
 		return nil, err
 	}
+	started.Store(s)
 	return s, s.command("pg_ctl", "-D", s.data(), "-w", "-t", "60", "-l", filepath.Join(s.dir, "log"), "-o",
 		"-c listen_addresses='' -c max_connections=300 -c unix_socket_directories="+s.dir, "start")
 }

@@ -44,7 +44,7 @@ func TestFlagsMoveBeforeArguments(t *testing.T) {
 }
 
 func TestCompletionKnowsCommandsFlagsAndValues(t *testing.T) {
-	values := func(flag string) []string { return []string{flag + "-value"} }
+	values := func(_, flag string) []string { return []string{flag + "-value"} }
 	arguments := func(command string) []string { return []string{"argument of " + command} }
 	for line, want := range map[string]string{
 		"":                       "run version tools",
@@ -87,8 +87,9 @@ func TestHelpHasNamesValuesAndDefaults(t *testing.T) {
 
 func TestCompletionDescribesCommandsAndFlags(t *testing.T) {
 	none := func(string) []string { return nil }
+	noValues := func(string, string) []string { return nil }
 	for line, want := range map[string]Candidate{"tools ": {"list", "list tools"}, "tools list --lim": {"--limit", "print at most N tools (default 10)"}} {
-		got := Complete(testApp().Commands, strings.Split(line, " "), none, none)
+		got := Complete(testApp().Commands, strings.Split(line, " "), noValues, none)
 		if len(got) != 1 || got[0] != want {
 			t.Errorf("%q: %q, want %q", line, got, want)
 		}

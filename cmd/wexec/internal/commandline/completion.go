@@ -10,10 +10,10 @@ import (
 type Candidate struct{ Word, Doc string }
 
 // Complete lists what can follow on a command line whose last word is
-// incomplete. flagValues lists the values of a flag, arguments those of a
-// command, given as its names from the top; either may return nil. A flag may have
+// incomplete. flagValues lists the values of a flag of a command, arguments those of
+// a command, given as its names from the top; either may return nil. A flag may have
 // its value after "=", in one word or, as bash has it, in three.
-func Complete(commands []*cli.Command, words []string, flagValues, arguments func(name string) []string) []Candidate {
+func Complete(commands []*cli.Command, words []string, flagValues func(command, flag string) []string, arguments func(command string) []string) []Candidate {
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -42,7 +42,7 @@ func Complete(commands []*cli.Command, words []string, flagValues, arguments fun
 	}
 	switch before := words[max(0, len(words)-2)]; {
 	case len(words) > 1 && strings.HasPrefix(before, "-") && takesValue(flags, before):
-		values(flagValues(strings.TrimLeft(before, "-")))
+		values(flagValues(strings.Join(path, " "), strings.TrimLeft(before, "-")))
 	case strings.HasPrefix(last, "-"):
 		for _, f := range flags {
 			doc := ""

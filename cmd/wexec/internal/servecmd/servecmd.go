@@ -76,9 +76,9 @@ func (c Commands) serve(ctx *cli.Context) error {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return fault.New(fault.UsageFile, "make the data folder: %w", err)
 	}
-	location := ctx.String("store")
-	if location == "" {
-		location = "sqlite:" + filepath.Join(data, "wexec.db")
+	location, err := c.Env.Store(ctx.String("store"), data)
+	if err != nil {
+		return err
 	}
 	s, err := store.Open(ctx.Context, location, store.Options{})
 	if err != nil {

@@ -19,15 +19,26 @@ func (p *Printer) Error(err error) {
 		p.runError(run)
 		return
 	}
-	all := []error{err}
-	var joined interface{ Unwrap() []error }
-	if errors.As(err, &joined) && len(joined.Unwrap()) > 1 {
-		all = joined.Unwrap()
-	}
-	for _, one := range all {
+	for _, one := range parts(err) {
 		p.headline(fault.CodeOf(one), one.Error())
 		p.Hint(withFlags(hintOf(one)))
 	}
+}
+
+// parts returns the errors that were joined, or else the error itself. Errors that
+// are the cause of one with a code are part of its message.
+func parts(err error) []error {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		switch e := e.(type) {
+		case *fault.Error:
+			return []error{err}
+		case interface{ Unwrap() []error }:
+			if all := e.Unwrap(); len(all) > 1 {
+				return all
+			}
+		}
+	}
+	return []error{err}
 }
 
 func hintOf(err error) string {

@@ -1,0 +1,148 @@
+package storecmd
+
+import (
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/store"
+)
+
+// Token is wexec token.
+func (c Commands) Token() *cli.Command {
+	return &cli.Command{
+		Name:  "token",
+		Usage: "create, list and revoke the tokens of a server's clients",
+		Subcommands: []*cli.Command{
+			{Name: "create", Usage: "create a token and print it once", Action: c.createToken, Flags: flags(
+				&cli.StringFlag{Name: "name", Usage: "`NAME`: who or what will use it"},
+				tenantFlag(),
+				&cli.StringFlag{Name: "scopes", Usage: "`LIST`: what it allows, such as run,read: " + strings.Join(scopes(), ", ") + "; admin includes all but reveal"},
+				&cli.StringFlag{Name: "type", Usage: "`TYPE`: agent or person; an agent does not approve its own calls", Value: store.TypeAgent},
+				&cli.StringSliceFlag{Name: "tools", Usage: "`GLOB`: only tools that match, such as github.*; repeatable"},
+				&cli.StringFlag{Name: "expires", Usage: "`TIME`: when it ends: after a duration, such as 30d, or at a time, such as 2027-01-31T08:00:00Z (default never)"}),
+				Description: "The token goes to standard output and cannot be shown again: the store keeps its SHA-256. A store that does not exist\nis created."},
+			{Name: "list", Usage: "list tokens, without the tokens themselves", Action: c.with(existing(), c.listTokens), Flags: flags(
+				&cli.StringFlag{Name: "tenant", Usage: "`NAME`: only tokens of this tenant"})},
+			{Name: "revoke", Usage: "remove a token, from now on", ArgsUsage: "ID", Action: c.with(existing(), c.revokeToken), Flags: flags()},
+		},
+	}
+}
+
+// scopes are the scopes as text.
+func scopes() []string {
+	var all []string
+	for _, s := range store.Scopes() {
+		all = append(all, string(s))
+	}
+	return all
+}
+
+func (c Commands) createToken(ctx *cli.Context) error {
+	if _, err := commandline.Arguments(ctx); err != nil {
+		return err
+	}
+	t := store.Token{Tenant: ctx.String("tenant"), ID: store.NewTokenID(), Name: ctx.String("name"), Type: ctx.String("type"), Tools: ctx.StringSlice("tools")}
+	if t.Name == "" {
+		return fault.New(fault.UsageFlag, "the token has no name").WithHint("set --name")
+	}
+	for scope := range strings.SplitSeq(ctx.String("scopes"), ",") {
+		if scope = strings.TrimSpace(scope); scope != "" {
+			t.Scopes = append(t.Scopes, store.Scope(scope))
+		}
+	}
+	var err error
+	if t.Expires, err = commandline.Moment(ctx, "expires", 1); err != nil {
+		return err
+	}
+	if !t.Expires.IsZero() && !t.Expires.After(time.Now()) {
+		return fault.New(fault.UsageFlag, "--expires: the time is in the past").WithHint("use 30d, or a time to come")
+	}
+	if err := t.Valid(); err != nil { // before the store is created
+		return err
+	}
+	return c.with(store.Options{}, func(ctx *cli.Context, s *store.Store, _ string) error {
+		token, err := s.CreateToken(ctx.Context, t)
+		if err != nil {
+			return err
+		}
+		if ctx.Bool("json") {
+			return c.PrintJSON(map[string]string{"id": t.ID, "token": token})
+		}
+		c.printf("%s\n", token)
+		c.Term.Note("this is token %s of tenant %s; it cannot be shown again", t.ID, t.Tenant)
+		return nil
+	})(ctx)
+}
+
+// tokenRow is a token in a list.
+type tokenRow struct {
+	ID      string        `json:"id"`
+	Name    string        `json:"name"`
+	Tenant  string        `json:"tenant"`
+	Type    string        `json:"type"`
+	Scopes  []store.Scope `json:"scopes"`
+	Tools   []string      `json:"tools,omitempty"`
+	Created time.Time     `json:"created"`
+	Used    time.Time     `json:"used,omitzero"`
+	Expires time.Time     `json:"expires,omitzero"`
+}
+
+func (c Commands) listTokens(ctx *cli.Context, s *store.Store, _ string) error {
+	if _, err := commandline.Arguments(ctx); err != nil {
+		return err
+	}
+	tokens, err := s.Tokens(ctx.Context, ctx.String("tenant"))
+	if err != nil {
+		return err
+	}
+	rows, cells := []tokenRow{}, [][]string{}
+	for _, t := range tokens {
+		rows = append(rows, tokenRow{t.ID, t.Name, t.Tenant, t.Type, t.Scopes, t.Tools, t.Created, t.Used, t.Expires})
+		var allowed []string
+		for _, s := range t.Scopes {
+			allowed = append(allowed, string(s))
+		}
+		expires := at(t.Expires)
+		if !t.Expires.IsZero() && !t.Expires.After(time.Now()) {
+			expires += " (expired)"
+		}
+		cells = append(cells, []string{t.ID, t.Name, t.Tenant, t.Type, strings.Join(allowed, ","), strings.Join(t.Tools, ","), at(t.Created), at(t.Used), expires})
+	}
+	switch {
+	case ctx.Bool("json"):
+		return c.PrintJSON(map[string]any{"tokens": rows})
+	case len(rows) == 0:
+		c.Term.Note("there are no tokens: create one with wexec token create")
+		return nil
+	}
+	return c.table("ID NAME TENANT TYPE SCOPES TOOLS CREATED USED EXPIRES", cells)
+}
+
+func (c Commands) revokeToken(ctx *cli.Context, s *store.Store, _ string) error {
+	args, err := commandline.Arguments(ctx, "the id of the token")
+	if err != nil {
+		return err
+	}
+	tokens, err := s.Tokens(ctx.Context, "")
+	if err != nil {
+		return err
+	}
+	tenant := ""
+	for _, t := range tokens {
+		if t.ID == args[0] {
+			tenant = t.Tenant
+		}
+	}
+	if err := s.Revoke(ctx.Context, tenant, args[0]); err != nil {
+		return err
+	}
+	if ctx.Bool("json") {
+		return c.PrintJSON(map[string]string{"id": args[0], "tenant": tenant})
+	}
+	c.printf("revoked token %s of tenant %s\n", args[0], tenant)
+	return nil
+}
