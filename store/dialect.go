@@ -37,6 +37,9 @@ type dialect interface {
 	// waits for others who lock them, the second leaves those rows out.
 	lock() string
 	skipLocked() string
+	// locked reports whether another process has the lock that an attempt needs, and
+	// the database has waited for it a little.
+	locked(err error) bool
 	// transient reports whether a transaction that failed like this before its
 	// commit may be tried again, and dead whether it was rolled back as a whole.
 	transient(err error) bool

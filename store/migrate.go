@@ -55,11 +55,20 @@ func (s *Store) migrate(ctx context.Context) (before, now int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	now = int64(len(steps))
+	// A store that is up to date is not written, since servers may write to it.
+	err = s.view(ctx, func(tx *Tx) error {
+		before, err = tx.migrated()
+		return err
+	})
+	if err != nil || before == now {
+		return before, now, err
+	}
 	err = s.update(ctx, func(tx *Tx) error {
 		before, err = tx.migrate(steps)
 		return err
 	})
-	return before, int64(len(steps)), err
+	return before, now, err
 }
 
 func (tx *Tx) migrate(steps []migration) (version int64, err error) {
@@ -108,14 +117,9 @@ func (s *Store) current(ctx context.Context) error {
 		return err
 	}
 	return s.view(ctx, func(tx *Tx) error {
-		var migrated, version int64
-		if _, err := tx.row([]any{&migrated}, tx.s.migrated()); err != nil {
+		version, err := tx.migrated()
+		if err != nil {
 			return err
-		}
-		if migrated > 0 {
-			if version, err = tx.version(); err != nil {
-				return err
-			}
 		}
 		switch newest := int64(len(steps)); {
 		case version == 0:
@@ -130,6 +134,15 @@ func (s *Store) current(ctx context.Context) error {
 // absent returns the error of a store that does not exist.
 func absent(format string, args ...any) error {
 	return fail(format, args...).WithHint("name an existing store, or create one with wexec store migrate")
+}
+
+// migrated returns the version of the schema; 0 is an empty database.
+func (tx *Tx) migrated() (version int64, err error) {
+	var tables int64
+	if _, err := tx.row([]any{&tables}, tx.s.migrated()); err != nil || tables == 0 {
+		return 0, err
+	}
+	return tx.version()
 }
 
 // version returns the version of the schema; 0 is an empty store.

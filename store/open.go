@@ -52,7 +52,7 @@ func connect(ctx context.Context, address string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dialect: d, now: o.Now, stopped: make(chan struct{})}
+	s := &Store{dialect: d, now: o.Now, wait: o.Wait, stopped: make(chan struct{})}
 	if s.write, s.read, err = d.open(ctx, o); err != nil {
 		return nil, err
 	}

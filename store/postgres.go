@@ -65,6 +65,7 @@ func (postgres) snapshot() *sql.TxOptions {
 
 func (postgres) schema(text string) string { return strings.ReplaceAll(text, " BLOB", " BYTEA") }
 
+func (postgres) locked(error) bool  { return false } // it has a fair queue
 func (postgres) skipLocked() string { return " FOR UPDATE SKIP LOCKED" }
 func (postgres) lock() string       { return " FOR UPDATE" }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -37,15 +38,15 @@ func (d sqlite) open(ctx context.Context, o Options) (write, read *sql.DB, err e
 		return nil, nil, fault.New(fault.UsageStore, "the store cannot be opened: %w", err)
 	}
 	_ = f.Close()
-	if write, err = d.pool("immediate", "FULL", o, ""); err != nil {
+	if write, err = d.pool("immediate", "FULL", shortWait, ""); err != nil {
 		return nil, nil, err
 	}
 	write.SetMaxOpenConns(1)
-	if err := write.PingContext(ctx); err != nil {
+	if err := patient(d, o.Wait, func() error { return write.PingContext(ctx) }); err != nil {
 		_ = write.Close()
 		return nil, nil, fault.New(fault.UsageStore, "%s cannot be opened as a store: %w", d.file, err)
 	}
-	if read, err = d.pool("deferred", "FULL", o, "query_only(1)"); err != nil {
+	if read, err = d.pool("deferred", "FULL", o.Wait, "query_only(1)"); err != nil {
 		_ = write.Close()
 		return nil, nil, err
 	}
@@ -54,11 +55,15 @@ func (d sqlite) open(ctx context.Context, o Options) (write, read *sql.DB, err e
 	return write, read, nil
 }
 
+// shortWait is how long SQLite waits for a lock before [patient] tries again. Its own
+// waits become longer with time.
+const shortWait = 20 * time.Millisecond
+
 // pool returns connections to the file. Data that is deleted is overwritten, and
 // the log is kept small.
-func (d sqlite) pool(lock, sync string, o Options, more string) (*sql.DB, error) {
+func (d sqlite) pool(lock, sync string, wait time.Duration, more string) (*sql.DB, error) {
 	q := url.Values{"_txlock": {lock}, "_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", o.Wait.Milliseconds()), "journal_mode(WAL)", "synchronous(" + sync + ")",
+		fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "journal_mode(WAL)", "synchronous(" + sync + ")",
 		"secure_delete(1)", "foreign_keys(1)", "trusted_schema(0)", "journal_size_limit(16777216)", "cache_size(-16000)"}}
 	if more != "" {
 		q.Add("_pragma", more)
@@ -80,8 +85,10 @@ func (sqlite) migrated() string {
 // A transaction that may write holds the only lock there is.
 func (sqlite) lockMigrations() string { return "" }
 
-// SQLite waits for other writers itself, as long as busy_timeout says.
+// Waiting for other writers is in [patient].
 func (sqlite) transient(error) bool { return false }
+
+func (sqlite) locked(err error) bool { return primary(err) == lib.SQLITE_BUSY }
 
 func (sqlite) dead(err error) bool {
 	switch primary(err) {

@@ -28,6 +28,7 @@ type Store struct {
 	jobs        chan job // nil if the database groups commits itself
 	stopped     chan struct{}
 	now         func() time.Time
+	wait        time.Duration
 }
 
 // ErrLost says that a lease ended or that another process has it now. Nothing was
@@ -143,7 +144,11 @@ func (s *Store) update(ctx context.Context, f func(tx *Tx) error) error {
 
 // transaction runs f in a transaction and commits it.
 func (s *Store) transaction(ctx context.Context, f func(tx *Tx) error) error {
-	tx, err := s.write.BeginTx(ctx, nil)
+	var tx *sql.Tx
+	err := patient(s.dialect, s.wait, func() (err error) {
+		tx, err = s.write.BeginTx(ctx, nil)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -158,6 +163,18 @@ func (s *Store) transaction(ctx context.Context, f func(tx *Tx) error) error {
 		return &uncertain{err}
 	}
 	return nil
+}
+
+// patient tries until another process gives the lock of the database back, or until
+// the wait is over. A process that writes all the time leaves short gaps only, which
+// many short waits find and a long one misses.
+func patient(d dialect, wait time.Duration, try func() error) error {
+	for end := time.Now().Add(wait); ; {
+		if err := try(); err == nil || !d.locked(err) || time.Now().After(end) {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // uncertain is the failure of a commit: the database may have made it.
