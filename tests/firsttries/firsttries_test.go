@@ -284,3 +284,38 @@ func TestProgramsReachTheirEndInADryRun(t *testing.T) {
 		fmt.Sprintf("Of the %d programs in `tests/firsttries`, %d reach their end in a dry run before wexec has seen an answer of the tools, and %d after (counted on %s).\n",
 			len(all), before, after, figures.Today), *update)
 }
+
+// TestACheckFindsNoFaultInPrograms checks the literal arguments of programs that work.
+func TestACheckFindsNoFaultInPrograms(t *testing.T) {
+	host := open(t, everything)
+	tools, _ := host.Table.Catalogue(t.Context())
+	checked := 0
+	for _, p := range corpus(t, "programs") {
+		res, err := host.Engine.Run(t.Context(), engine.Request{Language: p.language, Code: p.code, Trigger: "mcp", Check: true})
+		if err != nil {
+			t.Errorf("%s: %v", p.name, err)
+			continue
+		}
+		var rows [][6]any
+		if err := json.Unmarshal(res.Value, &rows); err != nil {
+			t.Fatalf("%s: %v", p.name, err)
+		}
+		for _, row := range rows {
+			tool, ok := tools.Lookup(fmt.Sprintf("%s.%s", row[0], row[1]))
+			if !ok || row[5] == nil {
+				continue
+			}
+			form, err := json.Marshal(row[5])
+			if err != nil {
+				t.Fatal(err)
+			}
+			checked++
+			if f, err := host.Table.CheckArguments(t.Context(), tool.ID(), form, nil); f != nil || err != nil {
+				t.Errorf("%s:%v: %v, %v for %s", p.name, row[2], f, err, form)
+			}
+		}
+	}
+	if checked == 0 {
+		t.Error("no call was checked")
+	}
+}
