@@ -36,7 +36,9 @@ func New(o Options) *Server {
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "wexec", Title: "wexec: code with tools", Version: o.Version}, &mcp.ServerOptions{
 		Logger:       o.Logger,
 		Instructions: strings.TrimSpace("Write one program that calls the tools and returns one small answer: see execute_code.\n" + noticed(o.Notice)),
-		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}},
+		// Lists of prompts and resources come from servers, whose notifications are not
+		// passed on: neither subscriptions nor list changes are announced.
+		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 	})
 	s.addTools()
 	s.addResources()

@@ -52,6 +52,14 @@ func (s *Server) passOn(next mcp.MethodHandler) mcp.MethodHandler {
 				return &more, nil
 			}
 			return res, err
+		case *mcp.ListResourceTemplatesRequest:
+			res, err := next(ctx, method, req)
+			if own, ok := res.(*mcp.ListResourceTemplatesResult); ok && err == nil && own.NextCursor == "" {
+				more := *own
+				more.ResourceTemplates = append(slices.Clone(own.ResourceTemplates), s.templatesOfServers(ctx, client{r.Session, r.Extra})...)
+				return &more, nil
+			}
+			return res, err
 		case *mcp.GetPromptRequest:
 			if server, name := s.splitPrompt(r.Params.Name); server != "" {
 				return s.promptOfServer(ctx, client{r.Session, r.Extra}, server, name, r.Params.Arguments)
@@ -120,6 +128,7 @@ func (s *Server) offered(ctx context.Context, feature policy.Feature, server, me
 // listed is an item of a list of a server.
 type listed struct {
 	URI         string                `json:"uri"`
+	Template    string                `json:"uriTemplate"`
 	Name        string                `json:"name"`
 	Title       string                `json:"title"`
 	Description string                `json:"description"`
@@ -130,6 +139,7 @@ type listed struct {
 // page is a page of a list of a server.
 type page struct {
 	Resources []listed `json:"resources"`
+	Templates []listed `json:"resourceTemplates"`
 	Prompts   []listed `json:"prompts"`
 	Next      string   `json:"nextCursor"`
 }
@@ -157,7 +167,7 @@ func (s *Server) lists(ctx context.Context, c client, feature policy.Feature, me
 					s.o.Logger.Info("list for a client", "server", tool.Server, "method", method, "error", err)
 					break
 				}
-				if items = append(append(items, at.Resources...), at.Prompts...); at.Next == "" {
+				if items = slices.Concat(items, at.Resources, at.Templates, at.Prompts); at.Next == "" {
 					break
 				}
 			}
@@ -196,15 +206,38 @@ func (s *Server) resourcesOfServers(ctx context.Context, c client) (out []*mcp.R
 	all := s.lists(ctx, c, policy.Resources, "resources/list")
 	for _, server := range s.table().Servers() {
 		for _, r := range all[server] {
-			if r.URI == "" || len(r.URI) > maxListedText || text.Visible(r.URI) != r.URI {
-				continue
+			if usableURI(r.URI) {
+				out = append(out, &mcp.Resource{URI: resourceURI(server, r.URI), Name: listedName(server, r), Title: listedText(r.Title),
+					Description: listedText(r.Description), MIMEType: listedType(r.MIMEType)})
 			}
-			out = append(out, &mcp.Resource{URI: resourceURI(server, r.URI), Name: server + ": " + clip(listedText(r.Name), maxListedName), Title: listedText(r.Title),
-				Description: listedText(r.Description), MIMEType: clip(listedText(r.MIMEType), maxListedName)})
 		}
 	}
 	return out
 }
+
+func (s *Server) templatesOfServers(ctx context.Context, c client) (out []*mcp.ResourceTemplate) {
+	all := s.lists(ctx, c, policy.Resources, "resources/templates/list")
+	for _, server := range s.table().Servers() {
+		for _, r := range all[server] {
+			if usableURI(r.Template) {
+				out = append(out, &mcp.ResourceTemplate{URITemplate: resourceURI(server, r.Template), Name: listedName(server, r), Title: listedText(r.Title),
+					Description: listedText(r.Description), MIMEType: listedType(r.MIMEType)})
+			}
+		}
+	}
+	return out
+}
+
+// usableURI reports whether a URI or a template of one can be shown as it is.
+func usableURI(uri string) bool {
+	return uri != "" && len(uri) <= maxListedText && text.Visible(uri) == uri
+}
+
+func listedName(server string, r listed) string {
+	return server + ": " + clip(listedText(r.Name), maxListedName)
+}
+
+func listedType(mimeType string) string { return clip(listedText(mimeType), maxListedName) }
 
 // usableName reports whether a name can be shown as it is.
 func usableName(name string) bool {
@@ -216,6 +249,16 @@ func listedText(s string) string { return text.Clean(text.Clip(s, maxListedText)
 
 func resourceURI(server, uri string) string {
 	return resourcesRoot + url.PathEscape(server) + "/" + uri
+}
+
+// shownURI is the URI of a resource of a server as a client is shown it: no server
+// names a resource of wexec or of another server. One that cannot be shown as it is
+// becomes the other.
+func shownURI(server, uri, other string) string {
+	if !usableURI(uri) {
+		return other
+	}
+	return resourceURI(server, uri)
 }
 
 // splitPrompt returns the server whose prompt a name means, and the prompt: names of
@@ -242,6 +285,16 @@ func (s *Server) promptOfServer(ctx context.Context, c client, server, name stri
 		return nil, err
 	}
 	res.Meta = nil
+	for _, m := range res.Messages {
+		switch c := m.Content.(type) {
+		case *mcp.ResourceLink:
+			c.URI = shownURI(server, c.URI, resourceURI(server, ""))
+		case *mcp.EmbeddedResource:
+			if c.Resource != nil {
+				c.Resource.URI = shownURI(server, c.Resource.URI, resourceURI(server, ""))
+			}
+		}
+	}
 	return res, nil
 }
 
@@ -268,7 +321,7 @@ func (s *Server) readOfServer(ctx context.Context, r *mcp.ReadResourceRequest) (
 	}
 	out := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{}}
 	for _, one := range res.Contents {
-		contents := &mcp.ResourceContents{URI: resourceURI(server, one.URI), MIMEType: one.MIMEType, Text: one.Text}
+		contents := &mcp.ResourceContents{URI: shownURI(server, one.URI, r.Params.URI), MIMEType: listedType(one.MIMEType), Text: one.Text}
 		if one.Blob != nil {
 			if contents.Blob, err = base64.StdEncoding.DecodeString(string(*one.Blob)); err != nil {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the resource has invalid base64"}
