@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,8 @@ const defaultTimeout = 10 * time.Minute
 const (
 	nobodyToAsk = "it needs a person's approval, and there is nobody to ask"
 	nobodyHint  = "run it where a person can answer, or allow the call in the policy"
+	saidNo      = "a person said no"
+	changeHint  = "change the call before you try again"
 )
 
 // ask asks a person if the policy requires it, and records the reply before
@@ -66,8 +69,20 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 		approvals.Via, approvals.Remember = []string{"terminal"}, "run"
 		key = c.grant.key()
 	}
+	same := key // of questions that have one answer
+	if c.grant == nil {
+		same = fmt.Sprintf("%s\x00%x", key, sha256.Sum256(slices.Concat(c.call.args.raw, c.args)))
+	}
+	end, err := c.turn(ctx, same)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	if r.session.isApproved(key) {
 		return c.record(&audit.Approval{Answer: "always", By: "remembered"}, nil)
+	}
+	if r.session.isRefused(same) {
+		return c.record(&audit.Approval{Answer: "no", By: "remembered"}, c.denied(fault.DeniedApproval, saidNo, changeHint))
 	}
 	asker := r.info.Asker
 	if asker == nil {
@@ -119,7 +134,8 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 	case err != nil:
 		return deny("a person could not be asked: "+err.Error(), "")
 	case !reply.Approved:
-		return deny(because("a person said no", reply.Reason), "change the call before you try again")
+		r.session.refuse(same)
+		return deny(because(saidNo, reply.Reason), changeHint)
 	}
 	approval.Answer = "yes"
 	if reply.Always && approvals.Remember != "never" {
@@ -127,6 +143,26 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 		r.session.approve(key, approvals.Remember != "session")
 	}
 	return c.record(approval, nil)
+}
+
+// turn waits until no other call of the run asks the same question, so that one answer
+// serves all of them if it may. end lets the next one ask.
+func (c *inquiry) turn(ctx context.Context, same string) (end func(), err error) {
+	for {
+		open, end := c.run.session.begin(same)
+		if open == nil {
+			return end, nil
+		}
+		c.ticket.SetAsking(true)
+		select {
+		case <-open:
+		case <-ctx.Done():
+		}
+		c.ticket.SetAsking(false)
+		if ctx.Err() != nil {
+			return nil, c.cancelled()
+		}
+	}
 }
 
 // askAbout asks a person about what a call lacks while it is made. args say what.

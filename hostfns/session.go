@@ -19,7 +19,9 @@ type Session struct {
 	byRule   map[string]int // calls that were let through, by rule
 	byTool   map[string]int // the same, by tool
 	approved map[string]bool
-	runOnly  []string // keys of approved that end with the run
+	runOnly  []string                 // keys of approved that end with the run
+	refused  map[string]bool          // questions that a person answered with no in this run
+	open     map[string]chan struct{} // questions that wait for an answer; closed after it
 	vault    *privacy.Vault
 }
 
@@ -69,14 +71,52 @@ func (s *Session) approve(key string, runOnly bool) {
 	}
 }
 
-// endRun forgets what was approved for one run.
+// begin begins a question. If one that is the same is open, it returns a channel that
+// is closed after its answer, else the function that ends the question.
+func (s *Session) begin(question string) (open <-chan struct{}, end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if open, ok := s.open[question]; ok {
+		return open, nil
+	}
+	if s.open == nil {
+		s.open = map[string]chan struct{}{}
+	}
+	answered := make(chan struct{})
+	s.open[question] = answered
+	return nil, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.open, question)
+		close(answered)
+	}
+}
+
+// isRefused reports whether a person answered a question with no in this run.
+func (s *Session) isRefused(question string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused[question]
+}
+
+// refuse remembers a no for this run: a program does not get a yes by asking again.
+func (s *Session) refuse(question string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refused == nil {
+		s.refused = map[string]bool{}
+	}
+	s.refused[question] = true
+}
+
+// endRun forgets the answers that were for one run.
 func (s *Session) endRun() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, key := range s.runOnly {
 		delete(s.approved, key)
 	}
-	s.runOnly = nil
+	s.runOnly, s.refused = nil, nil
 }
 
 // decide decides a call and in the same step counts it against the limits of the

@@ -57,10 +57,12 @@ type program struct{ name, language, code string }
 //	touched  the calls that reach the tools over all programs: "shop.echo {}; …",
 //	         none if absent, "*" for any
 //	asked    a text in the question at the terminal, whose lines are joined with
-//	         " | "; "answer" is yes, no or always
+//	         " | "; "answer" is yes, no or always, or one for each question
+//	questions  how many questions a person was asked
+//	grants   true if the person may allow what no rule allows
 //	form     a text in the question as an MCP client gets it
 //	limits   as in a Request, like "args", "session" and "deterministic"
-var keys = []string{"status", "code", "value", "says", "hides", "touched", "asked", "form", "answer", "limits", "args", "session", "deterministic"}
+var keys = []string{"status", "code", "value", "says", "hides", "touched", "asked", "form", "answer", "questions", "grants", "limits", "args", "session", "deterministic"}
 
 func readAttempt(t *testing.T, file string) attempt {
 	t.Helper()
@@ -201,7 +203,7 @@ func holdings(t *testing.T) map[string]int {
 func (a attempt) try(t *testing.T, eng *engine.Engine, w *world) {
 	var ask *asker
 	if answer := a.head["answer"]; answer != "" {
-		ask = &asker{answer: answer}
+		ask = &asker{answers: strings.Split(answer, ", "), grants: a.head["grants"] == "true"}
 	}
 	table, v, sink := w.table(t, a.policy, ask)
 	var limits engine.Limits
@@ -246,6 +248,9 @@ func (a attempt) try(t *testing.T, eng *engine.Engine, w *world) {
 		if ask == nil || !strings.Contains(strings.Join(ask.shown, "\n"), want) {
 			t.Errorf("the person was shown %q, want %q", ask.shown, want)
 		}
+	}
+	if want := a.head["questions"]; want != "" && (ask == nil || strconv.Itoa(len(ask.shown)) != want) {
+		t.Errorf("the person was asked %d times, want %s: %q", len(ask.shown), want, ask.shown)
 	}
 	if ask != nil {
 		forms := strings.Join(ask.forms, "\n")

@@ -272,7 +272,8 @@ func encoded(c hostfns.Call) (hostfns.Answer, error) {
 
 // asker answers questions and keeps what a terminal and a client would show.
 type asker struct {
-	answer       string // yes, no, always
+	answers      []string // yes, no, always; the last one also for later questions
+	grants       bool     // whether it may allow what no rule allows
 	mu           sync.Mutex
 	shown, forms []string
 }
@@ -282,8 +283,12 @@ func (a *asker) Ask(_ context.Context, q hostfns.Question) (hostfns.Reply, error
 	defer a.mu.Unlock()
 	a.shown = append(a.shown, strings.Join(append([]string{text.Visible(q.Tool)}, approvals.Lines(q, approvals.OnTerminal)...), " | "))
 	a.forms = append(a.forms, strings.Join(approvals.Lines(q.Covered(), approvals.InForm), " | "))
-	return hostfns.Reply{Approved: a.answer != "no", Always: a.answer == "always", By: "terminal"}, nil
+	answer := a.answers[min(len(a.shown), len(a.answers))-1]
+	return hostfns.Reply{Approved: answer != "no", Always: answer == "always", By: "terminal"}, nil
 }
+
+// CanGrant implements [hostfns.Granter].
+func (a *asker) CanGrant() bool { return a.grants }
 
 // table returns a table with the victim, the network and files under a policy.
 func (w *world) table(t *testing.T, rules string, ask *asker) (*hostfns.Table, *victim, *audit.Memory) {

@@ -251,6 +251,61 @@ func TestALinkIsAskedForByWhereItLeads(t *testing.T) {
 	}
 }
 
+// TestAQuestionNamesTheFileItself has paths with "..", and names that would rewrite the
+// question or look like another file.
+func TestAQuestionNamesTheFileItself(t *testing.T) {
+	dir, env := lacking(t, narrow)
+	real := must(filepath.EvalSymlinks(dir))
+	write(t, filepath.Join(dir, "in", "a.txt"), "A")
+	write(t, filepath.Join(dir, "secret.txt"), "SECRET")
+	for path, want := range map[string]string{
+		`in/../secret.txt`:                   filepath.Join(real, "secret.txt") + "?",
+		`./in/.././in/../secret.txt`:         filepath.Join(real, "secret.txt") + "?",
+		`ok\x1b[2J\x1b[H\r\u202etxt.csv`:     `ok\u{1b}[2J\u{1b}[H\u{d}\u{202e}txt.csv?`,
+		`s\u200becret.txt`:                   `s\u{200b}ecret.txt?`,
+		`x? [y]es, [n]o: \n\u2590 approve? `: `x? [y]es, [n]o: \u{a}`,
+	} {
+		x := atTerminal(t, command(t.Context(), dir, env, "run", "-l", "py", "-e", `open("`+path+`", "w")`))
+		x.sees("[w]rite the rule: ")
+		seen := x.seen.String()
+		if !strings.Contains(seen, want) || strings.Contains(seen, "..") {
+			t.Errorf("%q: the question is %q, want %q", path, seen, want)
+		}
+		x.types("n\n")
+		if got := x.ends(); got != 3 {
+			t.Errorf("%q: status %d: %q", path, got, x.seen.String())
+		}
+		holdsNoControls(t, path, x.seen.String())
+	}
+	if got := string(must(os.ReadFile(filepath.Join(dir, "secret.txt")))); got != "SECRET" {
+		t.Errorf("the file is %q", got)
+	}
+}
+
+// TestANoIsTheAnswerForTheRun has a program that asks for a tool, a host and a file
+// many times, and at once.
+func TestANoIsTheAnswerForTheRun(t *testing.T) {
+	web := plainSite(t)
+	for name, program := range map[string]string{
+		"a tool": `const ask = (n) => tools.github.list_commits({limit: n})`,
+		"a host": `const ask = (n) => fetch("` + web + `/" + n)`,
+		"a file": `import { readFile } from "node:fs/promises"; const ask = (n) => readFile("secret.txt")`,
+	} {
+		dir, env := lacking(t, narrow)
+		write(t, filepath.Join(dir, "secret.txt"), "SECRET")
+		x := atTerminal(t, command(t.Context(), dir, env, "run", "-l", "js", "-e", program+`
+let got = 0;
+await Promise.allSettled(Array.from({length: 10}, (_, i) => ask(i).then(() => got++)));
+for (let i = 0; i < 10; i++) await ask(i).then(() => got++, () => {});
+return "got " + got`))
+		x.sees("[w]rite the rule: ")
+		x.types("n\n")
+		if status, seen := x.ends(), x.seen.String(); status != 0 || strings.Count(seen, "approve?") != 1 || !strings.Contains(seen, "got 0") {
+			t.Errorf("%s: status %d, %q", name, status, seen)
+		}
+	}
+}
+
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
