@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	if err = errors.Join(err, os.Setenv("TMPDIR", temp), os.Setenv("WEXEC_CANARY", canary)); err != nil {
 		panic(err)
 	}
-	code := m.Run()
+	code := testenv.Tests{M: m}.Run()
 	_ = os.RemoveAll(temp)
 	os.Exit(code)
 }

@@ -259,14 +259,14 @@ func TestAQuestionNamesTheFileItself(t *testing.T) {
 	write(t, filepath.Join(dir, "in", "a.txt"), "A")
 	write(t, filepath.Join(dir, "secret.txt"), "SECRET")
 	for path, want := range map[string]string{
-		`in/../secret.txt`:                   filepath.Join(real, "secret.txt") + "?",
-		`./in/.././in/../secret.txt`:         filepath.Join(real, "secret.txt") + "?",
-		`ok\x1b[2J\x1b[H\r\u202etxt.csv`:     `ok\u{1b}[2J\u{1b}[H\u{d}\u{202e}txt.csv?`,
-		`s\u200becret.txt`:                   `s\u{200b}ecret.txt?`,
-		`x? [y]es, [n]o: \n\u2590 approve? `: `x? [y]es, [n]o: \u{a}`,
+		`in/../secret.txt`:                 filepath.Join(real, "secret.txt"),
+		`./in/.././in/../secret.txt`:       filepath.Join(real, "secret.txt"),
+		`ok\u202etxt.csv`:                  `ok\u{202e}txt.csv`,
+		`s\u200becret.txt`:                 `s\u{200b}ecret.txt`,
+		`x? [y]es, [n]o: \u2590 approve? `: `x? [y]es, [n]o: \u{2590} a`,
 	} {
 		x := atTerminal(t, command(t.Context(), dir, env, "run", "-l", "py", "-e", `open("`+path+`", "w")`))
-		x.sees("[w]rite the rule: ")
+		x.sees("[a]lways for this run")
 		seen := x.seen.String()
 		if !strings.Contains(seen, want) || strings.Contains(seen, "..") {
 			t.Errorf("%q: the question is %q, want %q", path, seen, want)
@@ -276,6 +276,11 @@ func TestAQuestionNamesTheFileItself(t *testing.T) {
 			t.Errorf("%q: status %d: %q", path, got, x.seen.String())
 		}
 		holdsNoControls(t, path, x.seen.String())
+	}
+	// Names with control characters are refused, and nobody is asked.
+	x := atTerminal(t, command(t.Context(), dir, env, "run", "-l", "py", "-e", `open("ok\x1b[2J\r.csv", "w")`))
+	if got, seen := x.ends(), x.seen.String(); got != 1 || strings.Contains(seen, "[y]es") {
+		t.Errorf("status %d: %q", got, seen)
 	}
 	if got := string(must(os.ReadFile(filepath.Join(dir, "secret.txt")))); got != "SECRET" {
 		t.Errorf("the file is %q", got)
