@@ -12,7 +12,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -80,11 +79,11 @@ func usage(format string, args ...any) *fault.Error {
 	return fault.New(fault.UsageStore, format, args...).WithOp("read the seal key")
 }
 
-// Load returns the keys in [Variable] if it is set, else those in a file. On Unix,
-// no other user may be able to read or replace the file. A missing file is an error
-// that is [fs.ErrNotExist].
-func Load(path string) (*Keys, error) {
-	text, from := os.Getenv(Variable), Variable
+// Load returns the keys in text, the value of [Variable], or in a file if it is empty.
+// On Unix, no other user may be able to read or replace the file. A missing file is an
+// error that is [fs.ErrNotExist].
+func Load(path, text string) (*Keys, error) {
+	from := Variable
 	if text == "" {
 		from = path
 		if err := ownfile.Dir(filepath.Dir(path)); err != nil {
@@ -114,15 +113,15 @@ func refused(err error) error {
 // LoadOrCreate is [Load], and creates a file with one random key if it is missing.
 // Of several processes that do so, one creates the file and all use it. Call it only
 // if nothing is sealed yet: what another key sealed cannot be read with a new one.
-func LoadOrCreate(path string) (*Keys, error) {
-	k, err := Load(path)
+func LoadOrCreate(path, text string) (*Keys, error) {
+	k, err := Load(path, text)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return k, err
 	}
 	if err := create(path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fault.New(fault.UsageStore, "%w", err).WithOp("create the seal key").WithHint("set a folder that this user can write to")
 	}
-	return Load(path)
+	return Load(path, text)
 }
 
 // create writes a key file unless there is one.

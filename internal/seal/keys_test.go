@@ -93,18 +93,17 @@ func TestKeyFilesAreReadStrictly(t *testing.T) {
 }
 
 func TestAKeyFileIsCreatedOnce(t *testing.T) {
-	t.Setenv(Variable, "")
 	path := filepath.Join(t.TempDir(), "data", "seal.key")
-	if _, err := Load(path); !errors.Is(err, fs.ErrNotExist) || fault.CodeOf(err) != fault.UsageStore {
+	if _, err := Load(path, ""); !errors.Is(err, fs.ErrNotExist) || fault.CodeOf(err) != fault.UsageStore {
 		t.Fatalf("a missing file: %v", err)
 	}
 	var all [8]*Keys
 	var done sync.WaitGroup
 	for i := range all {
-		done.Go(func() { all[i], _ = LoadOrCreate(path) })
+		done.Go(func() { all[i], _ = LoadOrCreate(path, "") })
 	}
 	done.Wait()
-	box, key := sealed(t, must(LoadOrCreate(path))(t), content(10), 10)
+	box, key := sealed(t, must(LoadOrCreate(path, ""))(t), content(10), 10)
 	for i, k := range all {
 		if k == nil {
 			t.Fatalf("process %d got no keys", i)
@@ -124,7 +123,6 @@ func TestAKeyFileThatOthersCanReadIsRefused(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs permission bits")
 	}
-	t.Setenv(Variable, "")
 	for name, change := range map[string]func(t *testing.T, path string) error{
 		"the group reads": func(_ *testing.T, path string) error { return os.Chmod(path, 0o640) },
 		"others read":     func(_ *testing.T, path string) error { return os.Chmod(path, 0o604) },
@@ -145,12 +143,12 @@ func TestAKeyFileThatOthersCanReadIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "data", "seal.key")
-			must(LoadOrCreate(path))(t)
+			must(LoadOrCreate(path, ""))(t)
 			if err := change(t, path); err != nil {
 				t.Fatal(err)
 			}
-			for _, load := range []func(string) (*Keys, error){Load, LoadOrCreate} {
-				if _, err := load(path); fault.CodeOf(err) != fault.UsageStore || fault.HintOf(err) == "" {
+			for _, load := range []func(path, text string) (*Keys, error){Load, LoadOrCreate} {
+				if _, err := load(path, ""); fault.CodeOf(err) != fault.UsageStore || fault.HintOf(err) == "" {
 					t.Errorf("error is %v, hint %q", err, fault.HintOf(err))
 				}
 			}
@@ -160,16 +158,14 @@ func TestAKeyFileThatOthersCanReadIsRefused(t *testing.T) {
 
 func TestTheVariableReplacesTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data", "seal.key")
-	t.Setenv(Variable, keyOf('a')+" "+keyOf('b'))
-	k := must(LoadOrCreate(path))(t)
+	k := must(LoadOrCreate(path, keyOf('a')+" "+keyOf('b')))(t)
 	if len(k.all) != 2 {
 		t.Errorf("there are %d keys", len(k.all))
 	}
 	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder was created: %v", err)
 	}
-	t.Setenv(Variable, "secret")
-	_, err := Load(path)
+	_, err := Load(path, "secret")
 	if fault.CodeOf(err) != fault.UsageStore || !strings.Contains(err.Error(), Variable) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("error is %v", err)
 	}

@@ -36,7 +36,6 @@ import (
 	"io/fs"
 	"iter"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/wexec/wexec/fault"
@@ -56,7 +55,7 @@ type Store interface {
 	// Stat describes a blob, with the errors of Open.
 	Stat(ctx context.Context, d Digest) (Info, error)
 	// Delete deletes a blob unless Put has stored or renewed it since a time; the
-	// zero time deletes it in any case. It is no error if the blob is missing.
+	// zero time deletes it in any case. A missing blob is not an error.
 	Delete(ctx context.Context, d Digest, since time.Time) error
 	// List yields all blobs by digest. The last pair has the error, if there is one.
 	List(ctx context.Context) iter.Seq2[Info, error]
@@ -97,16 +96,6 @@ func ParseDigest(text string) (d Digest, err error) {
 
 // ErrDamaged says that the content of a blob does not have its digest.
 var ErrDamaged = errors.New("the content of the blob does not match its digest")
-
-// Open opens the store at an address: a folder, which is created if it is missing,
-// or s3://BUCKET/PREFIX with ?endpoint= and ?region=. The credentials for S3 come
-// from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.
-func Open(address string) (Store, error) {
-	if strings.HasPrefix(address, "s3://") {
-		return openS3(address)
-	}
-	return openFolder(address)
-}
 
 // NewReader returns a reader of a whole blob. At the end it fails with [ErrDamaged]
 // instead of io.EOF if the content does not have the digest.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -39,7 +40,7 @@ func both(t *testing.T, test func(t *testing.T, s Store)) {
 
 func open(t testing.TB, address string) Store {
 	t.Helper()
-	s := must(Open(address))(t)
+	s := must(Open(address, os.Getenv))(t)
 	t.Cleanup(func() { check(t, s.Close()) })
 	return s
 }

@@ -14,7 +14,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,8 +45,9 @@ const (
 	answerTime = 2 * time.Minute
 )
 
-// newClient returns a client of the bucket at an address, and the prefix of the keys.
-func newClient(address string) (c client, prefix string, err error) {
+// newClient returns a client of the bucket at an address, and the prefix of the keys. Env looks
+// up environment variables.
+func newClient(address string, env func(string) string) (c client, prefix string, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Port() != "" || u.Fragment != "" {
 		return c, "", bad("the address of the bucket is invalid").WithHint("use s3://BUCKET/PREFIX?endpoint=https://HOST")
@@ -77,12 +77,12 @@ func newClient(address string) (c client, prefix string, err error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		bucket: u.Host,
-		region: first(query.Get("region"), os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), "us-east-1"),
-		keys:   credentials{os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")},
+		region: first(query.Get("region"), env("AWS_REGION"), env("AWS_DEFAULT_REGION"), "us-east-1"),
+		keys:   credentials{env("AWS_ACCESS_KEY_ID"), env("AWS_SECRET_ACCESS_KEY"), env("AWS_SESSION_TOKEN")},
 		now:    time.Now,
 		wait:   100 * time.Millisecond,
 	}
-	endpoint := first(query.Get("endpoint"), os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), "https://s3."+c.region+".amazonaws.com")
+	endpoint := first(query.Get("endpoint"), env("AWS_ENDPOINT_URL_S3"), env("AWS_ENDPOINT_URL"), "https://s3."+c.region+".amazonaws.com")
 	c.endpoint, err = url.Parse(endpoint)
 	if err != nil || c.endpoint.Host == "" || c.endpoint.User != nil || c.endpoint.RawQuery != "" || c.endpoint.Scheme != "https" && c.endpoint.Scheme != "http" {
 		return c, "", bad("the endpoint of the bucket is not an http or https URL").WithHint("use endpoint=https://HOST")
@@ -105,12 +105,17 @@ func first(texts ...string) string {
 	return texts[slices.IndexFunc(texts, func(s string) bool { return s != "" })]
 }
 
+// failed is an error of the bucket.
+func (c *client) failed(format string, args ...any) *fault.Error {
+	return fault.New(fault.StoreUnavailable, format, args...).WithOp("use the bucket " + c.bucket)
+}
+
 // request is a request for an object, or for the bucket if key is empty.
 type request struct {
 	method string
 	key    string
 	query  url.Values
-	body   io.ReadSeeker // nil: none
+	body   *io.SectionReader // nil: none
 	// stream returns the answer with its body, which has the bytes from one
 	// offset to another. Other answers are read and their body is text.
 	stream   bool
@@ -119,8 +124,15 @@ type request struct {
 
 // do sends a request until it succeeds, fails for good, or failed too often.
 func (c *client) do(ctx context.Context, r request) (*http.Response, error) {
+	if r.body == nil {
+		r.body = io.NewSectionReader(strings.NewReader(""), 0, 0)
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(r.body, 0, r.body.Size())); err != nil {
+		return nil, c.failed("read the content to send: %w", err)
+	}
 	for failures := 1; ; failures++ {
-		answer, err := c.send(ctx, r)
+		answer, err := c.send(ctx, r, Digest(h.Sum(nil)))
 		if err == nil {
 			return answer, nil
 		}
@@ -170,11 +182,7 @@ func (c *client) pause(ctx context.Context, failures int) error {
 }
 
 // send sends a request once.
-func (c *client) send(ctx context.Context, r request) (*http.Response, error) {
-	size, digest, err := measure(r.body)
-	if err != nil {
-		return nil, c.failed("read the content to send: %w", err)
-	}
+func (c *client) send(ctx context.Context, r request, digest Digest) (*http.Response, error) {
 	u := *c.endpoint
 	u.Path = strings.TrimSuffix(u.Path, "/") + "/" + c.bucket
 	if r.key != "" {
@@ -182,14 +190,14 @@ func (c *client) send(ctx context.Context, r request) (*http.Response, error) {
 	}
 	u.RawPath, u.RawQuery = escape(u.Path, true), canonicalQuery(r.query)
 	var body io.Reader
-	if size > 0 {
-		body = io.NopCloser(r.body)
+	if r.body.Size() > 0 { // a reader for each attempt, since the last one may still be in use
+		body = io.NewSectionReader(r.body, 0, r.body.Size())
 	}
 	q, err := http.NewRequestWithContext(ctx, r.method, u.String(), body)
 	if err != nil {
 		return nil, c.failed("%w", err)
 	}
-	q.ContentLength = size
+	q.ContentLength = r.body.Size()
 	if r.stream {
 		q.Header.Set("Range", "bytes="+strconv.FormatInt(r.from, 10)+"-"+strconv.FormatInt(r.to-1, 10))
 	}
@@ -213,23 +221,7 @@ func (c *client) send(ctx context.Context, r request) (*http.Response, error) {
 	return answer, nil
 }
 
-// measure returns the size and digest of a body and rewinds it.
-func measure(body io.ReadSeeker) (int64, Digest, error) {
-	if body == nil {
-		return 0, sha256.Sum256(nil), nil
-	}
-	if _, err := body.Seek(0, io.SeekStart); err != nil {
-		return 0, Digest{}, err
-	}
-	h := sha256.New()
-	n, err := io.Copy(h, body)
-	if err == nil {
-		_, err = body.Seek(0, io.SeekStart)
-	}
-	return n, Digest(h.Sum(nil)), err
-}
-
-// refused is the error for an answer with a status that is no success.
+// refused is the error for an answer that is not a success.
 func (c *client) refused(r request, status int, text []byte) error {
 	said := &refusal{status: status}
 	_ = xml.Unmarshal(text, said)

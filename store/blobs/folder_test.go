@@ -192,7 +192,7 @@ func TestBlobsAreReadableByTheUserOnly(t *testing.T) {
 		return nil
 	}))
 	check(t, os.Chmod(dir, 0o777))
-	if _, err := Open(dir); fault.CodeOf(err) != fault.UsageStore || fault.HintOf(err) == "" {
+	if _, err := Open(dir, os.Getenv); fault.CodeOf(err) != fault.UsageStore || fault.HintOf(err) == "" {
 		t.Errorf("a folder that others can write to: %v", err)
 	}
 }

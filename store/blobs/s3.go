@@ -16,8 +16,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/wexec/wexec/fault"
 )
 
 // bucket is a Store in an S3 bucket. The blob abcd… is the object PREFIX/abcd….
@@ -42,8 +40,8 @@ const (
 	cleanupTime = 10 * time.Second
 )
 
-func openS3(address string) (Store, error) {
-	c, prefix, err := newClient(address)
+func openS3(address string, env func(string) string) (Store, error) {
+	c, prefix, err := newClient(address, env)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +148,7 @@ func (b *bucket) upload(ctx context.Context, d Digest, content io.ReaderAt, n in
 		return err
 	}
 	var end struct{ XMLName xml.Name }
-	err = b.decode(ctx, request{method: http.MethodPost, key: b.key(d), query: id, body: bytes.NewReader(body)}, &end)
+	err = b.decode(ctx, request{method: http.MethodPost, key: b.key(d), query: id, body: io.NewSectionReader(bytes.NewReader(body), 0, int64(len(body)))}, &end)
 	if err == nil && end.XMLName.Local != "CompleteMultipartUploadResult" {
 		err = b.failed("the server did not complete the upload: %s", end.XMLName.Local)
 	}
@@ -199,8 +197,8 @@ func (b *bucket) head(ctx context.Context, d Digest) (Info, error) {
 	return Info{d, answer.ContentLength, changed}, nil
 }
 
-// Delete implements [Store]. Between its look at the time and the deletion there is
-// one request, in which a Put is not noticed.
+// Delete implements [Store]. It does not notice a Put between the request for
+// the time and the deletion.
 func (b *bucket) Delete(ctx context.Context, d Digest, since time.Time) error {
 	if !since.IsZero() {
 		info, err := b.Stat(ctx, d)
@@ -392,9 +390,4 @@ func (o *object) seek(off, end int64) error {
 func (b *bucket) Close() error {
 	b.http.CloseIdleConnections()
 	return nil
-}
-
-// failed is an error of the bucket.
-func (c *client) failed(format string, args ...any) *fault.Error {
-	return fault.New(fault.StoreUnavailable, format, args...).WithOp("use the bucket " + c.bucket)
 }

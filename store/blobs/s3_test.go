@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -123,7 +124,7 @@ func TestAddressesOfBucketsAreReadStrictly(t *testing.T) {
 		"s3://b/p?endpoint=https://id:secret@h":         "",
 		"s3://b/p?endpoint=%zz":                         "",
 	} {
-		s, err := Open(address)
+		s, err := Open(address, os.Getenv)
 		if want == "" {
 			if fault.CodeOf(err) != fault.UsageStore || fault.HintOf(err) == "" || strings.Contains(err.Error(), "secret") {
 				t.Errorf("%s: %v", address, err)
@@ -137,7 +138,7 @@ func TestAddressesOfBucketsAreReadStrictly(t *testing.T) {
 		}
 	}
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
-	if _, err := Open("s3://b"); fault.CodeOf(err) != fault.UsageStore || !strings.Contains(fault.HintOf(err), "AWS_SECRET_ACCESS_KEY") {
+	if _, err := Open("s3://b", os.Getenv); fault.CodeOf(err) != fault.UsageStore || !strings.Contains(fault.HintOf(err), "AWS_SECRET_ACCESS_KEY") {
 		t.Errorf("without credentials: %v", err)
 	}
 }
