@@ -1,6 +1,7 @@
 package blobs
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -116,14 +117,22 @@ type request struct {
 	key    string
 	query  url.Values
 	body   *io.SectionReader // nil: none
-	// stream returns the answer with its body, which has the bytes from one
-	// offset to another. Other answers are read and their body is text.
+	// stream asks for the bytes from one offset to another. The caller closes the
+	// body. The bodies of other answers are in memory.
 	stream   bool
 	from, to int64
 }
 
+// answer is an answer to a request that succeeded.
+type answer struct {
+	status int
+	header http.Header
+	size   int64 // of the body, or -1; for HEAD that of the object
+	body   io.ReadCloser
+}
+
 // do sends a request until it succeeds, fails for good, or failed too often.
-func (c *client) do(ctx context.Context, r request) (*http.Response, error) {
+func (c *client) do(ctx context.Context, r request) (*answer, error) {
 	if r.body == nil {
 		r.body = io.NewSectionReader(strings.NewReader(""), 0, 0)
 	}
@@ -132,9 +141,9 @@ func (c *client) do(ctx context.Context, r request) (*http.Response, error) {
 		return nil, c.failed("read the content to send: %w", err)
 	}
 	for failures := 1; ; failures++ {
-		answer, err := c.send(ctx, r, Digest(h.Sum(nil)))
+		a, err := c.send(ctx, r, Digest(h.Sum(nil)))
 		if err == nil {
-			return answer, nil
+			return a, nil
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
@@ -182,7 +191,7 @@ func (c *client) pause(ctx context.Context, failures int) error {
 }
 
 // send sends a request once.
-func (c *client) send(ctx context.Context, r request, digest Digest) (*http.Response, error) {
+func (c *client) send(ctx context.Context, r request, digest Digest) (*answer, error) {
 	u := *c.endpoint
 	u.Path = strings.TrimSuffix(u.Path, "/") + "/" + c.bucket
 	if r.key != "" {
@@ -202,23 +211,25 @@ func (c *client) send(ctx context.Context, r request, digest Digest) (*http.Resp
 		q.Header.Set("Range", "bytes="+strconv.FormatInt(r.from, 10)+"-"+strconv.FormatInt(r.to-1, 10))
 	}
 	sign(q, digest, c.keys, c.region, c.now())
-	answer, err := c.http.Do(q)
+	got, err := c.http.Do(q)
 	if err != nil {
 		return nil, c.failed("%w", err)
 	}
-	if good := answer.StatusCode/100 == 2; good && r.stream {
-		return answer, nil
+	a := &answer{got.StatusCode, got.Header, got.ContentLength, got.Body}
+	good := got.StatusCode/100 == 2
+	if good && r.stream {
+		return a, nil
 	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	defer got.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(got.Body, maxAnswer))
 	switch {
-	case answer.StatusCode/100 != 2:
-		return nil, c.refused(r, answer.StatusCode, text)
+	case !good:
+		return nil, c.refused(r, got.StatusCode, text)
 	case err != nil:
 		return nil, c.failed("read the answer: %w", err)
 	}
-	answer.Body = io.NopCloser(strings.NewReader(string(text)))
-	return answer, nil
+	a.body = io.NopCloser(bytes.NewReader(text))
+	return a, nil
 }
 
 // refused is the error for an answer that is not a success.
@@ -237,11 +248,11 @@ func (c *client) refused(r request, status int, text []byte) error {
 
 // decode sends a request and decodes its answer.
 func (c *client) decode(ctx context.Context, r request, into any) error {
-	answer, err := c.do(ctx, r)
+	a, err := c.do(ctx, r)
 	if err != nil {
 		return err
 	}
-	if err := xml.NewDecoder(answer.Body).Decode(into); err != nil {
+	if err := xml.NewDecoder(a.body).Decode(into); err != nil {
 		return c.failed("%s %s: the answer cannot be read: %w", r.method, r.key, err)
 	}
 	return nil

@@ -136,12 +136,12 @@ func (b *bucket) upload(ctx context.Context, d Digest, content io.ReaderAt, n in
 	size := max(b.partSize, (n+maxParts-1)/maxParts)
 	for at := int64(0); at < n; at += size {
 		number := len(whole.Parts) + 1
-		answer, err := b.do(ctx, request{method: http.MethodPut, key: b.key(d), body: io.NewSectionReader(content, at, min(size, n-at)),
+		a, err := b.do(ctx, request{method: http.MethodPut, key: b.key(d), body: io.NewSectionReader(content, at, min(size, n-at)),
 			query: url.Values{"uploadId": {started.ID}, "partNumber": {strconv.Itoa(number)}}})
 		if err != nil {
 			return err
 		}
-		whole.Parts = append(whole.Parts, part{number, answer.Header.Get("ETag")})
+		whole.Parts = append(whole.Parts, part{number, a.header.Get("ETag")})
 	}
 	body, err := xml.Marshal(whole)
 	if err != nil {
@@ -165,10 +165,10 @@ func (b *bucket) Stat(ctx context.Context, d Digest) (Info, error) {
 	info, err := b.head(ctx, d)
 	if notFound(err) {
 		// the answer to HEAD does not say whether it is the blob or the bucket
-		answer, err := b.do(ctx, request{method: http.MethodGet, key: b.key(d), stream: true, to: 1})
+		a, err := b.do(ctx, request{method: http.MethodGet, key: b.key(d), stream: true, to: 1})
 		switch {
 		case err == nil: // it was stored in between
-			_ = answer.Body.Close()
+			_ = a.body.Close()
 			return b.head(ctx, d)
 		case refusedWith(err, "NoSuchKey"):
 			err = missing(d)
@@ -186,15 +186,15 @@ func notFound(err error) bool {
 
 // head describes a blob. For a missing one, the error is a refusal.
 func (b *bucket) head(ctx context.Context, d Digest) (Info, error) {
-	answer, err := b.do(ctx, request{method: http.MethodHead, key: b.key(d)})
+	a, err := b.do(ctx, request{method: http.MethodHead, key: b.key(d)})
 	if err != nil {
 		return Info{}, err
 	}
-	changed, err := http.ParseTime(answer.Header.Get("Last-Modified"))
-	if err != nil || answer.ContentLength < 0 {
+	changed, err := http.ParseTime(a.header.Get("Last-Modified"))
+	if err != nil || a.size < 0 {
 		return Info{}, b.failed("the server does not say the size and time of %s", b.key(d))
 	}
-	return Info{d, answer.ContentLength, changed}, nil
+	return Info{d, a.size, changed}, nil
 }
 
 // Delete implements [Store]. It does not notice a Put between the request for
@@ -372,16 +372,16 @@ func (o *object) seek(off, end int64) error {
 	if o.at == off && off > 0 {
 		end = o.size
 	}
-	answer, err := o.bucket.do(o.ctx, request{method: http.MethodGet, key: o.key, stream: true, from: off, to: end})
+	a, err := o.bucket.do(o.ctx, request{method: http.MethodGet, key: o.key, stream: true, from: off, to: end})
 	if err != nil {
 		return err
 	}
-	o.body, o.at, o.end = answer.Body, off, end
+	o.body, o.at, o.end = a.body, off, end
 	want := "bytes " + strconv.FormatInt(off, 10) + "-" + strconv.FormatInt(end-1, 10) + "/" + strconv.FormatInt(o.size, 10)
-	whole := answer.StatusCode == http.StatusOK && off == 0 && end == o.size
-	if got := answer.Header.Get("Content-Range"); !whole && (answer.StatusCode != http.StatusPartialContent || got != want) || answer.ContentLength != end-off {
+	whole := a.status == http.StatusOK && off == 0 && end == o.size
+	if got := a.header.Get("Content-Range"); !whole && (a.status != http.StatusPartialContent || got != want) || a.size != end-off {
 		o.drop()
-		return o.bucket.failed("the server answers %q with %d bytes for %s of %s", cmp.Or(got, answer.Status), answer.ContentLength, want, o.key)
+		return o.bucket.failed("the server answers %q with %d bytes for %s of %s", cmp.Or(got, strconv.Itoa(a.status)), a.size, want, o.key)
 	}
 	return nil
 }
