@@ -52,6 +52,27 @@ func newPluginWeb(t *testing.T, rules string) *pluginWeb {
 					return
 				}
 			}
+		case "/inside":
+			http.Redirect(out, r, "http://169.254.169.254/latest/meta-data/", http.StatusFound)
+		case "/port":
+			http.Redirect(out, r, "http://127.0.0.1:1/", http.StatusTemporaryRedirect)
+		case "/file":
+			out.Header().Set("Location", "file:///etc/passwd")
+			out.WriteHeader(http.StatusFound)
+		case "/loop":
+			http.Redirect(out, r, "/loop", http.StatusFound)
+		case "/heads":
+			for i := range 2000 {
+				out.Header().Set(fmt.Sprint("X-H-", i), strings.Repeat("h", 4000))
+			}
+		case "/slow":
+			for r.Context().Err() == nil {
+				if _, err := io.WriteString(out, "x"); err != nil {
+					return
+				}
+				out.(http.Flusher).Flush()
+				time.Sleep(20 * time.Millisecond)
+			}
 		default:
 			http.NotFound(out, r)
 		}
@@ -165,6 +186,38 @@ func TestAPluginsRequestsAreWithinItsLimits(t *testing.T) {
 	wantCode(t, err, fault.LimitTime)
 	_, err = w.call(t, e, "twice", "GET", "/echo", limited(Limits{ToolCalls: 1}))
 	wantCode(t, err, fault.LimitToolCalls)
+	wantLedger(t, e, 0)
+}
+
+// A web server that redirects to what the policy does not allow, answers without end,
+// or with headers larger than any, gives the plugin nothing.
+func TestAHostileWebServerGivesAPluginNothing(t *testing.T) {
+	e, w := newTiny(t, Config{}), newPluginWeb(t, reachable)
+	for _, path := range []string{"/inside", "/port", "/file"} {
+		for _, function := range []string{"get", "headers"} {
+			res, err := w.call(t, e, function, "GET", path)
+			wantCode(t, err, fault.DeniedNetwork)
+			if len(res.Output()) > 0 {
+				t.Errorf("%s gave %q", path, res.Output())
+			}
+		}
+	}
+	for _, path := range []string{"/loop", "/heads"} {
+		if res, err := w.call(t, e, "headers", "GET", path); err == nil {
+			t.Errorf("%s gave %d bytes", path, len(res.Output()))
+		}
+	}
+	_, err := w.call(t, e, "get", "GET", "/slow", limited(Limits{Time: 2 * time.Second}))
+	wantCode(t, err, fault.LimitTime)
+	// A rule for all hosts does not allow private addresses, in any spelling.
+	inner := newPluginWeb(t, "pii: {mode: off}\nnetwork: {allow: [{host: \"*\", ports: [PORT]}]}\n")
+	port := inner.URL[strings.LastIndex(inner.URL, ":"):]
+	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433", "0x7f.1", "127.1"} {
+		res, err := inner.call(t, e, "get", "GET", "", func(r *Request) { r.Input = []byte(`{"url":"http://` + host + port + `/echo"}`) })
+		if err == nil {
+			t.Errorf("%s gave %q", host, res.Output())
+		}
+	}
 	wantLedger(t, e, 0)
 }
 

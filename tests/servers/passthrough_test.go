@@ -121,8 +121,9 @@ func TestResourcesAndPromptsOfARealServerPass(t *testing.T) {
 	}
 }
 
-// TestChangesOfARealServerAreNotAnnounced holds what wexec does not pass on: the
-// capabilities are absent, and a subscription is an error, though the server has both.
+// TestChangesOfARealServerAreNotAnnounced checks that wexec does not announce what
+// it does not pass on: the capabilities are absent, and a subscription is an error,
+// though the server has both.
 func TestChangesOfARealServerAreNotAnnounced(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: starts servers of Node")

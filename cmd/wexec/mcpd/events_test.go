@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -121,6 +123,66 @@ func TestARunSurvivesACutConnection(t *testing.T) {
 	}
 	if s.runs.pending() {
 		t.Error("the fetched run is kept")
+	}
+}
+
+// A stranger who knows or guesses the id of an event gets no event of another session.
+func TestAForgedEventIDGivesNothing(t *testing.T) {
+	s := newServer(t, openPolicy, nil)
+	address := serve(t, s, HTTPOptions{})
+	open := func() *wire {
+		w := &wire{address: address}
+		opened := w.request(t.Context(), t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, "")
+		w.session = opened.Header.Get("Mcp-Session-Id")
+		w.request(t.Context(), t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, "")
+		return w
+	}
+	victim, attacker := open(), open()
+	call := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"execute_code","arguments":{"language":"javascript","code":"return 'of the victim'"}}}`
+	id := until(t, victim.request(t.Context(), t, call, ""), func(m message) bool { return m.ID == 2 }).Event
+	stream, _, ok := strings.Cut(id, "_")
+	if !ok {
+		t.Fatalf("the event has the id %q", id)
+	}
+	gone := *attacker
+	gone.session = "a-session-that-is-not-there"
+	for name, c := range map[string]struct {
+		from *wire
+		last string
+	}{
+		"of another session":       {attacker, id},
+		"of its start":             {attacker, stream + "_-1"},
+		"negative":                 {attacker, stream + "_-9223372036854775808"},
+		"large":                    {attacker, stream + "_9223372036854775807"},
+		"an overflow":              {attacker, stream + "_99999999999999999999999"},
+		"no number":                {attacker, stream + "_x"},
+		"a path":                   {attacker, victim.session + "/" + id},
+		"long":                     {attacker, strings.Repeat("x", 8<<10) + "_0"},
+		"longer than any header":   {attacker, strings.Repeat("x", 1<<20)},
+		"of a session that is not": {&gone, id},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // a stream without events stays open
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, value := range map[string]string{"Accept": "text/event-stream", "Authorization": "Bearer " + testToken, "Mcp-Session-Id": c.from.session,
+			"Mcp-Protocol-Version": "2025-06-18", "Last-Event-ID": c.last} {
+			r.Header.Set(key, value)
+		}
+		res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+		if err == nil {
+			body, _ := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+			_ = res.Body.Close()
+			if strings.Contains(string(body), "victim") || strings.Contains(string(body), victim.session) || res.StatusCode >= 500 {
+				t.Errorf("%s: status %d, %.300s", name, res.StatusCode, body)
+			}
+		}
+		cancel()
+	}
+	again := until(t, victim.request(t.Context(), t, strings.Replace(call, `"id":2`, `"id":3`, 1), ""), func(m message) bool { return m.ID == 3 })
+	if string(again.Result.Structured.Value) != `"of the victim"` {
+		t.Errorf("afterwards: %+v", again)
 	}
 }
 
