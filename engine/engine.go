@@ -88,6 +88,7 @@ type Engine struct {
 
 	mu     sync.Mutex
 	closed bool
+	jobs   map[*job]struct{} // active; mu also guards their active, slot and host
 	live   sync.WaitGroup
 	end    context.CancelCauseFunc
 	ctx    context.Context // ends with the engine
@@ -109,7 +110,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 			WithOp("make an engine").WithHint("raise that bound, or set Running to less")
 	}
 	c.Ready = min(c.Ready, room/4)
-	e := &Engine{config: c, log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), table: c.Table}
+	e := &Engine{config: c, log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), table: c.Table, jobs: map[*job]struct{}{}}
 	if e.table == nil {
 		var err error
 		if e.table, err = hostfns.NewTable(nil, audit.None()); err != nil {

@@ -17,14 +17,13 @@ import (
 	"github.com/wexec/wexec/policy"
 )
 
-// host runs programs of one tenant. It can list and cancel them.
+// host runs programs of one tenant.
 type host struct {
 	engine *engine.Engine
 	table  *hostfns.Table
 
-	mu      sync.Mutex
-	running map[string]context.CancelFunc // by run
-	calls   map[string]int                // by tool
+	mu    sync.Mutex
+	calls map[string]int // by tool
 }
 
 type query struct {
@@ -57,20 +56,10 @@ network: {allow: [api.example.com]}
 		return nil, err
 	}
 	table = table.With(hostfns.Options{Listing: 5 * time.Second})
-	return &host{engine: eng, table: table, running: map[string]context.CancelFunc{}, calls: map[string]int{}}, nil
+	return &host{engine: eng, table: table, calls: map[string]int{}}, nil
 }
 
 func (h *host) run(ctx context.Context, id, code string) (*engine.Result, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	h.mu.Lock()
-	h.running[id] = cancel
-	h.mu.Unlock()
-	defer func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.running, id)
-	}()
 	return h.engine.Run(ctx, engine.Request{
 		ID: id, Language: engine.JavaScript, Code: code, Table: h.table,
 		Actor: engine.Actor{Type: "agent", ID: "ann"}, Limits: engine.Limits{Time: 30 * time.Second},
@@ -87,23 +76,14 @@ func (h *host) count(e engine.Event) {
 	}
 }
 
-// list names the runs, and cancel stops one.
-func (h *host) list() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var ids []string
-	for id := range h.running {
-		ids = append(ids, id)
+// list returns the ids of the runs of an actor.
+func (h *host) list(actor string) (ids []string) {
+	for _, r := range h.engine.Runs() {
+		if r.Table == h.table && r.Actor.ID == actor {
+			ids = append(ids, r.ID)
+		}
 	}
 	return ids
-}
-
-func (h *host) cancel(id string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if cancel := h.running[id]; cancel != nil {
-		cancel()
-	}
 }
 
 func Example_host() {
@@ -139,16 +119,15 @@ return orders.map(o => o.total)`)
 		res, _ := h.run(ctx, "endless", "while (true) {}")
 		done <- string(res.Error.Code)
 	}()
-	for len(h.list()) == 0 {
+	for len(h.list("ann")) == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	fmt.Println(h.list())
-	h.cancel("endless")
+	fmt.Println(h.list("ann"), h.engine.Cancel("endless"))
 	fmt.Println(<-done)
 	// Output:
 	// [12.5,30] <nil> map[orders.find:1]
 	// "paid" <nil>
 	// true
-	// [endless]
+	// [endless] true
 	// cancelled
 }

@@ -121,7 +121,9 @@ func (j *job) newHost(ctx context.Context, doc []byte) error {
 	if err != nil {
 		return err
 	}
+	j.e.mu.Lock()
 	j.host = h
+	j.e.mu.Unlock()
 	j.event(Event{Type: EventStarted})
 	return nil
 }

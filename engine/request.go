@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"time"
 
 	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
@@ -116,6 +117,27 @@ type Request struct {
 type Actor struct {
 	ID   string `json:"id,omitempty"`
 	Type string `json:"type,omitempty"` // agent, person or service
+}
+
+// RunState is what a run that has not ended is doing.
+type RunState string
+
+// States of runs.
+const (
+	RunQueued  RunState = "queued"  // waits for a core, or is not prepared yet
+	RunRunning RunState = "running" // computes, or waits for a tool
+	RunWaiting RunState = "waiting" // waits only for people
+)
+
+// An ActiveRun is a run that has not ended.
+type ActiveRun struct {
+	ID       string         `json:"id"`
+	State    RunState       `json:"state"`
+	Actor    Actor          `json:"actor"`
+	Language string         `json:"language,omitempty"` // full name; empty for a plugin
+	Session  string         `json:"session,omitempty"`
+	Started  time.Time      `json:"started"`
+	Table    *hostfns.Table `json:"-"` // tells tenants apart
 }
 
 // Output receives a running program's output, which also goes into its

@@ -28,13 +28,13 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) { return
 // run runs a program in a world; nil is the live one.
 func (e *Engine) run(ctx context.Context, req Request, w world.World) (*Result, error) {
 	j := &job{e: e, req: req, world: w, table: cmp.Or(req.Table, e.table), res: newResult(req.ID)}
-	if err := e.enter(); err != nil {
+	ctx, j.cancel = context.WithCancelCause(ctx)
+	defer j.cancel(nil)
+	if err := e.begin(j); err != nil {
 		j.fail(err)
 		return j.done()
 	}
-	defer e.live.Done()
-	ctx, j.cancel = context.WithCancelCause(ctx)
-	defer j.cancel(nil)
+	defer e.finish(j)
 	defer context.AfterFunc(e.ctx, func() { j.cancel(context.Cause(e.ctx)) })()
 	j.do(ctx)
 	return j.done()
@@ -79,7 +79,9 @@ func (j *job) execute(ctx context.Context) {
 		j.failIn(ctx, err)
 		return
 	}
+	j.e.mu.Lock()
 	j.slot = slot
+	j.e.mu.Unlock()
 	defer slot.Leave()
 	if j.req.Plugin != "" {
 		err = j.runPlugin(ctx)

@@ -69,6 +69,12 @@ func (d *Deadline) Resume() {
 	}
 }
 
+func (d *Deadline) isPaused() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.paused > 0
+}
+
 // Stop ends the watch.
 func (d *Deadline) Stop() {
 	d.mu.Lock()

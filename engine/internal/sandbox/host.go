@@ -46,7 +46,7 @@ type Observer interface {
 }
 
 // Host is the host's side of one run. The guest and its host functions are one
-// goroutine, which owns the host; only Fuel may be called by others.
+// goroutine, which owns the host; only Fuel and Waiting may be called by others.
 type Host struct {
 	Options
 	Outputs    *Outputs // what the run wrote
@@ -118,6 +118,9 @@ func NewHost(ctx context.Context, o Options) (*Host, error) {
 
 // Fuel returns the fuel that was used when it was last read.
 func (h *Host) Fuel() int64 { return h.used.Load() }
+
+// Waiting reports whether the run waits only for people.
+func (h *Host) Waiting() bool { return h.deadline.isPaused() }
 
 // UsedChance reports whether the program may have seen the time or a random
 // number. The guests draw every seed when a program first uses it, so the host
