@@ -47,11 +47,20 @@ var listening = regexp.MustCompile(`http://\S+`)
 func typescript(t *testing.T, transport, rules, code string, more ...string) answered {
 	t.Helper()
 	dir, vars := project(t, rules)
+	var got answered
+	client(t, transport, "client.mjs", dir, append(append(vars, "CODE="+code), more...), &got)
+	return got
+}
+
+// client connects a program of testdata with wexec mcp in a folder, and decodes what
+// the program prints.
+func client(t *testing.T, transport, script, dir string, vars []string, got any) {
+	t.Helper()
 	wexec := testenv.Program(t, "wexec")
-	serve := []string{"mcp", "--mcp", "mcp.json", "--policy", "policy.yaml"}
-	args := append([]string{filepath.Join("testdata", "client.mjs"), testenv.NPM(t), transport}, wexec)
+	serve := []string{"mcp", "--mcp", filepath.Join(dir, "mcp.json"), "--policy", filepath.Join(dir, "policy.yaml"), "--audit", filepath.Join(dir, "audit")}
+	args := []string{filepath.Join("testdata", script), testenv.NPM(t), transport}
 	if transport == "stdio" {
-		args = append(args, "mcp", "--mcp", filepath.Join(dir, "mcp.json"), "--policy", filepath.Join(dir, "policy.yaml"))
+		args = append(append(args, wexec), serve...)
 	} else {
 		server := exec.Command(wexec, append(serve, "--http", "0")...)
 		server.Dir, server.Env = dir, vars
@@ -66,19 +75,17 @@ func typescript(t *testing.T, transport, rules, code string, more ...string) ans
 		lines := bufio.NewScanner(said)
 		for lines.Scan() && !listening.MatchString(lines.Text()) {
 		}
-		args = append(args[:3], listening.FindString(lines.Text()), featuresToken)
+		args = append(args, listening.FindString(lines.Text()), featuresToken)
 	}
 	client := exec.Command("node", args...)
-	client.Env = append(append(vars, "CODE="+code), more...)
+	client.Env = vars
 	var stderr bytes.Buffer
 	client.Stderr = &stderr
 	defer time.AfterFunc(2*time.Minute, func() { _ = client.Process.Kill() }).Stop()
 	out, err := client.Output()
-	var got answered
-	if err != nil || json.Unmarshal(out, &got) != nil {
+	if err != nil || json.Unmarshal(out, got) != nil {
 		t.Fatalf("%v: %s\n%s", err, out, &stderr)
 	}
-	return got
 }
 
 // TestServersGetWhatClientsOffer connects the reference server with a client of the
@@ -122,5 +129,53 @@ func TestServersGetWhatClientsOffer(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestTheTypeScriptSDKHasAWholeSession uses everything that wexec mcp offers with a
+// client of the official TypeScript SDK, over both transports. Over HTTP, the
+// connection of a run is cut, and the client gets the rest with Last-Event-ID.
+func TestTheTypeScriptSDKHasAWholeSession(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: starts servers of Node")
+	}
+	for _, transport := range []string{"stdio", "http"} {
+		t.Run(transport, func(t *testing.T) {
+			dir, vars := project(t, "")
+			rules := "version: 1\ntools:\n  allow: [\"everything.*\"]\n  ask: [everything.get-sum]\nfiles: {read: ['" + filepath.ToSlash(dir) + "']}\n" +
+				"servers: {everything: {sampling: allow, resources: allow, prompts: allow}}\n"
+			if err := os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte(rules), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]any{}
+			client(t, transport, "session.mjs", dir, append(vars, "FOLDER="+filepath.ToSlash(dir)), &got)
+			want := map[string]string{
+				"tools":     `["describe_tools","execute_code","search_tools","wait_run"]`,
+				"progress":  `["done",true]`,
+				"asked":     `["Allow the program to call everything.get-sum?","Allow the program to call everything.get-sum?",true]`,
+				"approved":  `"The sum of 1 and 2 is 3."`,
+				"refused":   `["denied","denied.approval"]`,
+				"sampled":   `true`,
+				"resource":  `true`,
+				"template":  `true`,
+				"prompts":   `["code-mode-claude","everything.args-prompt"]`,
+				"prompt":    `"What's weather in Paris?"`,
+				"cancelled": `true`,
+				"after":     `42`,
+			}
+			if transport == "http" {
+				want["cut"], want["resumed"] = `["not cancelled","1 of 2 before the cut","2 of 2 after the cut"]`, `200`
+			}
+			for name, value := range got {
+				data, err := json.Marshal(value)
+				if err != nil || string(data) != want[name] {
+					t.Errorf("%s: %s, %v; want %s", name, data, err, want[name])
+				}
+				delete(want, name)
+			}
+			for name := range want {
+				t.Errorf("%s is missing", name)
+			}
+		})
 	}
 }
