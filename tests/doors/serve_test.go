@@ -1,0 +1,219 @@
+//go:build linux
+
+package doors
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// server is a process of wexec serve.
+type server struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	url  string
+	says *lockedBuffer
+}
+
+// startServer starts wexec serve on a data folder and waits until it is ready.
+func startServer(t *testing.T, data string) *server {
+	t.Helper()
+	dir, env := furnished(t, "")
+	s := &server{t: t, cmd: command(t.Context(), dir, env, "serve", "--listen", "127.0.0.1:0", "--data", data), says: &lockedBuffer{}}
+	s.cmd.Stdout, s.cmd.Stderr = s.says, s.says
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.cmd.Process.Kill(); _ = s.cmd.Wait() })
+	address := regexp.MustCompile(`API is at (http://\S+)/v1`)
+	for range 600 {
+		if m := address.FindStringSubmatch(s.says.String()); m != nil {
+			if s.url = m[1]; s.status("/ready") == http.StatusOK {
+				return s
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("the server is not ready after 30 s: %s", s.says)
+	return nil
+}
+
+// status is the status of a page, or 0 if the server does not answer.
+func (s *server) status(path string) int {
+	res, err := http.Get(s.url + path)
+	if err != nil {
+		return 0
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+// token is the one that the first start prints.
+func (s *server) token() string {
+	s.t.Helper()
+	token := regexp.MustCompile(`wx_\S+`).FindString(s.says.String())
+	if token == "" {
+		s.t.Fatalf("no token: %s", s.says)
+	}
+	return token
+}
+
+// ask makes a request of the API. Without an answer the error says why.
+func (s *server) ask(token, method, path, body, key string) (run struct {
+	RunID         string `json:"run_id"`
+	Status, State string
+	Value         json.RawMessage
+	Error         struct{ Code string }
+}, err error) {
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		return run, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return run, err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		return run, err
+	}
+	if res.StatusCode >= 300 {
+		return run, fmt.Errorf("%d %s", res.StatusCode, data)
+	}
+	return run, json.Unmarshal(data, &run)
+}
+
+func TestAServerOfARealProcess(t *testing.T) {
+	data := t.TempDir()
+	s := startServer(t, data)
+	token := s.token()
+	run, err := s.ask(token, "POST", "/v1/runs", `{"language":"python","code":"6*7"}`, "")
+	if err != nil || string(run.Value) != "42" {
+		t.Fatal(run, err)
+	}
+	slow, err := s.ask(token, "POST", "/v1/runs?wait=0", `{"language":"js","code":"await new Promise(r => setTimeout(r, 700)); return 'slow'"}`, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It stops after its runs.
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v: %s", err, s.says)
+	}
+	s = startServer(t, data)
+	if strings.Contains(s.says.String(), "wx_") {
+		t.Errorf("the second start shows a token: %s", s.says)
+	}
+	for id, want := range map[string]string{run.RunID: "42", slow.RunID: `"slow"`} {
+		if run, err := s.ask(token, "GET", "/v1/runs/"+id, "", ""); err != nil || string(run.Value) != want || run.State != "done" {
+			t.Errorf("%+v %v", run, err)
+		}
+	}
+}
+
+// TestAKilledServerLosesNoRun kills a server while clients send runs. Each run that was
+// answered is there after the next start, none is there twice, and none stays open.
+func TestAKilledServerLosesNoRun(t *testing.T) {
+	rounds := 8
+	if testing.Short() {
+		rounds = 1
+	}
+	data, token := t.TempDir(), ""
+	answered := map[string]string{} // value by id
+	for round := range rounds {
+		s := startServer(t, data)
+		if token == "" {
+			token = s.token()
+		}
+		type answer struct{ id, value string }
+		answers := make(chan answer, 1000)
+		clients := 4
+		ended := make(chan struct{}, clients)
+		for client := range clients {
+			go func() {
+				defer func() { ended <- struct{}{} }()
+				for n := 0; ; n++ {
+					key := fmt.Sprintf("1%02d%02d%06d", round, client, n)
+					run, err := s.ask(token, "POST", "/v1/runs", `{"language":"js","code":"return `+key+`"}`, key)
+					if err != nil {
+						return // it was killed
+					}
+					answers <- answer{run.RunID, string(run.Value)}
+				}
+			}()
+		}
+		for range 10 + 7*round {
+			select {
+			case a := <-answers:
+				answered[a.id] = a.value
+			case <-time.After(time.Minute):
+				t.Fatal("the server does not answer")
+			}
+		}
+		_ = s.cmd.Process.Kill()
+		for range clients {
+			<-ended
+		}
+		close(answers)
+		for a := range answers {
+			answered[a.id] = a.value
+		}
+		_ = s.cmd.Wait()
+	}
+	s := startServer(t, data)
+	values := map[string]string{}
+	for id, want := range answered {
+		run, err := s.ask(token, "GET", "/v1/runs/"+id, "", "")
+		if err != nil || run.State != "done" || run.Status != "ok" || string(run.Value) != want {
+			t.Errorf("%s was answered with %s: %+v %v", id, want, run, err)
+		}
+		if other := values[want]; other != "" {
+			t.Errorf("%s and %s are the same request", id, other)
+		}
+		values[want] = id
+	}
+	// Runs that the kills interrupted end when their leases have expired.
+	for range 1200 {
+		if s.open(token) == 0 {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Errorf("%d runs are open a minute after the last kill", s.open(token))
+}
+
+// open returns how many runs have not ended.
+func (s *server) open(token string) (n int) {
+	s.t.Helper()
+	for _, state := range []string{"queued", "running"} {
+		req, _ := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+"/v1/runs?state="+state, nil)
+		req.Header.Set("Authorization", "Bearer "+token)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		var page struct{ Runs []struct{} }
+		err = json.NewDecoder(res.Body).Decode(&page)
+		_ = res.Body.Close()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		n += len(page.Runs)
+	}
+	return n
+}
