@@ -53,7 +53,14 @@ async function run(code, args, options) {
 await connect(cuttingFetch);
 seen.tools = (await client.listTools()).tools.map((tool) => tool.name).sort();
 
-const steps = await run('await tools.everything.trigger_long_running_operation({duration: 0.1, steps: 4}); progress(1, 2, "half"); return "done"');
+// The SDK drops progress that arrives together with the answer, so programs wait
+// for the file args.gate, which the client makes.
+const untilOpen = 'while (!require("fs").existsSync(args.gate)) await new Promise((wake) => setTimeout(wake, 20));';
+const half = process.env.FOLDER + '/half';
+const steps = await run(`await tools.everything.trigger_long_running_operation({duration: 0.1, steps: 4});
+progress(1, 2, "half");
+${untilOpen}
+return "done"`, { gate: half }, { onprogress: (p) => p.message === '1 of 2 half' && writeFileSync(half, '') });
 seen.progress = [steps.value, steps.progress.includes('1 of 2 half')];
 
 seen.approved = (await run('return await tools.everything.get_sum({a: 1, b: 2})')).value;
@@ -71,14 +78,12 @@ seen.prompt = (await client.getPrompt({ name: 'everything.args-prompt', argument
 if (overHTTP) {
   const file = process.env.FOLDER + '/gate';
   [cut, gate] = [true, file];
-  const code = `const fs = require("fs");
-progress(1, 2, "before the cut");
-while (!fs.existsSync(args.gate)) await new Promise((wake) => setTimeout(wake, 20));
-progress(2, 2, "after the cut");
+  const code = `progress(1, 2, "before the cut");
+${untilOpen}
 return "not cancelled"`;
   const whole = await run(code, { gate: file });
   gate = undefined;
-  seen.cut = [whole.value, ...whole.progress.filter((text) => text.endsWith('the cut'))];
+  seen.cut = [whole.value, whole.progress.includes('1 of 2 before the cut')];
 }
 
 const stop = new AbortController();
