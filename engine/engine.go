@@ -85,10 +85,10 @@ type Engine struct {
 	sessions *sessions
 	results  *resultCache
 	compiler *compiler
+	active   activeRuns
 
 	mu     sync.Mutex
 	closed bool
-	jobs   map[*job]struct{} // active; mu also guards their active, slot and host
 	live   sync.WaitGroup
 	end    context.CancelCauseFunc
 	ctx    context.Context // ends with the engine
@@ -110,7 +110,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 			WithOp("make an engine").WithHint("raise that bound, or set Running to less")
 	}
 	c.Ready = min(c.Ready, room/4)
-	e := &Engine{config: c, log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), table: c.Table, jobs: map[*job]struct{}{}}
+	e := &Engine{config: c, log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), table: c.Table}
 	if e.table == nil {
 		var err error
 		if e.table, err = hostfns.NewTable(nil, audit.None()); err != nil {
@@ -215,6 +215,15 @@ func (e *Engine) Core(ctx context.Context, actor string) (leave func(), err erro
 		e.live.Done()
 	}, nil
 }
+
+// Runs returns the runs of the engine that have not ended, the oldest first. A run
+// is listed from the call of [Engine.Run] until that returns.
+func (e *Engine) Runs() []ActiveRun { return e.active.list() }
+
+// Cancel ends the run with an id, with the code cancelled, and reports whether the
+// run was active. It does not wait for the end. If a host gave several runs the same
+// id, all of them end.
+func (e *Engine) Cancel(id string) bool { return e.active.end(id) }
 
 // Sessions returns the names of an actor's sessions in a table, sorted. A nil
 // table is the engine's own.

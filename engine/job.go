@@ -38,7 +38,7 @@ type job struct {
 	plugin []byte // module of a foreign plugin
 	res    *Result
 
-	active   ActiveRun // State is computed when it is listed
+	active   *activeRun
 	cancel   context.CancelCauseFunc
 	tools    *hostfns.Run
 	limits   Limits

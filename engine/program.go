@@ -121,9 +121,8 @@ func (j *job) newHost(ctx context.Context, doc []byte) error {
 	if err != nil {
 		return err
 	}
-	j.e.mu.Lock()
 	j.host = h
-	j.e.mu.Unlock()
+	j.e.active.admit(j.active, h)
 	j.event(Event{Type: EventStarted})
 	return nil
 }

@@ -30,11 +30,14 @@ func (e *Engine) run(ctx context.Context, req Request, w world.World) (*Result, 
 	j := &job{e: e, req: req, world: w, table: cmp.Or(req.Table, e.table), res: newResult(req.ID)}
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
-	if err := e.begin(j); err != nil {
+	if err := e.enter(); err != nil {
 		j.fail(err)
 		return j.done()
 	}
-	defer e.finish(j)
+	defer e.live.Done()
+	j.active = &activeRun{cancel: j.cancel, ActiveRun: ActiveRun{ID: j.res.RunID, Actor: req.Actor, Language: req.Language, Session: req.Session, Started: j.res.Started, Table: j.table}}
+	e.active.add(j.active)
+	defer e.active.remove(j.active)
 	defer context.AfterFunc(e.ctx, func() { j.cancel(context.Cause(e.ctx)) })()
 	j.do(ctx)
 	return j.done()
@@ -79,9 +82,8 @@ func (j *job) execute(ctx context.Context) {
 		j.failIn(ctx, err)
 		return
 	}
-	j.e.mu.Lock()
 	j.slot = slot
-	j.e.mu.Unlock()
+	j.e.active.admit(j.active, nil)
 	defer slot.Leave()
 	if j.req.Plugin != "" {
 		err = j.runPlugin(ctx)

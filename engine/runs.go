@@ -1,68 +1,84 @@
 package engine
 
 import (
+	"context"
 	"slices"
+	"sync"
 
+	"github.com/wexec/wexec/engine/internal/sandbox"
 	"github.com/wexec/wexec/fault"
 )
 
-// Runs returns the runs of the engine that have not ended, the oldest first. A run
-// is listed from the call of [Engine.Run] until that returns.
-func (e *Engine) Runs() []ActiveRun {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	all := make([]ActiveRun, 0, len(e.jobs))
-	for j := range e.jobs {
-		r := j.active
+// activeRuns are the runs of an engine that have not ended. The zero value is empty.
+type activeRuns struct {
+	mu  sync.Mutex
+	all map[*activeRun]struct{}
+}
+
+// activeRun is one of them. Its fields are guarded by activeRuns.mu.
+type activeRun struct {
+	ActiveRun // without the state
+	cancel    context.CancelCauseFunc
+	admitted  bool          // had a core
+	host      *sandbox.Host // nil until the program starts
+}
+
+func (a *activeRuns) add(r *activeRun) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.all == nil {
+		a.all = map[*activeRun]struct{}{}
+	}
+	a.all[r] = struct{}{}
+}
+
+func (a *activeRuns) remove(r *activeRun) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.all, r)
+}
+
+// admit notes that a run has a core, and its host once there is one.
+func (a *activeRuns) admit(r *activeRun, host *sandbox.Host) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r.admitted, r.host = true, host
+}
+
+// list returns the runs, the oldest first.
+func (a *activeRuns) list() []ActiveRun {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := make([]ActiveRun, 0, len(a.all))
+	for r := range a.all {
+		run := r.ActiveRun
 		switch {
-		case j.slot == nil:
-			r.State = RunQueued
-		case j.host != nil && j.host.Waiting():
-			r.State = RunWaiting
+		case !r.admitted:
+			run.State = RunQueued
+		case r.host != nil && r.host.Waiting():
+			run.State = RunWaiting
 		default:
-			r.State = RunRunning
+			run.State = RunRunning
 		}
-		if full, err := Language(r.Language); err == nil {
-			r.Language = full
+		if full, err := Language(run.Language); err == nil {
+			run.Language = full
 		}
-		all = append(all, r)
+		all = append(all, run)
 	}
 	slices.SortFunc(all, func(a, b ActiveRun) int { return a.Started.Compare(b.Started) })
 	return all
 }
 
-// Cancel ends the run with an id, with the code cancelled, and reports whether the
-// run was active. It does not wait for the end. If a host gave several runs the same
-// id, all of them end.
-func (e *Engine) Cancel(id string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+// end cancels the runs with an id and reports whether there was one.
+func (a *activeRuns) end(id string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	found := false
-	for j := range e.jobs {
-		if j.active.ID == id {
+	for r := range a.all {
+		if r.ID == id {
 			found = true
-			j.cancel(fault.New(fault.Cancelled, "the host cancelled the run"))
+			r.cancel(fault.New(fault.Cancelled, "the host cancelled the run"))
 		}
 	}
 	return found
-}
-
-// begin lists a job as active. [Engine.Close] waits for it.
-func (e *Engine) begin(j *job) error {
-	if err := e.enter(); err != nil {
-		return err
-	}
-	j.active = ActiveRun{ID: j.res.RunID, Actor: j.req.Actor, Language: j.req.Language, Session: j.req.Session, Started: j.res.Started, Table: j.table}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.jobs[j] = struct{}{}
-	return nil
-}
-
-// finish takes back begin.
-func (e *Engine) finish(j *job) {
-	e.mu.Lock()
-	delete(e.jobs, j)
-	e.mu.Unlock()
-	e.live.Done()
 }
