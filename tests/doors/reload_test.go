@@ -174,3 +174,46 @@ func TestSIGHUPReloadsTheConfiguration(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestARunInFlightGetsNothingFromALooserPolicy has a program that waits for a right: a
+// person adds it and trusts it, and only new runs have it. A file that nobody trusts
+// gives nothing to either.
+func TestARunInFlightGetsNothingFromALooserPolicy(t *testing.T) {
+	const denying = "version: 1\ntools:\n  allow: [github.get_commit]\n"
+	x := serve(t, denying)
+	const ask = `await tools.github.list_commits({limit: 1}).then(() => "allowed", (e) => e.code)`
+	ended := make(chan string, 1)
+	go func() {
+		res, err := x.session.CallTool(context.WithoutCancel(t.Context()), &mcp.CallToolParams{Name: "execute_code", Arguments: map[string]any{"language": "javascript",
+			"code": `const seen = new Set(); for (;;) { seen.add(` + ask + `);
+if (await tools.github.get_commit({sha: "x"}).then(() => false, () => true)) return [...seen].join(); await new Promise(r => setTimeout(r, 100)) }`}})
+		if err != nil {
+			ended <- err.Error()
+			return
+		}
+		ended <- res.Content[0].(*mcp.TextContent).Text
+	}()
+	// Nobody trusts the looser policy.
+	x.write("policy.yaml", allowing)
+	x.until(true, "not trusted", func() string { return x.search() + x.log.String() })
+	if got := x.run("return " + ask); strings.Contains(got, "allowed") {
+		t.Errorf("a policy that nobody trusts allows: %q", got)
+	}
+	// A person does, and new runs have it.
+	x.trust()
+	x.until(true, "allowed", func() string { return x.run("return " + ask) })
+	// A server that is swapped with it is not the one of the run in flight.
+	x.write("mcp.json", strings.ReplaceAll(string(must(os.ReadFile(filepath.Join(x.dir, "mcp.json")))), `"github":`, `"jira":`))
+	x.trust()
+	x.until(false, "list_commits", x.search)
+	// The run in flight ends by a new denial.
+	x.write("policy.yaml", allowing+"  deny: [github.get_commit]\n")
+	select {
+	case got := <-ended:
+		if strings.Contains(got, "allowed") || !strings.HasPrefix(got, "denied.tool") {
+			t.Errorf("the run in flight saw %q", got)
+		}
+	case <-time.After(90 * time.Second):
+		t.Fatalf("the run in flight is not denied; log: %s", x.log.String())
+	}
+}
