@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"math/big"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -446,34 +445,6 @@ func (c *check) dependents(n *jsonschema.Schema, v map[string]any, chain int) *F
 		}
 	}
 	return nil
-}
-
-// sorted appends the names of an object, sorted.
-func (c *check) sorted(v map[string]any, names []string) []string {
-	if !c.spend(len(v) * bits.Len(uint(len(v)))) {
-		return nil
-	}
-	length := 0
-	for name := range v {
-		length += len(name)
-		names = append(names, name)
-	}
-	c.spend(length / 4)
-	if len(names) <= 64 {
-		slices.Sort(names)
-		return names
-	}
-	compared := 0 // how often depends on the order in the map
-	slices.SortFunc(names, func(a, b string) int {
-		if compared++; compared%1024 == 0 {
-			c.look()
-		}
-		if c.err != nil {
-			return 0
-		}
-		return strings.Compare(a, b)
-	})
-	return names
 }
 
 func (c *check) member(n *jsonschema.Schema, name string, v any) *Fault {

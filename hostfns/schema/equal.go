@@ -2,7 +2,9 @@ package schema
 
 import (
 	"hash/maphash"
+	"math/bits"
 	"slices"
+	"strings"
 )
 
 // hash returns a number that is the same for equal values.
@@ -66,4 +68,32 @@ func (c *check) equal(a, b any) bool {
 		return false
 	}
 	return a == b
+}
+
+// sorted appends the names of an object, sorted.
+func (c *check) sorted(v map[string]any, names []string) []string {
+	if !c.spend(len(v) * bits.Len(uint(len(v)))) {
+		return nil
+	}
+	length := 0
+	for name := range v {
+		length += len(name)
+		names = append(names, name)
+	}
+	c.spend(length / 4)
+	if len(names) <= 64 {
+		slices.Sort(names)
+		return names
+	}
+	compared := 0 // how often depends on the order in the map
+	slices.SortFunc(names, func(a, b string) int {
+		if compared++; compared%1024 == 0 {
+			c.look()
+		}
+		if c.err != nil {
+			return 0
+		}
+		return strings.Compare(a, b)
+	})
+	return names
 }
