@@ -248,6 +248,9 @@ func cutShort(d *json.Decoder, w *bytes.Buffer, dir string) error {
 	case string:
 		v = strings.ReplaceAll(v, dir, "/home/ann/project")
 		v = regexp.MustCompile(`(/[\w.-]+)*/(wexec-tests|demo-server)\b`).ReplaceAllString(v, "/home/ann/$2")
+		if strings.HasPrefix(v, "wx_") {
+			v = "wx_…" // a token
+		}
 		if r := []rune(v); len(r) > 72 {
 			v = string(r[:70]) + " …"
 		}

@@ -83,7 +83,7 @@ func (a *app) auditShow(ctx *cli.Context) error {
 		return err
 	}
 	filter := audit.Filter{Run: ctx.Args().First(), Type: audit.Type(ctx.String("type")), Tool: ctx.String("tool"), Effect: ctx.String("effect")}
-	if filter.Since, err = commandline.Moment(ctx, "since", -1); err != nil {
+	if filter.Since, err = commandline.Past(ctx, "since"); err != nil {
 		return err
 	}
 	if err := checkSelection(ctx); err != nil {

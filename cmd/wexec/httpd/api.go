@@ -139,7 +139,7 @@ type sessionInput struct {
 }
 
 func endSession(s *Server, c *call, in sessionInput) (session, error) {
-	return session{in.Name}, s.service.EndSession(c.who, in.Name)
+	return session(in), s.service.EndSession(c.who, in.Name)
 }
 
 type usageInput struct {
@@ -278,7 +278,7 @@ func revokeToken(s *Server, c *call, in tokenInput) (revoked, error) {
 	if errors.Is(err, fault.UsageToken) {
 		err = statusError{err, http.StatusNotFound}
 	}
-	return revoked{in.ID}, err
+	return revoked(in), err
 }
 
 // contextUntil returns a context that ends with parent, when done is closed, or

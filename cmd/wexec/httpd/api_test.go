@@ -33,6 +33,7 @@ type api struct {
 	url     string
 	service *service.Service
 	store   *store.Store
+	server  *Server
 	data    string
 	tokens  map[string]string // by name
 	router  routers.Router
@@ -92,11 +93,10 @@ func (a *api) open() {
 	if a.service, err = service.Open(ctx, service.Options{Store: a.store, Data: a.data, Env: env, Version: "test"}); err != nil {
 		a.t.Fatal(err)
 	}
-	server, err := New(Options{Service: a.service})
-	if err != nil {
+	if a.server, err = New(Options{Service: a.service}); err != nil {
 		a.t.Fatal(err)
 	}
-	web := httptest.NewServer(server)
+	web := httptest.NewServer(a.server)
 	a.url = web.URL
 	closed := false
 	stop := func() {
@@ -110,7 +110,7 @@ func (a *api) open() {
 	}
 	a.stop = stop
 	a.t.Cleanup(stop)
-	doc, err := openapi3.NewLoader().LoadFromData(server.document)
+	doc, err := openapi3.NewLoader().LoadFromData(a.server.document)
 	if err != nil {
 		a.t.Fatal(err)
 	}

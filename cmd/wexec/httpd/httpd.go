@@ -108,6 +108,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
 		err = fault.New(fault.DeniedScope, "the token does not have the scope %s", rt.scope)
 	}
 	if err == nil {
+		size := r.ContentLength
+		if size < 0 || size > maxBody {
+			size = maxBody // unknown, or refused when it is read
+		}
+		defer s.bodies.Add(-size)
+		if s.bodies.Add(size) > maxBodies {
+			err = fault.New(fault.LimitBusy, "too many requests are being read")
+		}
+	}
+	if err == nil {
 		err = rt.serve(s, &call{w, r, who, rt})
 	}
 	if err == nil {
@@ -116,7 +126,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	if r.Context().Err() != nil {
 		return // the client has gone
 	}
-	if fault.CodeOf(err) == fault.Internal {
+	if code := fault.CodeOf(err); code.Class() == fault.ClassInternal {
 		s.o.Logger.Error("a request failed", "method", r.Method, "route", rt.path, "error", err)
 	}
 	writeProblem(w, err)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wexec/wexec/cmd/wexec/internal/door"
@@ -23,8 +24,9 @@ import (
 const (
 	maxHeader     = 16 << 10
 	maxBody       = 8 << 20
-	maxPending    = 128 // connections without a valid token
-	perAddress    = 32  // of them, of one address
+	maxBodies     = 128 << 20 // of all requests that are answered
+	maxPending    = 128       // connections without a valid token
+	perAddress    = 32        // of them, of one address
 	maxAdmitted   = 1024
 	headerTimeout = 5 * time.Second
 	readTimeout   = 30 * time.Second
@@ -45,7 +47,8 @@ type Server struct {
 	service  *service.Service
 	document []byte
 	handler  http.Handler
-	keys     sync.Map // idempotency keys of requests that are not answered
+	keys     sync.Map     // idempotency keys of requests that are not answered
+	bodies   atomic.Int64 // bytes of the requests that are answered
 	ending   chan struct{}
 	mcp      sync.Map // *agents by tenant and tools
 }
@@ -112,10 +115,9 @@ func readInput(c *call, into reflect.Value) error {
 			}
 			continue
 		}
-		name, text := field.Tag.Get("path"), ""
+		name, text := field.Tag.Get("path"), c.r.PathValue(field.Tag.Get("path"))
 		switch {
 		case name != "":
-			text = c.r.PathValue(name)
 		case field.Tag.Get("query") != "":
 			name = field.Tag.Get("query")
 			known[name] = true
@@ -250,8 +252,11 @@ func problemOf(err error) Problem {
 	if other, ok := errors.AsType[statusError](err); ok {
 		p.Status = other.status
 	}
-	if p.Code == fault.Internal {
-		p.Detail = "the server failed to answer; its log says why"
+	switch p.Code { // what failed inside is for the log
+	case fault.Internal:
+		p.Detail, p.Hint = "the server failed to answer; its log says why", ""
+	case fault.StoreUnavailable:
+		p.Detail, p.Hint = "the store does not answer; the log of the server says why", "send the request again in some seconds"
 	}
 	p.Title = http.StatusText(p.Status)
 	return p

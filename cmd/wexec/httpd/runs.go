@@ -125,8 +125,9 @@ const keepAlive = 15 * time.Second
 // streamEvents sends the events of a run until its end.
 func streamEvents(s *Server, c *call) error {
 	id := c.r.PathValue("id")
-	after, err := int64(0), error(nil)
+	var after int64
 	if last := c.r.Header.Get("Last-Event-ID"); last != "" {
+		var err error
 		if after, err = strconv.ParseInt(last, 10, 64); err != nil || after < 0 {
 			return invalid("Last-Event-ID: must be the number of an event")
 		}

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/store"
 )
 
@@ -165,5 +167,31 @@ func TestTheServerSaysWhatItHas(t *testing.T) {
 	a.call("admin", "GET", "/v2/runs", "").problem(404, "usage.flag")
 	if got := a.call("agent", "POST", "/v1/runs", bodies["POST /v1/runs"], "Sec-Fetch-Site", "cross-site"); got.status != 403 {
 		t.Errorf("a page of another site was answered with %d", got.status)
+	}
+}
+
+func TestTheBodiesOfAllRequestsAreBounded(t *testing.T) {
+	a := newAPI(t, nil)
+	a.server.bodies.Add(maxBodies)
+	refused := a.call("agent", "POST", "/v1/runs", bodies["POST /v1/runs"])
+	refused.problem(429, "limit.busy")
+	if refused.header.Get("Retry-After") == "" {
+		t.Error("the client is not told when to send it again")
+	}
+	a.server.bodies.Add(-maxBodies)
+	a.call("agent", "POST", "/v1/runs", bodies["POST /v1/runs"]).is(200)
+	if n := a.server.bodies.Load(); n != 0 {
+		t.Errorf("%d bytes are counted after all requests", n)
+	}
+}
+
+// A client is not told where the store is or why it fails.
+func TestAStoreThatFailsIsNotDescribed(t *testing.T) {
+	for _, code := range []fault.Code{fault.StoreUnavailable, fault.Internal} {
+		w := httptest.NewRecorder()
+		writeProblem(w, fault.New(code, "dial tcp 10.1.2.3:5432: connection refused").WithHint("look at 10.1.2.3"))
+		if strings.Contains(w.Body.String(), "10.1.2.3") || !strings.Contains(w.Body.String(), string(code)) {
+			t.Errorf("the answer says %s", w.Body)
+		}
 	}
 }

@@ -28,9 +28,15 @@ func OneOf(flag, value string, values ...string) error {
 	return Suggest(fault.New(fault.UsageFlag, "--%s: unknown value %q", flag, value), value, values)
 }
 
-// Moment reads a flag that is a time, or a duration before now with direction -1
-// and after it with 1. It is the zero time if the flag is not set.
-func Moment(ctx *cli.Context, flag string, direction time.Duration) (time.Time, error) {
+// Past reads a flag that is a time, or a duration before now. It is the zero time if
+// the flag is not set.
+func Past(ctx *cli.Context, flag string) (time.Time, error) { return moment(ctx, flag, false) }
+
+// Future reads a flag that is a time, or a duration after now. It is the zero time if
+// the flag is not set.
+func Future(ctx *cli.Context, flag string) (time.Time, error) { return moment(ctx, flag, true) }
+
+func moment(ctx *cli.Context, flag string, after bool) (time.Time, error) {
 	text := ctx.String(flag)
 	if text == "" {
 		return time.Time{}, nil
@@ -42,7 +48,10 @@ func Moment(ctx *cli.Context, flag string, direction time.Duration) (time.Time, 
 	if err != nil {
 		return time.Time{}, fault.New(fault.UsageFlag, "--%s: %q is neither a time nor a duration", flag, text).WithHint("use 2h, or 2026-01-31T08:00:00Z")
 	}
-	return time.Now().Add(direction * d), nil
+	if !after {
+		d = -d
+	}
+	return time.Now().Add(d), nil
 }
 
 // Arguments checks that a command has as many arguments as it names, and returns

@@ -54,7 +54,7 @@ func (c Commands) listRuns(ctx *cli.Context, s *store.Store, _ string) error {
 	if limit < 1 || limit > maxListed {
 		wrong = errors.Join(wrong, fault.New(fault.UsageFlag, "--limit must be between 1 and %d", maxListed))
 	}
-	since, err := commandline.Moment(ctx, "since", -1)
+	since, err := commandline.Past(ctx, "since")
 	if err := errors.Join(wrong, err, commandline.OneOf("status", ctx.String("status"), statuses()...), commandline.OneOf("state", ctx.String("state"), states()...)); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (c Commands) createToken(ctx *cli.Context) error {
 		}
 	}
 	var err error
-	if t.Expires, err = commandline.Moment(ctx, "expires", 1); err != nil {
+	if t.Expires, err = commandline.Future(ctx, "expires"); err != nil {
 		return err
 	}
 	if !t.Expires.IsZero() && !t.Expires.After(time.Now()) {

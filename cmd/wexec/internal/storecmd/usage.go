@@ -45,8 +45,8 @@ type usageRow struct {
 func (c Commands) usage(ctx *cli.Context, s *store.Store, _ string) error {
 	_, wrong := commandline.Arguments(ctx)
 	by := ctx.String("by")
-	since, badSince := commandline.Moment(ctx, "since", -1)
-	until, badUntil := commandline.Moment(ctx, "until", -1)
+	since, badSince := commandline.Past(ctx, "since")
+	until, badUntil := commandline.Past(ctx, "until")
 	if err := errors.Join(wrong, badSince, badUntil, commandline.OneOf("by", by, sums()...)); err != nil {
 		return err
 	}
