@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/wexec/wexec/config"
+	"github.com/wexec/wexec/internal/tools/testenv"
 	"github.com/wexec/wexec/service"
 	"github.com/wexec/wexec/store"
 )
@@ -58,6 +59,7 @@ func newAPI(t *testing.T, more files) *api {
 		}
 	}
 	write("tenants/other/policy.yaml", "version: 1\n")
+	write("tenants/default/wexec.yaml", "cache: "+testenv.Cache()+"\n")
 	for name, text := range more {
 		write(name, text)
 	}
@@ -85,11 +87,7 @@ func (a *api) open() {
 	if a.store, err = store.Open(ctx, "sqlite:"+filepath.Join(a.data, "wexec.db"), store.Options{}); err != nil {
 		a.t.Fatal(err)
 	}
-	cache := os.Getenv("WEXEC_TEST_CACHE")
-	if cache == "" {
-		cache = filepath.Join(os.TempDir(), "wexec-test-cache")
-	}
-	env := &config.Environment{Dir: a.data, Home: a.data, Vars: []string{"XDG_CACHE_HOME=" + cache, "PATH=" + os.Getenv("PATH")}, OS: "linux"}
+	env := testenv.Isolated(a.data)
 	if a.service, err = service.Open(ctx, service.Options{Store: a.store, Data: a.data, Env: env, Version: "test"}); err != nil {
 		a.t.Fatal(err)
 	}
@@ -363,16 +361,25 @@ func TestARequestThatIsSentTwiceIsOneRun(t *testing.T) {
 		t.Error("the key of one token gave the run of another")
 	}
 	a.call("agent", "POST", "/v1/runs", `{"language":"js","code":"return 1"}`, "Idempotency-Key", "k1").problem(422, "usage.conflict")
-	held := make(chan reply)
-	slow := `{"language":"js","code":"await new Promise(r => setTimeout(r, 3000)); return 1"}`
-	go func() { held <- a.call("agent", "POST", "/v1/runs", slow, "Idempotency-Key", "k2") }()
-	until(t, "the run is accepted", func() bool {
-		var page struct{ Runs []shownRun }
-		a.call("reader", "GET", "/v1/runs?state=running", "").is(200, &page)
-		return len(page.Runs) > 0
-	})
-	a.call("agent", "POST", "/v1/runs", slow, "Idempotency-Key", "k2").problem(409, "usage.conflict")
-	(<-held).is(200)
+}
+
+func TestASecondRequestIsRefusedWhileTheFirstIsNotAnswered(t *testing.T) {
+	servers, entered, release := holder(t)
+	defer release()
+	a := newAPI(t, files{"tenants/default/mcp.json": servers, "tenants/default/policy.yaml": "version: 1\ntools: {allow: ['p.*']}\n"})
+	const hold = `{"language":"js","code":"return await tools.p.hold()"}`
+	answer := make(chan reply, 1)
+	go func() { answer <- a.call("agent", "POST", "/v1/runs", hold, "Idempotency-Key", "k") }()
+	<-entered
+	a.call("agent", "POST", "/v1/runs", hold, "Idempotency-Key", "k").problem(409, "usage.conflict")
+	release()
+	var first, second shownRun
+	got := <-answer
+	got.is(200, &first)
+	a.call("agent", "POST", "/v1/runs", hold, "Idempotency-Key", "k").is(200, &second)
+	if first.RunID != second.RunID || string(first.Value) != `"held"` {
+		t.Errorf("%+v and %+v", first, second)
+	}
 }
 
 func TestARunIsCancelled(t *testing.T) {
@@ -405,10 +412,31 @@ func pinger(t *testing.T) (mcpFile string, called *atomic.Int64) {
 		called.Add(1)
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "pong"}}}, nil, nil
 	})
+	return serveMCP(t, server), called
+}
+
+// holder is an MCP server with the tool hold, which answers after release, and entered,
+// which is closed when it is called.
+func holder(t *testing.T) (mcpFile string, entered <-chan struct{}, release func()) {
+	called, gate := make(chan struct{}), make(chan struct{})
+	server := mcp.NewServer(&mcp.Implementation{Name: "holder", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "hold"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		close(called)
+		select {
+		case <-gate:
+		case <-ctx.Done():
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "held"}}}, nil, nil
+	})
+	return serveMCP(t, server), called, sync.OnceFunc(func() { close(gate) })
+}
+
+// serveMCP serves an MCP server as p, and returns the file that names it.
+func serveMCP(t *testing.T, server *mcp.Server) (mcpFile string) {
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	t.Cleanup(web.Close)
 	t.Cleanup(web.CloseClientConnections)
-	return `{"mcpServers": {"p": {"type": "http", "url": "` + web.URL + `"}}}`, called
+	return `{"mcpServers": {"p": {"type": "http", "url": "` + web.URL + `"}}}`
 }
 
 // ping is a request for a run that calls the tool.
