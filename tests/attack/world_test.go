@@ -16,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/catalogue"
@@ -279,6 +280,7 @@ type asker struct {
 }
 
 func (a *asker) Ask(_ context.Context, q hostfns.Question) (hostfns.Reply, error) {
+	defer time.Sleep(100 * time.Millisecond) // people take time, in which other calls may ask
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.shown = append(a.shown, strings.Join(append([]string{text.Visible(q.Tool)}, approvals.Lines(q, approvals.OnTerminal)...), " | "))
