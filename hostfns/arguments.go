@@ -31,7 +31,7 @@ func (c *call) readArguments(ctx context.Context) error {
 		return nil
 	}
 	var f *Failure
-	if c.args, f = c.tool.parse(ctx, c.given, c.run.spend); f != nil {
+	if c.args, f = c.tool.parse(ctx, c.given, (*payer)(c.run)); f != nil {
 		if ctx.Err() != nil {
 			return c.cancelled()
 		}
@@ -42,6 +42,12 @@ func (c *call) readArguments(ctx context.Context) error {
 	}
 	return c.takeSecrets(ctx)
 }
+
+// payer is a run that is charged for memory. As a type it costs no allocation.
+type payer Run
+
+// Charge implements strictjson.Payer.
+func (p *payer) Charge(n int64) error { return (*Run)(p).spend(n) }
 
 // takeSecrets reads the secrets that fill arguments, and removes what the program
 // wrote there.
@@ -93,7 +99,7 @@ func (c *call) valuesOf(ctx context.Context, args arguments, most int64) (reveal
 		return args, false, err
 	}
 	// Two names may have the same value, which is an error.
-	doc, err := strictjson.Decode(ctx, raw, c.run.spend)
+	doc, err := strictjson.Decode(ctx, raw, (*payer)(c.run))
 	if ctx.Err() != nil {
 		return args, false, context.Cause(ctx)
 	}
@@ -288,13 +294,13 @@ func (w *checking) end() {
 }
 
 // parse reads what the program wrote: an object by keyword, or an array by
-// position. It fills in the defaults of the schema. charge receives the memory of
-// many values.
-func (t *resolvedTool) parse(ctx context.Context, data []byte, charge func(int64) error) (arguments, *Failure) {
+// position. It fills in the defaults of the schema. by is charged for the
+// memory of many values.
+func (t *resolvedTool) parse(ctx context.Context, data []byte, by strictjson.Payer) (arguments, *Failure) {
 	if len(data) == 0 {
 		data = []byte("{}")
 	}
-	doc, err := strictjson.Decode(ctx, data, charge)
+	doc, err := strictjson.Decode(ctx, data, by)
 	if err != nil {
 		return arguments{}, t.invalid("the arguments are not valid JSON: "+err.Error(), "")
 	}

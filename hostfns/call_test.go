@@ -419,7 +419,7 @@ func TestCheckingArgumentsEndsWithTheCallAndIsCharged(t *testing.T) {
 	for _, one := range []struct{ args, cores int }{{0, 0}, {1, 1}} {
 		given := [][]byte{[]byte(`{"a":"ab"}`), args}[one.args]
 		var f *Failure
-		if c.args, f = resolved.parse(ctx, given, r.spend); f != nil {
+		if c.args, f = resolved.parse(ctx, given, (*payer)(r)); f != nil {
 			t.Fatal(f)
 		}
 		c.outgoing = c.args

@@ -37,13 +37,16 @@ type Document struct {
 	Exact bool
 }
 
+// A Payer is charged for memory, in bytes. Its error ends what needs the memory.
+type Payer interface{ Charge(bytes int64) error }
+
 // Decode decodes one JSON value, with the numbers of package jsonnum. It refuses
 // what encoding/json accepts but readers disagree on: duplicate names and strings
 // that are not valid UTF-8. It ends with the context. Many small values take far more
-// memory than their text: charge receives it in bytes, before it is taken.
-func Decode(ctx context.Context, data []byte, charge func(int64) error) (Document, error) {
+// memory than their text: payer is charged for it before it is taken.
+func Decode(ctx context.Context, data []byte, payer Payer) (Document, error) {
 	d := decoder{ctx: ctx, text: string(data), scan: jsonscan.New(data), Document: Document{Exact: true},
-		charge: charge, charged: int64(len(data)) + freeRoom}
+		payer: payer, charged: int64(len(data)) + freeRoom}
 	if !d.scan.Next() {
 		return Document{}, d.scan.Err()
 	}
@@ -66,7 +69,7 @@ type decoder struct {
 	scan   jsonscan.Scanner
 	values int
 
-	charge        func(int64) error
+	payer         Payer
 	room, charged int64 // about the memory of the values, and how much of it is paid
 }
 
@@ -94,7 +97,7 @@ func (d *decoder) read(depth int) (any, error) {
 		return nil, context.Cause(d.ctx)
 	}
 	if d.room > d.charged {
-		if err := d.charge(freeRoom); err != nil {
+		if err := d.payer.Charge(freeRoom); err != nil {
 			return nil, err
 		}
 		d.charged += freeRoom

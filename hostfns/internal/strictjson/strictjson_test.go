@@ -41,27 +41,31 @@ func TestDecodeEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// free charges nothing.
-func free(int64) error { return nil }
+// payer is a function that is charged, and free charges nothing.
+type payer func(int64) error
+
+func (p payer) Charge(n int64) error { return p(n) }
+
+var free = payer(func(int64) error { return nil })
 
 func TestManyValuesAreChargedWhileTheyAreRead(t *testing.T) {
 	many := []byte("[" + strings.Repeat("[],", 200_000) + "[]]")
 	var charged int64
-	if _, err := Decode(t.Context(), many, func(n int64) error { charged += n; return nil }); err != nil || charged < 5<<20 {
+	if _, err := Decode(t.Context(), many, payer(func(n int64) error { charged += n; return nil })); err != nil || charged < 5<<20 {
 		t.Errorf("charged %d bytes: %v", charged, err)
 	}
 	over := errors.New("over")
 	charged = 0
-	_, err := Decode(t.Context(), many, func(n int64) error {
+	_, err := Decode(t.Context(), many, payer(func(n int64) error {
 		if charged += n; charged > 2<<20 {
 			return over
 		}
 		return nil
-	})
+	}))
 	if err != over || charged != 3<<20 {
 		t.Errorf("charged %d bytes: %v", charged, err)
 	}
-	if _, err := Decode(t.Context(), []byte(`["`+strings.Repeat("a", 5<<20)+`"]`), func(int64) error { return over }); err != nil {
+	if _, err := Decode(t.Context(), []byte(`["`+strings.Repeat("a", 5<<20)+`"]`), payer(func(int64) error { return over })); err != nil {
 		t.Error(err)
 	}
 }
