@@ -28,7 +28,7 @@ import (
 )
 
 // maxBinary bounds the size of the command.
-const maxBinary = 45 << 20
+const maxBinary = 60_000_000
 
 // allPlatforms are the platforms of a release.
 const allPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
