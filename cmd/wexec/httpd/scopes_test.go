@@ -189,7 +189,7 @@ func TestTheBodiesOfAllRequestsAreBounded(t *testing.T) {
 func TestAStoreThatFailsIsNotDescribed(t *testing.T) {
 	for _, code := range []fault.Code{fault.StoreUnavailable, fault.Internal} {
 		w := httptest.NewRecorder()
-		writeProblem(w, fault.New(code, "dial tcp 10.1.2.3:5432: connection refused").WithHint("look at 10.1.2.3"))
+		writeProblem(w, fault.New(code, "dial tcp 10.1.2.3:5432: connection refused").WithHint("ask 10.1.2.3"))
 		if strings.Contains(w.Body.String(), "10.1.2.3") || !strings.Contains(w.Body.String(), string(code)) {
 			t.Errorf("the answer says %s", w.Body)
 		}
