@@ -200,8 +200,8 @@ func (c *call) checkArguments(ctx context.Context) error {
 }
 
 // CheckArguments returns the failure of a call of a tool with these arguments, in the
-// form of [schema.ReadPartial], if it fails whatever the arguments turn out to be that are
-// not known. The failure is nil if there is none. Nothing is called and no secret is read.
+// form of [schema.ReadPartial], if it fails for all values of the unknown
+// arguments. Without a failure it is nil. No tool is called and no secret is read.
 // The spender receives the work.
 func (t *Table) CheckArguments(ctx context.Context, tool string, form []byte, spender schema.Spender) (*Failure, error) {
 	r, err := t.resolve(ctx, tool)

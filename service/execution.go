@@ -110,7 +110,7 @@ type execution struct {
 	mu      sync.Mutex
 	events  []store.Event                 // that are not written yet
 	size    int                           // bytes of their data
-	writing *time.Timer                   // writes them soon; nil: there are none
+	writing *time.Timer                   // writes them soon; nil if no event waits
 	open    map[string]chan hostfns.Reply // questions without an answer
 }
 

@@ -76,8 +76,8 @@ func (s *Service) Tool(ctx context.Context, who Principal, name, language string
 	return m, nil
 }
 
-// decision is what a policy decides about a tool whatever its arguments, or "" for a
-// tool that is denied.
+// decision is what a policy decides about a tool for at least some arguments, or ""
+// for a tool that is denied.
 func decision(table *hostfns.Table, t catalogue.Tool) string {
 	switch table.BestEffect(t) {
 	case policy.Allow:

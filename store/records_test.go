@@ -250,7 +250,7 @@ func TestAStoreOfANewerVersionIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnExistingStoreIsNeitherMadeNorMigrated(t *testing.T) {
+func TestAnExistingStoreIsNotMadeOrMigrated(t *testing.T) {
 	for name, address := range addresses(t) {
 		t.Run(name, func(t *testing.T) {
 			address := address(t)

@@ -5,5 +5,6 @@ cd "$(dirname "$0")/.."
 version=v1.8.0
 [ -x work/bin/versitygw ] && [ "$(cat work/bin/versitygw.version 2>/dev/null)" = $version ] && exit
 mkdir -p work/bin
-GOBIN="$PWD/work/bin" CGO_ENABLED=0 go install github.com/versity/versitygw/cmd/versitygw@$version
+bin=$(cd work/bin && pwd)
+GOBIN=$bin CGO_ENABLED=0 go install github.com/versity/versitygw/cmd/versitygw@$version
 echo $version >work/bin/versitygw.version

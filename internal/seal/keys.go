@@ -128,7 +128,7 @@ func LoadOrCreate(path, text string) (*Keys, error) {
 func create(path string) error {
 	key := make([]byte, keySize)
 	rand.Read(key)
-	text := "# The key of the sealed files of wexec. Who has it can read them; without it, nobody can.\n" +
+	text := "# The key of the sealed files of wexec. It decrypts them; without it they cannot be read.\n" +
 		"# Keep a copy apart from the copies of the data.\n" + base64.StdEncoding.EncodeToString(key) + "\n"
 	return atomicfile.Create(path, []byte(text))
 }

@@ -1,10 +1,10 @@
-// Package seal encrypts files, so that a file says nothing without its key and
+// Package seal encrypts files, so that a file cannot be read without its key and
 // becomes unreadable for good when the key is removed.
 //
 // Each file has a random key of 256 bits, which a [Sealer] wraps: a key file
 // ([Keys]) or a key management service. The wrapped key is not in the file. The
 // caller keeps it elsewhere, such as in a row of a database, for three reasons: a
-// copy of the files says nothing, even to who has the key file; removing the
+// copy of the files cannot be read, not even with the key file; removing the
 // row removes the content from every copy of the file; and [Rewrap] changes the
 // row when the key file gets a new key, while the file stays as it is.
 //

@@ -318,7 +318,7 @@ func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
 	}
 }
 
-// The reader accepts nothing but what was written, whatever a file and a key hold.
+// The reader accepts only what was written, for any file and key.
 func FuzzReader(f *testing.F) {
 	s, lengths := testKeys(f), []int{0, 5, chunkSize, chunkSize + 5}
 	for _, n := range lengths {

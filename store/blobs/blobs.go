@@ -3,12 +3,12 @@
 // # Sealed content
 //
 // A blob does not know whether its content is sealed (internal/seal). Callers seal
-// whatever can have values in it first, so the digest is that of the sealed bytes.
+// all content that can have values first, so the digest is that of the sealed bytes.
 // That is a decision:
 //
 //   - Each sealed file has a random key, so equal content of two tenants has two
 //     digests. Nobody can find out whether another tenant has some content by
-//     storing it, nor confirm a guess from a digest, which programs, agents and the
+//     storing it, or confirm a guess from a digest, which programs, agents and the
 //     owner of the bucket may see.
 //   - Anyone can check a sealed blob against its digest without a key: a restore, a
 //     replica, an audit.

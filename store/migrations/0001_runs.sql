@@ -81,7 +81,7 @@ CREATE TABLE queue (
   owner     TEXT   NOT NULL,
   fence     BIGINT NOT NULL, -- rises with every lease
   expires   BIGINT NOT NULL, -- of the lease
-  cancelled BIGINT NOT NULL, -- 1: whoever holds the lease ends the work
+  cancelled BIGINT NOT NULL, -- 1: the holder of the lease ends the work
   PRIMARY KEY (tenant, id)
 );
 

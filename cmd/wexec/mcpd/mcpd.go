@@ -37,7 +37,7 @@ func New(o Options) *Server {
 		Logger:       o.Logger,
 		Instructions: strings.TrimSpace("Write one program that calls the tools and returns one small answer: see execute_code.\n" + noticed(o.Notice)),
 		// Lists of prompts and resources come from servers, whose notifications are not
-		// passed on: neither subscriptions nor list changes are announced.
+		// passed on: subscriptions and list changes are not announced.
 		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 	})
 	s.addTools()

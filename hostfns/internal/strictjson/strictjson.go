@@ -14,7 +14,7 @@ import (
 
 // Bounds of arguments: how deep they may be nested, and how much memory their
 // values may take in the host, in bytes, in addition to their strings. The first
-// freeRoom bytes are not charged, and neither is what the text took.
+// freeRoom bytes are free, and so are as many bytes as the text has.
 const (
 	maxNesting = 100
 	maxRoom    = 64 << 20

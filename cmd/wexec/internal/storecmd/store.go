@@ -25,7 +25,7 @@ func (c Commands) Store() *cli.Command {
 			{Name: "migrate", Usage: "create the store, or bring it to the version of this wexec", Flags: flags(), Action: c.migrate},
 			{Name: "check", Usage: "find damage and records that contradict each other", Flags: flags(), Action: c.with(existing(), c.check)},
 			{Name: "backup", Usage: "write a copy to a new file", ArgsUsage: "FILE", Flags: flags(), Action: c.with(existing(), c.backup),
-				Description: "The file is a store in SQLite, whatever the database. It has the state of one moment; servers go on writing."},
+				Description: "The file is a SQLite store, also if the database is PostgreSQL. It has the state of one moment; servers go on writing."},
 			{Name: "restore", Usage: "copy a backup into a new store", ArgsUsage: "FILE", Flags: flags(), Action: c.restore},
 			{Name: "copy", Usage: "copy a store into a new one, such as from SQLite to PostgreSQL", ArgsUsage: "FROM TO", Action: c.copy, Flags: []cli.Flag{
 				&cli.BoolFlag{Name: "json", Usage: "print JSON"}}},

@@ -67,7 +67,7 @@ func use(ctx context.Context, address string, o store.Options, f func(s *store.S
 	return explained(errors.Join(f(s), s.Close()), address)
 }
 
-// existing are the options of commands that neither create nor migrate.
+// existing are the options of commands that do not create or migrate a store.
 func existing() store.Options { return store.Options{Existing: true} }
 
 // explained adds what to do to the failure of a database.
