@@ -136,13 +136,13 @@ asyncio.run(main())
 import asyncio
 async def f(d):
     await asyncio.sleep(d)
-    if d == .02: raise ValueError("two")
+    if d == .2: raise ValueError("two")
     return d
 async def main():
-    for c in asyncio.as_completed([f(.03), f(.01), f(.02)]):
+    for c in asyncio.as_completed([f(.3), f(.1), f(.2)]):
         try: print(await c)
         except ValueError as e: print("error", e)
-    done, pending = await asyncio.wait([asyncio.create_task(f(.01)), asyncio.create_task(f(.5))], return_when=asyncio.FIRST_COMPLETED)
+    done, pending = await asyncio.wait([asyncio.create_task(f(.01)), asyncio.create_task(f(1))], return_when=asyncio.FIRST_COMPLETED)
     print(len(done), len(pending)); [p.cancel() for p in pending]
 asyncio.run(main())
 # --- an exception group

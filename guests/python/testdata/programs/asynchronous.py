@@ -9,7 +9,7 @@ asyncio.run(main())
 # --- order of completion
 import asyncio
 async def f(i):
-    await asyncio.sleep(0.02 * (3 - i))
+    await asyncio.sleep(0.06 * (3 - i))
     return i
 async def main():
     for c in asyncio.as_completed([f(0), f(1), f(2)]):
@@ -160,7 +160,7 @@ asyncio.run(main())
 # --- shield
 import asyncio
 async def f():
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(0.2)
     print("done")
 async def main():
     t = asyncio.create_task(f())
