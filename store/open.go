@@ -52,7 +52,7 @@ func connect(ctx context.Context, address string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dialect: d, now: o.Now, wait: o.Wait, stopped: make(chan struct{})}
+	s := &Store{dialect: d, now: o.Now, wait: o.Wait, closing: make(chan struct{}), stopped: make(chan struct{})}
 	if s.write, s.read, err = d.open(ctx, o); err != nil {
 		return nil, err
 	}
@@ -98,12 +98,10 @@ func Redacted(address string) string {
 	return shown.String()
 }
 
-// Close ends the writes in progress and closes the store. No other method may be
-// called after it.
+// Close waits for the writes in progress and closes the store. Later calls of other
+// methods are [fault.StoreUnavailable].
 func (s *Store) Close() error {
-	if s.jobs != nil {
-		close(s.jobs)
-	}
+	close(s.closing)
 	<-s.stopped
 	return errors.Join(s.read.Close(), s.write.Close())
 }

@@ -26,6 +26,7 @@ type Store struct {
 	dialect
 	write, read *sql.DB
 	jobs        chan job // nil if the database groups commits itself
+	closing     chan struct{}
 	stopped     chan struct{}
 	now         func() time.Time
 	wait        time.Duration
@@ -137,6 +138,8 @@ func (s *Store) update(ctx context.Context, f func(tx *Tx) error) error {
 	select {
 	case s.jobs <- j:
 		return s.outcome(<-j.done)
+	case <-s.closing:
+		return fault.New(fault.StoreUnavailable, "the store is closed")
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -225,15 +228,18 @@ type job struct {
 // of the disk serves all of them.
 func (s *Store) writer() {
 	defer close(s.stopped)
-	for first := range s.jobs {
-		group := []job{first}
+	for {
+		var group []job
+		select {
+		case first := <-s.jobs:
+			group = append(group, first)
+		case <-s.closing:
+			return
+		}
 	more:
 		for len(group) < maxGroup {
 			select {
-			case next, open := <-s.jobs:
-				if !open {
-					break more
-				}
+			case next := <-s.jobs:
 				group = append(group, next)
 			default:
 				break more

@@ -334,3 +334,37 @@ func TestACallerThatLeavesWritesNothing(t *testing.T) {
 		}
 	})
 }
+
+func TestAClosedStoreRefusesWritesAndReads(t *testing.T) {
+	for name, address := range addresses(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := Open(t.Context(), address(t), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var writers sync.WaitGroup
+			for range 8 {
+				writers.Go(func() {
+					for { // until the store is closed
+						_, err := s.CreateToken(t.Context(), Token{ID: NewTokenID(), Tenant: "default", Name: "n", Scopes: []Scope{ScopeRead}, Type: "agent"})
+						if err != nil {
+							if fault.CodeOf(err) != fault.StoreUnavailable {
+								t.Errorf("a write while the store closes: %v", err)
+							}
+							return
+						}
+					}
+				})
+			}
+			time.Sleep(20 * time.Millisecond)
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			writers.Wait()
+			if _, err := s.Run(t.Context(), "default", "run"); fault.CodeOf(err) != fault.StoreUnavailable {
+				t.Errorf("a read of a closed store: %v", err)
+			}
+		})
+	}
+}
