@@ -3,7 +3,6 @@ package service
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/wexec/wexec/engine"
@@ -14,11 +13,6 @@ import (
 
 // A Principal is who makes a request, as the token says.
 type Principal struct{ store.Token }
-
-// May reports whether the principal has a scope.
-func (p Principal) May(scope store.Scope) bool {
-	return slices.Contains(p.Scopes, scope) || scope != store.ScopeReveal && slices.Contains(p.Scopes, store.ScopeAdmin)
-}
 
 // Actor is on whose behalf the principal's programs run.
 func (p Principal) Actor() engine.Actor {

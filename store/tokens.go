@@ -39,13 +39,15 @@ const (
 
 // Token is what is known of a token. The token itself is not kept.
 type Token struct {
-	Tenant, ID, Name string
-	Type             string // TypeAgent, TypePerson
-	Scopes           []Scope
-	Tools            []string // globs of the tools it may use; nil means all
-	Created          time.Time
-	Expires          time.Time // zero: never
-	Used             time.Time // zero: never; kept to the minute
+	ID      string    `json:"id"`
+	Name    string    `json:"name"`
+	Tenant  string    `json:"tenant"`
+	Type    string    `json:"type"` // TypeAgent, TypePerson
+	Scopes  []Scope   `json:"scopes"`
+	Tools   []string  `json:"tools,omitempty"` // globs of the tools it may use; nil means all
+	Created time.Time `json:"created"`
+	Expires time.Time `json:"expires,omitzero"` // zero: never
+	Used    time.Time `json:"used,omitzero"`    // zero: never; kept to the minute
 }
 
 // Has reports whether the token has a scope.
@@ -159,7 +161,7 @@ func (s *Store) Token(ctx context.Context, token string) (t Token, err error) {
 // Tokens returns the tokens of a tenant; "" means all tenants.
 func (s *Store) Tokens(ctx context.Context, tenant string) (all []Token, err error) {
 	err = s.view(ctx, func(tx *Tx) error {
-		all = nil
+		all = []Token{}
 		for scan, err := range tx.rows(`SELECT `+tokenColumns+` FROM tokens WHERE $1 = '' OR tenant = $1 ORDER BY tenant, id`, tenant) {
 			if err != nil {
 				return err

@@ -184,41 +184,13 @@ func usage(s *Server, c *call, in usageInput) (usagePage, error) {
 	return page, err
 }
 
-// token is a token as lists show it: never the token itself.
-type token struct {
-	ID      string        `json:"id"`
-	Name    string        `json:"name"`
-	Tenant  string        `json:"tenant"`
-	Type    string        `json:"type"`
-	Scopes  []store.Scope `json:"scopes"`
-	Tools   []string      `json:"tools,omitempty"`
-	Created time.Time     `json:"created"`
-	Expires *time.Time    `json:"expires,omitempty"`
-	Used    *time.Time    `json:"used,omitempty"`
-}
-
-func tokenOf(t store.Token) token {
-	out := token{ID: t.ID, Name: t.Name, Tenant: t.Tenant, Type: t.Type, Scopes: t.Scopes, Tools: t.Tools, Created: t.Created}
-	if !t.Expires.IsZero() {
-		out.Expires = &t.Expires
-	}
-	if !t.Used.IsZero() {
-		out.Used = &t.Used
-	}
-	return out
-}
-
 type tokensPage struct {
-	Tokens []token `json:"tokens"`
+	Tokens []store.Token `json:"tokens"`
 }
 
 func listTokens(s *Server, c *call, _ none) (tokensPage, error) {
 	all, err := s.service.Store().Tokens(c.context(), c.who.Tenant)
-	page := tokensPage{Tokens: []token{}}
-	for _, t := range all {
-		page.Tokens = append(page.Tokens, tokenOf(t))
-	}
-	return page, err
+	return tokensPage{all}, err
 }
 
 type createTokenInput struct {
@@ -257,7 +229,7 @@ func createToken(s *Server, c *call, in createTokenInput) (createdToken, error) 
 		t.Tenant = b.Tenant
 	}
 	for _, scope := range t.Scopes {
-		if !c.who.May(scope) {
+		if !c.who.Has(scope) {
 			return createdToken{}, fault.New(fault.DeniedScope, "a token without the scope %s cannot give it", scope)
 		}
 	}

@@ -6,7 +6,6 @@ package httpd
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -104,7 +103,7 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 // serve handles a request of the API.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	who, err := s.admit(w, r)
-	if err == nil && rt.scope != "" && !who.May(rt.scope) {
+	if err == nil && rt.scope != "" && !who.Has(rt.scope) {
 		err = fault.New(fault.DeniedScope, "the token does not have the scope %s", rt.scope)
 	}
 	if err == nil {
@@ -166,28 +165,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, security *tls.Config
 	if s.o.Proxied {
 		pending = -1
 	}
-	served := make(chan error, 1)
 	l = &door.Listener{Listener: l, PerAddress: pending, Pending: maxPending, Admitted: maxAdmitted}
 	if security != nil {
 		l = tls.NewListener(l, security)
 	}
-	go func() { served <- srv.Serve(l) }()
-	select {
-	case err := <-served:
-		return err
-	case <-ctx.Done():
-	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancel()
-	s.service.Drain(ending)
-	close(s.ending)
-	if srv.Shutdown(ending) != nil { // clients keep streams open
-		if err := srv.Close(); err != nil {
-			return err
-		}
-	}
-	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return door.Serve(ctx, srv, l, grace, func(ending context.Context) {
+		s.service.Drain(ending)
+		close(s.ending)
+	})
 }

@@ -31,7 +31,7 @@ type agents struct {
 // serveMCP serves MCP to the tenant of the token.
 func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 	who, err := s.admit(w, r)
-	if err == nil && !who.May(store.ScopeRun) {
+	if err == nil && !who.Has(store.ScopeRun) {
 		err = fault.New(fault.DeniedScope, "the token does not have the scope %s", store.ScopeRun)
 	}
 	var a *agents

@@ -129,26 +129,7 @@ func (s *Server) HTTP(ctx context.Context, l net.Listener, o HTTPOptions) error 
 	// a stream and calls at the same time.
 	l = &door.Listener{Listener: l, PerAddress: cmp.Or(o.Pending, defaultPending), Pending: maxPending,
 		Admitted: maxOtherConns + 8*cmp.Or(max(o.Sessions, 0), defaultSessions)}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(l) }()
-	select {
-	case err := <-served:
-		s.runs.cancelAll()
-		return err
-	case <-ctx.Done():
-	}
-	s.runs.cancelAll()
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	if srv.Shutdown(ending) != nil { // clients keep streams open
-		if err := srv.Close(); err != nil {
-			return err
-		}
-	}
-	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return door.Serve(ctx, srv, l, 2*time.Second, func(context.Context) { s.runs.cancelAll() })
 }
 
 // httpHandler checks requests before the library handles them.

@@ -1,15 +1,17 @@
-// Package door bounds the connections of an HTTP server, so that a flood of them
-// leaves the process its file descriptors and other clients their places.
+// Package door serves HTTP with bounded connections, so that a flood of them leaves
+// the process its file descriptors and other clients their places.
 package door
 
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Listener is a listener that bounds connections. One is pending until a request on
@@ -160,4 +162,32 @@ func Of(r *http.Request) *Conn {
 	}
 	c, _ := conn.(*Conn)
 	return c
+}
+
+// Serve serves at a listener until the context ends. Then stop ends the work of the
+// server, and the connections are closed, all at most within grace. If serving
+// fails, stop is called as well.
+func Serve(ctx context.Context, srv *http.Server, l net.Listener, grace time.Duration, stop func(context.Context)) error {
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(l) }()
+	var failed error
+	select {
+	case failed = <-served:
+	case <-ctx.Done():
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	stop(ending)
+	if failed != nil {
+		return failed
+	}
+	if srv.Shutdown(ending) != nil { // clients keep streams open
+		if err := srv.Close(); err != nil {
+			return err
+		}
+	}
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }

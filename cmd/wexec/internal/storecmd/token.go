@@ -78,19 +78,6 @@ func (c Commands) createToken(ctx *cli.Context) error {
 	})(ctx)
 }
 
-// tokenRow is a token in a list.
-type tokenRow struct {
-	ID      string        `json:"id"`
-	Name    string        `json:"name"`
-	Tenant  string        `json:"tenant"`
-	Type    string        `json:"type"`
-	Scopes  []store.Scope `json:"scopes"`
-	Tools   []string      `json:"tools,omitempty"`
-	Created time.Time     `json:"created"`
-	Used    time.Time     `json:"used,omitzero"`
-	Expires time.Time     `json:"expires,omitzero"`
-}
-
 func (c Commands) listTokens(ctx *cli.Context, s *store.Store, _ string) error {
 	if _, err := commandline.Arguments(ctx); err != nil {
 		return err
@@ -99,9 +86,8 @@ func (c Commands) listTokens(ctx *cli.Context, s *store.Store, _ string) error {
 	if err != nil {
 		return err
 	}
-	rows, cells := []tokenRow{}, [][]string{}
+	var cells [][]string
 	for _, t := range tokens {
-		rows = append(rows, tokenRow{t.ID, t.Name, t.Tenant, t.Type, t.Scopes, t.Tools, t.Created, t.Used, t.Expires})
 		var allowed []string
 		for _, s := range t.Scopes {
 			allowed = append(allowed, string(s))
@@ -114,8 +100,8 @@ func (c Commands) listTokens(ctx *cli.Context, s *store.Store, _ string) error {
 	}
 	switch {
 	case ctx.Bool("json"):
-		return c.PrintJSON(map[string]any{"tokens": rows})
-	case len(rows) == 0:
+		return c.PrintJSON(map[string]any{"tokens": tokens})
+	case len(tokens) == 0:
 		c.Term.Note("there are no tokens: create one with wexec token create")
 		return nil
 	}
