@@ -23,6 +23,8 @@ type Options struct {
 	// Running is how many runs this process has at once; further ones wait in the
 	// store for any process. Zero is 256.
 	Running int
+	// Keys seal what lasts. Nil opens those of WEXEC_SEAL_KEY or of seal.key in Data.
+	Keys *Keys
 }
 
 // defaultRunning is how many runs a process has at once unless told.

@@ -26,6 +26,12 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Keys == nil {
+		var err error
+		if o.Keys, err = OpenKeys(ctx, o.Store, o.Env, o.Data, ""); err != nil {
+			return nil, err
+		}
+	}
 	s := &Service{o: o, tenants: &tenants{}}
 	settings, err := s.tenants.load(o)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/seal"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -89,7 +90,7 @@ func (x *tenants) load(o Options) (*config.Settings, error) {
 			return nil, err
 		}
 		if t.Name == DefaultTenant {
-			t.env = o.Env.Map()
+			t.env = environment(o, t.Name).Map()
 		}
 		x.all[t.Name] = t
 	}
@@ -120,14 +121,15 @@ func loadTenant(o Options, name string) (*config.Settings, error) {
 	return settings, nil
 }
 
-// environment is what the files of a tenant may refer to. Its folder is the working
-// folder.
+// environment is what the files of a tenant may refer to, and what its commands and
+// programs may get: never the seal key. Its folder is the working folder.
 func environment(o Options, name string) *config.Environment {
 	env := *o.Env
 	env.Dir = filepath.Join(o.Data, "tenants", name)
 	if name != DefaultTenant {
 		env.Vars = nil
 	}
+	env.Vars = slices.DeleteFunc(slices.Clone(env.Vars), func(v string) bool { return strings.HasPrefix(strings.ToUpper(v), seal.Variable+"=") })
 	return &env
 }
 

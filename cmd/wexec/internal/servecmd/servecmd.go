@@ -46,6 +46,7 @@ func (c Commands) Serve() *cli.Command {
 			&cli.StringFlag{Name: "listen", Usage: "`ADDR`: the address, HOST:PORT or PORT for this machine only", Value: "127.0.0.1:8080"},
 			&cli.StringFlag{Name: "store", Usage: "`URL`: the store, sqlite:FILE or postgres://USER@HOST/DATABASE (default wexec.db in the data folder)"},
 			&cli.StringFlag{Name: "data", Usage: "`DIR`: the data folder (default $XDG_DATA_HOME/wexec)", TakesFile: true},
+			&cli.StringFlag{Name: "key", Usage: "`FILE`: the seal key, which all servers of a store share (default seal.key in the data folder)", TakesFile: true},
 			&cli.StringFlag{Name: "tls-cert", Usage: "`FILE`: the certificate of the server, with its chain", TakesFile: true},
 			&cli.StringFlag{Name: "tls-key", Usage: "`FILE`: the private key of the certificate", TakesFile: true},
 			&cli.BoolFlag{Name: "behind-proxy", Usage: "clients come through a proxy that encrypts"},
@@ -86,7 +87,11 @@ func (c Commands) serve(ctx *cli.Context) error {
 	}
 	defer func() { _ = s.Close() }()
 	logger := terminal.Logger(c.Term, ctx.String("log"))
-	served, err := service.Open(ctx.Context, service.Options{Store: s, Data: data, Env: c.Env, Version: c.Version, Logger: logger, Running: ctx.Int("max-runs")})
+	keys, err := service.OpenKeys(ctx.Context, s, c.Env, data, c.path(ctx.String("key")))
+	if err != nil {
+		return err
+	}
+	served, err := service.Open(ctx.Context, service.Options{Store: s, Data: data, Keys: keys, Env: c.Env, Version: c.Version, Logger: logger, Running: ctx.Int("max-runs")})
 	if err != nil {
 		return err
 	}
@@ -140,17 +145,19 @@ func (c Commands) tls(ctx *cli.Context) (*tls.Config, error) {
 	case cert == "" || key == "":
 		return nil, fault.New(fault.UsageFlag, "--tls-cert and --tls-key belong together")
 	}
-	at := func(name string) string {
-		if filepath.IsAbs(name) {
-			return name
-		}
-		return filepath.Join(c.Env.Dir, name)
-	}
-	pair, err := tls.LoadX509KeyPair(at(cert), at(key))
+	pair, err := tls.LoadX509KeyPair(c.path(cert), c.path(key))
 	if err != nil {
 		return nil, fault.New(fault.UsageFile, "read the certificate: %w", err)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// path resolves a path of the command line; "" stays.
+func (c Commands) path(name string) string {
+	if name == "" || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(c.Env.Dir, name)
 }
 
 // addressOf completes an address. One that other machines reach must be encrypted.

@@ -1,0 +1,76 @@
+package service
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+
+	"github.com/wexec/wexec/config"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/seal"
+	"github.com/wexec/wexec/store"
+)
+
+// Keys are what a server seals with: the seal key, and a key for digests that the
+// store has wrapped with it, so that all servers of a store have the same one.
+type Keys struct {
+	*seal.Keys
+	digests []byte
+}
+
+// The key of digests in the store.
+const (
+	digestKey     = "digests"
+	digestPurpose = "key of digests"
+)
+
+// OpenKeys opens the seal key of a store: the one in WEXEC_SEAL_KEY, or that of a
+// file, which is seal.key in the data folder unless one is named. The file is made if
+// the store has nothing sealed yet. A key that did not seal the store is refused.
+func OpenKeys(ctx context.Context, s *store.Store, env *config.Environment, data, file string) (*Keys, error) {
+	if file == "" {
+		file = filepath.Join(data, "seal.key")
+	}
+	text, _ := env.Lookup(seal.Variable)
+	wrapped, err := s.Key(ctx, digestKey)
+	if err != nil {
+		return nil, err
+	}
+	load := seal.Load
+	if wrapped == nil {
+		load = seal.LoadOrCreate
+	}
+	k := &Keys{}
+	if k.Keys, err = load(file, text); err != nil {
+		return nil, err
+	}
+	if wrapped == nil {
+		fresh := make([]byte, sha256.Size)
+		rand.Read(fresh)
+		if wrapped, err = k.Wrap(ctx, fresh, digestPurpose); err != nil {
+			return nil, err
+		}
+		if wrapped, err = s.AddKey(ctx, digestKey, wrapped); err != nil {
+			return nil, err
+		}
+	}
+	if k.digests, err = k.Unwrap(ctx, wrapped, digestPurpose); err != nil {
+		return nil, fault.New(fault.UsageStore, "the seal key is not the one of this store: %w", err).
+			WithHint("restore the key file of the servers, or set %s", seal.Variable)
+	}
+	return k, nil
+}
+
+// digest returns the HMAC of parts, which tells nothing to those without the seal
+// key. The first part says what the digest is for.
+func (k *Keys) digest(parts ...string) string {
+	mac := hmac.New(sha256.New, k.digests)
+	for _, p := range parts {
+		sum := sha256.Sum256([]byte(p)) // of a fixed size, so that parts cannot be mistaken
+		mac.Write(sum[:])
+	}
+	return hex.EncodeToString(mac.Sum(nil))
+}
