@@ -13,6 +13,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/approvals"
+	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/store"
 )
 
@@ -336,7 +337,11 @@ func outcomeOf(res *engine.Result, runErr error) (store.Outcome, error) {
 	if err != nil {
 		return store.Outcome{}, fmt.Errorf("encode the result: %w", err)
 	}
-	o := store.Outcome{Status: string(res.Status), Code: fault.CodeOf(runErr), Result: data,
+	summary, err := json.Marshal(summaryOf(*res))
+	if err != nil {
+		return store.Outcome{}, fmt.Errorf("encode the summary of the result: %w", err)
+	}
+	o := store.Outcome{Status: string(res.Status), Code: fault.CodeOf(runErr), Result: data, Summary: summary,
 		Uses: []store.Use{{Kind: "run", Count: 1, Fuel: res.Usage.Fuel, Tokens: res.Usage.TokensOut, Time: time.Duration(res.Usage.WallMS) * time.Millisecond}}}
 	if res.Error != nil {
 		o.Error = res.Error.Message
@@ -358,6 +363,18 @@ func outcomeOf(res *engine.Result, runErr error) (store.Outcome, error) {
 		}
 	}
 	return o, nil
+}
+
+// maxSummary bounds the message of an error in lists.
+const maxSummary = 300
+
+// summaryOf is what lists show of a result: no value, no output, no calls.
+func summaryOf(res engine.Result) engine.Result {
+	out := engine.Result{RunID: res.RunID, Status: res.Status, Started: res.Started, Usage: res.Usage, Privacy: res.Privacy, Cache: res.Cache}
+	if e := res.Error; e != nil {
+		out.Error = &engine.Error{Code: e.Code, Class: e.Class, Message: text.Clip(e.Message, maxSummary), Name: text.Clip(e.Name, maxSummary), Tool: e.Tool, File: e.File, Line: e.Line, Column: e.Column}
+	}
+	return out
 }
 
 // progress records the events of the run that clients see.

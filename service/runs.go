@@ -106,8 +106,12 @@ func Kept(ctx context.Context, from *store.Store, tenant, id string) (*Run, erro
 // view returns a stored run as clients see it.
 func view(ctx context.Context, from *store.Store, stored store.Run) (*Run, error) {
 	r := &Run{State: stored.State, Actor: stored.Actor, Language: stored.Language, Intent: stored.Intent}
-	if len(stored.Result) > 0 {
-		if err := json.Unmarshal(stored.Result, &r.Result); err != nil {
+	result := stored.Result
+	if len(result) == 0 {
+		result = stored.Summary
+	}
+	if len(result) > 0 {
+		if err := json.Unmarshal(result, &r.Result); err != nil {
 			return nil, fault.New(fault.StoreUnavailable, "read the result of run %s: %w", stored.ID, err)
 		}
 	}

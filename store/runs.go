@@ -35,6 +35,7 @@ type Run struct {
 	Program    string // its code; only searches use it, Request has it as well
 	Request    []byte // JSON from which the run starts
 	Result     []byte // JSON; nil until there is one
+	Summary    []byte // JSON; the small part of Result that lists show
 	Priority   int64
 	Created    time.Time
 	Started    time.Time
@@ -71,8 +72,8 @@ func (s *Store) Accept(ctx context.Context, r Run, owner string, i Idempotency) 
 		if owner != "" {
 			state = StateRunning
 		}
-		n, err := tx.exec(`INSERT INTO runs (tenant, id, state, status, code, actor, token, language, skill, session, intent, words, request, result, created, started, ended, events)
-			VALUES ($1, $2, $3, '', '', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, 0, 0) ON CONFLICT DO NOTHING`,
+		n, err := tx.exec(`INSERT INTO runs (tenant, id, state, status, code, actor, token, language, skill, session, intent, words, request, result, summary, created, started, ended, events)
+			VALUES ($1, $2, $3, '', '', $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, 0, 0, 0) ON CONFLICT DO NOTHING`,
 			r.Tenant, r.ID, string(state), r.Actor, r.Token, r.Language, r.Skill, r.Session, r.Intent, words(r.Intent, r.Program), notNil(r.Request), []byte{}, now)
 		if err != nil {
 			return err
@@ -130,7 +131,9 @@ type Outcome struct {
 	Code   fault.Code
 	Error  string // for searches
 	Result []byte // JSON
-	Uses   []Use
+	// Summary is the small part of Result that lists show.
+	Summary []byte
+	Uses    []Use
 }
 
 // Use is what a run used of a tool, a skill or a model, or altogether.
@@ -160,8 +163,8 @@ func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) er
 		if _, err := tx.row([]any{&actor, &found}, `SELECT actor, words FROM runs WHERE tenant = $1 AND id = $2`, l.Tenant, l.ID); err != nil {
 			return err
 		}
-		if _, err := tx.exec(`UPDATE runs SET state = 'done', status = $3, code = $4, words = $5, result = $6, ended = $7 WHERE tenant = $1 AND id = $2`,
-			l.Tenant, l.ID, o.Status, string(o.Code), words(o.Error, found), notNil(o.Result), now); err != nil {
+		if _, err := tx.exec(`UPDATE runs SET state = 'done', status = $3, code = $4, words = $5, result = $6, summary = $7, ended = $8 WHERE tenant = $1 AND id = $2`,
+			l.Tenant, l.ID, o.Status, string(o.Code), words(o.Error, found), notNil(o.Result), notNil(o.Summary), now); err != nil {
 			return err
 		}
 		for _, u := range o.Uses {
@@ -219,16 +222,16 @@ type Filter struct {
 	Limit                                int    // at most 1,000; 0 means 50
 }
 
-// Runs returns the newest runs of a tenant that a filter selects, without their
-// requests and results. If there may be
-// more, the id of the last one continues the list as Filter.Before.
+// Runs returns the newest runs of a tenant that a filter selects, with summaries in
+// place of their requests and results. If there may be more, the id of the last one
+// continues the list as Filter.Before.
 func (s *Store) Runs(ctx context.Context, tenant string, f Filter) (runs []Run, more bool, err error) {
 	if f.Limit <= 0 {
 		f.Limit = 50
 	}
 	f.Limit = min(f.Limit, 1000)
 	query := strings.Builder{}
-	query.WriteString(`SELECT ` + runColumns + ` FROM runs r WHERE r.tenant = $1`)
+	query.WriteString(`SELECT ` + runColumns + `, r.summary FROM runs r WHERE r.tenant = $1`)
 	args := []any{tenant}
 	and := func(condition string, arg any) {
 		args = append(args, arg)
@@ -266,7 +269,7 @@ func (s *Store) Runs(ctx context.Context, tenant string, f Filter) (runs []Run, 
 				return err
 			}
 			var r Run
-			if err := scanRun(&r, scan); err != nil {
+			if err := scanRun(&r, scan, &r.Summary); err != nil {
 				return err
 			}
 			runs = append(runs, r)

@@ -16,6 +16,7 @@ CREATE TABLE runs (
   words    TEXT   NOT NULL, -- lower case text that searches see
   request  BLOB   NOT NULL, -- what starts the run
   result   BLOB   NOT NULL, -- empty until there is one
+  summary  BLOB   NOT NULL, -- of the result, as lists show it
   created  BIGINT NOT NULL,
   started  BIGINT NOT NULL, -- 0: not yet
   ended    BIGINT NOT NULL, -- 0: not yet

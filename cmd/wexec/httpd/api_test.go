@@ -235,6 +235,7 @@ type shownRun struct {
 	Code   string
 	Actor  string
 	Error  struct{ Code, Message, Hint string }
+	Usage  struct{ Fuel int64 }
 	Calls  []struct{ Tool string }
 
 	Waiting []struct{ ID, Tool, Message string }
@@ -261,6 +262,9 @@ func TestARunIsExecutedKeptAndListed(t *testing.T) {
 	}
 	var page list
 	a.call("reader", "GET", "/v1/runs?limit=1", "").is(200, &page)
+	if listed := page.Runs[0]; listed.Usage != run.Usage || run.Usage.Fuel == 0 || listed.Error.Message != run.Error.Message {
+		t.Errorf("the list has %+v, the run %+v", listed, run)
+	}
 	if len(page.Runs) != 1 || page.Runs[0].RunID != run.RunID || page.Next == "" || page.Runs[0].Error.Code != "guest.exception" {
 		t.Errorf("%+v", page)
 	}

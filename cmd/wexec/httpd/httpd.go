@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/wexec/wexec/cmd/wexec/internal/door"
@@ -68,9 +69,7 @@ func New(o Options) (*Server, error) {
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /ready", s.ready)
 	mux.HandleFunc(mcpd.Path, s.serveMCP)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeNotFound(w, r)
-	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { writeNotFound(w, r, mux) })
 	s.handler = s.bounded(mux)
 	return s, nil
 }
@@ -150,9 +149,23 @@ func plain(w http.ResponseWriter, status int, text string) {
 	_, _ = w.Write([]byte(text + "\n"))
 }
 
-func writeNotFound(w http.ResponseWriter, r *http.Request) {
+// writeNotFound answers a request without a route. If its path has routes with other
+// methods, it names them.
+func writeNotFound(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
 	p := Problem{Type: "about:blank", Title: http.StatusText(http.StatusNotFound), Status: http.StatusNotFound, Code: fault.UsageFlag,
 		Detail: fmt.Sprintf("there is no route %s %.100s", r.Method, r.URL.Path), Hint: "GET /v1/openapi.json lists the routes"}
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+		other := &http.Request{Method: method, URL: r.URL, Host: r.Host}
+		if _, pattern := mux.Handler(other); pattern != "/" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) > 0 {
+		p.Title, p.Status = http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed
+		p.Hint = "use " + strings.Join(allowed, " or ")
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+	}
 	writeProblemOf(w, p)
 }
 

@@ -195,3 +195,13 @@ func TestAStoreThatFailsIsNotDescribed(t *testing.T) {
 		}
 	}
 }
+
+func TestARouteThatDoesNotExistSaysWhatDoes(t *testing.T) {
+	a := newAPI(t, nil)
+	r := a.call("agent", "PUT", "/v1/runs", "{}")
+	r.problem(405, "usage.flag")
+	if allow := r.header.Get("Allow"); allow != "GET, POST" {
+		t.Errorf("Allow: %q", allow)
+	}
+	a.call("agent", "GET", "/v1/rums", "").problem(404, "usage.flag")
+}
