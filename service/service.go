@@ -67,9 +67,9 @@ func (s *Service) Engine() *engine.Engine { return s.engine }
 func (s *Service) Tenant(name string) *Tenant { return s.tenants.get(name) }
 
 // Reload reads the files of the tenants again. Runs in flight keep what they began
-// with, plus new denials. A tenant whose files cannot be used keeps its last ones;
-// folders that are new are tenants after a restart.
-func (s *Service) Reload() error { return s.tenants.reload(s.o) }
+// with, plus new denials. A tenant whose files cannot be used keeps its last ones.
+// New folders become tenants, and one whose folder is gone takes no more requests.
+func (s *Service) Reload(ctx context.Context) error { return s.tenants.reload(ctx, s.o, s.engine) }
 
 // Authenticate returns who has a token. An unknown, expired or revoked one is
 // [fault.DeniedToken].

@@ -51,8 +51,11 @@ func (t *Tenant) Limits(asked policy.Limits) policy.Limits {
 
 // tenants are the tenants by name.
 type tenants struct {
-	mu  sync.RWMutex
-	all map[string]*Tenant
+	reloading sync.Mutex
+
+	mu   sync.RWMutex
+	all  map[string]*Tenant
+	gone []*Tenant // their runs may go on
 }
 
 func (x *tenants) get(name string) *Tenant {
@@ -66,9 +69,8 @@ func isTenantName(name string) bool {
 	return len(name) <= 63 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == "" && !strings.ContainsAny(name[:1], "_-")
 }
 
-// load reads the folders of the tenants and returns the settings of the default one,
-// whose folder it makes.
-func (x *tenants) load(o Options) (*config.Settings, error) {
+// names lists the folders of the tenants. The default one is made.
+func names(o Options) ([]string, error) {
 	root := filepath.Join(o.Data, "tenants")
 	if err := os.MkdirAll(filepath.Join(root, DefaultTenant), 0o700); err != nil {
 		return nil, fault.New(fault.UsageFile, "make the folder of the tenants: %w", err)
@@ -77,7 +79,7 @@ func (x *tenants) load(o Options) (*config.Settings, error) {
 	if err != nil {
 		return nil, fault.New(fault.UsageFile, "read the folder of the tenants: %w", err)
 	}
-	x.all = map[string]*Tenant{}
+	var all []string
 	for _, e := range entries {
 		if !e.IsDir() {
 			continue
@@ -85,21 +87,41 @@ func (x *tenants) load(o Options) (*config.Settings, error) {
 		if !isTenantName(e.Name()) {
 			return nil, fault.New(fault.UsageConfig, "tenants/%s: the name of a tenant has lower-case letters, digits, - and _", e.Name())
 		}
-		t := &Tenant{Name: e.Name()}
-		if t.settings, err = loadTenant(o, e.Name()); err != nil {
+		all = append(all, e.Name())
+	}
+	return all, nil
+}
+
+// load reads the files of all tenants and returns the settings of the default one.
+func (x *tenants) load(o Options) (*config.Settings, error) {
+	all, err := names(o)
+	if err != nil {
+		return nil, err
+	}
+	x.all = map[string]*Tenant{}
+	for _, name := range all {
+		if x.all[name], err = loadTenant(o, name); err != nil {
 			return nil, err
 		}
-		if t.Name == DefaultTenant {
-			t.env = environment(o, t.Name).Map()
-		}
-		x.all[t.Name] = t
 	}
 	return x.all[DefaultTenant].settings, nil
 }
 
 // loadTenant reads the files of a tenant. A tenant other than the default one starts
 // no commands on this machine and reaches none of its files.
-func loadTenant(o Options, name string) (*config.Settings, error) {
+func loadTenant(o Options, name string) (*Tenant, error) {
+	settings, err := readTenant(o, name)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tenant{Name: name, settings: settings}
+	if name == DefaultTenant {
+		t.env = o.Env.Map()
+	}
+	return t, nil
+}
+
+func readTenant(o Options, name string) (*config.Settings, error) {
 	dir := filepath.Join(o.Data, "tenants", name)
 	settings, err := config.LoadTenant(environment(o, name), dir, o.Data)
 	if err != nil {
@@ -134,18 +156,27 @@ func environment(o Options, name string) *config.Environment {
 }
 
 // open opens the tables of the tenants.
-func (x *tenants) open(ctx context.Context, o Options, e *engine.Engine) (err error) {
+func (x *tenants) open(ctx context.Context, o Options, e *engine.Engine) error {
 	for _, t := range x.all {
-		if t.host, err = t.settings.Open(ctx, config.Options{Env: environment(o, t.Name), Version: o.Version, Logger: o.Logger, Engine: e}); err != nil {
-			return errors.Join(fault.New(fault.CodeOf(err), "tenant %s: %w", t.Name, err), x.close())
+		if err := t.open(ctx, o, e); err != nil {
+			return errors.Join(err, x.close())
 		}
+	}
+	return nil
+}
+
+// open opens the table of the tenant.
+func (t *Tenant) open(ctx context.Context, o Options, e *engine.Engine) (err error) {
+	t.host, err = t.settings.Open(ctx, config.Options{Env: environment(o, t.Name), Version: o.Version, Logger: o.Logger, Engine: e})
+	if err != nil {
+		return fault.New(fault.CodeOf(err), "tenant %s: %w", t.Name, err)
 	}
 	return nil
 }
 
 func (x *tenants) close() error {
 	var errs []error
-	for _, t := range x.all {
+	for _, t := range slices.AppendSeq(x.gone, maps.Values(x.all)) {
 		if t.host != nil {
 			errs = append(errs, t.host.Close())
 		}
@@ -153,26 +184,39 @@ func (x *tenants) close() error {
 	return errors.Join(errs...)
 }
 
-// reload reads the files of all tenants again.
-func (x *tenants) reload(o Options) error {
-	x.mu.RLock()
-	names := slices.Sorted(maps.Keys(x.all))
-	x.mu.RUnlock()
+// reload reads the files of all tenants again. New folders become tenants. One whose
+// folder is gone takes no more runs.
+func (x *tenants) reload(ctx context.Context, o Options, e *engine.Engine) error {
+	x.reloading.Lock()
+	defer x.reloading.Unlock()
+	found, err := names(o)
+	if err != nil {
+		return err
+	}
 	var errs []error
-	for _, name := range names {
-		settings, err := loadTenant(o, name)
-		if err == nil {
-			err = x.get(name).host.Reload(settings)
+	for _, name := range found {
+		t, err := loadTenant(o, name)
+		if before := x.get(name); err == nil && before != nil {
+			t.host = before.host
+			err = t.host.Reload(t.settings)
+		} else if err == nil {
+			err = t.open(ctx, o, e)
 		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		x.mu.Lock()
-		t := *x.all[name]
-		t.settings = settings
-		x.all[name] = &t
+		x.all[name] = t
 		x.mu.Unlock()
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for name, t := range x.all {
+		if !slices.Contains(found, name) {
+			delete(x.all, name)
+			x.gone = append(x.gone, t)
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -117,7 +117,7 @@ func (c Commands) serve(ctx *cli.Context) error {
 		_ = listener.Close()
 		return err
 	}
-	defer reloadAtHangup(served, logger)()
+	defer reloadAtHangup(ctx.Context, served, logger)()
 	return server.Serve(ctx.Context, listener, security, grace)
 }
 
@@ -181,14 +181,14 @@ func addressOf(text string, encrypted bool) (string, error) {
 
 // reloadAtHangup reads the files of the tenants again at SIGHUP, until stop is
 // called.
-func reloadAtHangup(s *service.Service, logger *slog.Logger) (stop func()) {
+func reloadAtHangup(ctx context.Context, s *service.Service, logger *slog.Logger) (stop func()) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for range hangups {
-			if err := s.Reload(); err != nil {
+			if err := s.Reload(ctx); err != nil {
 				logger.Error("files of tenants cannot be used, their last ones still apply", "error", err)
 				continue
 			}
