@@ -33,7 +33,8 @@ type executor struct {
 	running  map[runKey]*execution
 	reserved int // places for runs that are about to begin
 	draining bool
-	room     chan struct{} // receives when a run has ended
+	hungry   bool          // runs may wait in the store for a place of this process
+	room     chan struct{} // receives when a run that waits may begin
 }
 
 // claimEvery is how often a process with room looks for runs that wait, and pollEvery
@@ -98,13 +99,17 @@ func (s *executor) close() {
 type execution struct {
 	s      *executor
 	lease  store.Lease // tenant, id, owner and fence do not change
+	run    store.Run
 	tenant *Tenant
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	given  *engine.Request // of a caller in this process; nil: the stored request
 	done   chan struct{}
-	res    *engine.Result // when done is closed
-	err    error
+
+	// When done is closed:
+	res      *engine.Result
+	err      error
+	recorded bool // the end is in the store
 
 	flushing sync.Mutex
 
@@ -130,6 +135,7 @@ func (s *executor) reserve() (owner string, err error) {
 		return "", fault.New(fault.LimitBusy, "the server is stopping").WithHint("send the request again in some seconds")
 	}
 	if len(s.running)+s.reserved >= s.o.Running {
+		s.hungry = true
 		return "", nil
 	}
 	s.reserved++
@@ -146,7 +152,7 @@ func (s *executor) release() {
 // begin executes a run whose place is reserved. given is the request if its caller is
 // in this process.
 func (s *executor) begin(lease store.Lease, run store.Run, given *engine.Request) *execution {
-	x := &execution{s: s, lease: lease, given: given, tenant: s.tenants.get(lease.Tenant), done: make(chan struct{}),
+	x := &execution{s: s, lease: lease, run: run, given: given, tenant: s.tenants.get(lease.Tenant), done: make(chan struct{}),
 		open: map[string]chan hostfns.Reply{}}
 	x.ctx, x.cancel = context.WithCancelCause(s.ctx)
 	key := runKey{lease.Tenant, lease.ID}
@@ -160,17 +166,17 @@ func (s *executor) begin(lease store.Lease, run store.Run, given *engine.Request
 			defer close(renewed)
 			x.renew()
 		}()
-		x.execute(run)
+		x.execute()
 		x.cancel(nil)
 		<-renewed
 		s.mu.Lock()
 		delete(s.running, key)
+		hungry := s.hungry
 		s.mu.Unlock()
 		close(x.done)
 		s.watchers.wake(key)
-		select {
-		case s.room <- struct{}{}:
-		default:
+		if hungry {
+			s.look()
 		}
 	})
 	return x
@@ -208,6 +214,7 @@ func (s *executor) claim() bool {
 	lease, ok, err := s.o.Store.Claim(s.ctx, store.KindRun, owner)
 	if err != nil || !ok {
 		s.release()
+		s.sated()
 		if err != nil && s.ctx.Err() == nil {
 			s.o.Logger.Error("cannot look for runs that wait", "error", err)
 		}
@@ -221,6 +228,21 @@ func (s *executor) claim() bool {
 	}
 	s.begin(lease, run, nil)
 	return true
+}
+
+// look makes the process look soon for runs that wait in the store.
+func (s *executor) look() {
+	select {
+	case s.room <- struct{}{}:
+	default:
+	}
+}
+
+// sated notes that no run waits in the store.
+func (s *executor) sated() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hungry = false
 }
 
 // renew keeps the lease until the run ends. A run whose lease is lost, or that was
@@ -249,8 +271,8 @@ func (x *execution) renew() {
 }
 
 // execute runs the program and records its end.
-func (x *execution) execute(run store.Run) {
-	x.res, x.err = x.result(run)
+func (x *execution) execute() {
+	x.res, x.err = x.result()
 	x.flush()
 	outcome, encodeErr := outcomeOf(x.res, x.err)
 	if encodeErr != nil {
@@ -259,16 +281,62 @@ func (x *execution) execute(run store.Run) {
 	// The run has happened, even if its caller has given up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), endTimeout)
 	defer cancel()
-	if err := x.s.o.Store.End(ctx, x.lease, outcome); err != nil {
+	for {
+		err := x.s.o.Store.End(ctx, x.lease, outcome)
+		if x.recorded = err == nil; x.recorded {
+			return
+		}
 		x.s.o.Logger.Error("cannot record the end of a run", "run", x.lease.ID, "error", err)
+		if !errors.Is(err, fault.StoreUnavailable) {
+			return
+		}
+		select {
+		case <-time.After(endAgain): // the lease is renewed meanwhile
+		case <-ctx.Done():
+			return
+		case <-x.s.ctx.Done():
+			return
+		}
 	}
 }
 
-// endTimeout bounds how long the end of a run is tried to be recorded.
-const endTimeout = 30 * time.Second
+// endTimeout bounds how long the end of a run is tried to be recorded, and endAgain is
+// the pause before the next attempt.
+const (
+	endTimeout = 30 * time.Second
+	endAgain   = 500 * time.Millisecond
+)
+
+// ended reports whether the run has ended in this process; x may be nil.
+func (x *execution) ended() bool {
+	if x == nil {
+		return false
+	}
+	select {
+	case <-x.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// shown is the run after its end, as clients see it.
+func (x *execution) shown() *Run {
+	r := &Run{Result: *x.res, State: store.StateDone, Actor: x.run.Actor, Language: x.run.Language, Intent: x.run.Intent, Code: x.run.Program}
+	r.Started = x.run.Created
+	return r
+}
+
+// asks reports whether the run waits for people.
+func (x *execution) asks() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.open) > 0
+}
 
 // result runs the program.
-func (x *execution) result(run store.Run) (*engine.Result, error) {
+func (x *execution) result() (*engine.Result, error) {
+	run := x.run
 	refused := func(err error) (*engine.Result, error) {
 		return &engine.Result{RunID: run.ID, Status: engine.StatusError, Started: time.Now().UTC(), Cache: "off", Error: errorOf(err)}, err
 	}

@@ -22,35 +22,41 @@ type Submission struct {
 // keepKeys is how long a client's keys are known.
 const keepKeys = 24 * time.Hour
 
-// Submit accepts a run and returns its id. It is executed with or without its
-// caller.
-func (s *Service) Submit(ctx context.Context, who Principal, sub Submission) (id string, again bool, err error) {
+// Submit accepts a run and returns it when it has ended, when it waits for people, or
+// after some time. It is executed with or without its caller.
+func (s *Service) Submit(ctx context.Context, who Principal, sub Submission, wait time.Duration) (*Run, error) {
 	if err := sub.Program.check(); err != nil {
-		return "", false, err
+		return nil, err
 	}
 	if len(sub.Key) > maxName {
-		return "", false, fault.New(fault.UsageFlag, "the idempotency key has more than %d bytes", maxName)
+		return nil, fault.New(fault.UsageFlag, "the idempotency key has more than %d bytes", maxName)
 	}
 	request, err := json.Marshal(request{sub.Program, who.Actor(), who.Tools, sub.Trigger})
 	if err != nil {
-		return "", false, fault.New(fault.UsageFlag, "read the request: %w", err)
+		return nil, fault.New(fault.UsageFlag, "read the request: %w", err)
 	}
 	digest := sha256.Sum256(request)
 	run := store.Run{Tenant: who.Tenant, ID: engine.NewID(), Actor: who.Actor().ID, Token: who.ID, Language: sub.Program.Language,
 		Session: sub.Program.Session, Intent: sub.Program.Intent, Program: sub.Program.Code, Request: request}
 	owner, err := s.runs.reserve()
 	if err != nil {
-		return "", false, err
+		return nil, err
 	}
 	accepted, err := s.o.Store.Accept(ctx, run, owner, store.Idempotency{Key: sub.Key, Digest: hex.EncodeToString(digest[:]), Keep: keepKeys})
-	if owner != "" {
-		if err != nil || accepted.Again {
-			s.runs.release()
-		} else {
-			s.runs.begin(accepted.Lease, run, nil)
-		}
+	var here *execution
+	switch {
+	case owner == "":
+		s.runs.look()
+	case err != nil || accepted.Again:
+		s.runs.release()
+	default:
+		run.Created = accepted.Created
+		here = s.runs.begin(accepted.Lease, run, nil)
 	}
-	return accepted.ID, accepted.Again, err
+	if err != nil {
+		return nil, err
+	}
+	return s.wait(ctx, who, accepted.ID, here, wait)
 }
 
 // Run runs a program of a principal for a caller in this process, such as the MCP
@@ -83,6 +89,7 @@ func (s *Service) Run(ctx context.Context, who Principal, req engine.Request) (*
 		s.runs.release()
 		return refused(err)
 	}
+	run.Created = accepted.Created
 	x := s.runs.begin(accepted.Lease, run, &req)
 	defer context.AfterFunc(ctx, func() { x.cancel(context.Cause(ctx)) })()
 	<-x.done
@@ -171,15 +178,31 @@ func KeptRuns(ctx context.Context, from *store.Store, tenant string, f store.Fil
 
 // Wait returns a run when it has ended, when it waits for people, or after some time.
 func (s *Service) Wait(ctx context.Context, who Principal, id string, most time.Duration) (*Run, error) {
+	return s.wait(ctx, who, id, s.runs.execution(who.Tenant, id), most)
+}
+
+// wait is Wait for a run that this process executes, if here is not nil. It asks the
+// store only when there is something new.
+func (s *Service) wait(ctx context.Context, who Principal, id string, here *execution, most time.Duration) (*Run, error) {
 	deadline := time.NewTimer(most)
 	defer deadline.Stop()
 	for late := most <= 0; ; {
 		changed, stop := s.runs.watchers.watch(runKey{who.Tenant, id})
-		run, err := s.Get(ctx, who, id)
-		if err != nil || run.State == store.StateDone || run.State == store.StateWaiting || late {
-			stop()
-			return run, err
+		if here.ended() {
+			if here.recorded {
+				stop()
+				return here.shown(), nil
+			}
+			here = nil // the store has what another process makes of it
 		}
+		if late || here == nil || here.asks() {
+			run, err := s.Get(ctx, who, id)
+			if err != nil || run.State == store.StateDone || run.State == store.StateWaiting || late {
+				stop()
+				return run, err
+			}
+		}
+		var err error
 		poll := time.NewTimer(pollEvery) // another process may execute it
 		select {
 		case <-changed:

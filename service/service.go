@@ -7,7 +7,6 @@ import (
 	"log/slog"
 
 	"github.com/wexec/wexec/engine"
-	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/store"
 )
 
@@ -17,6 +16,7 @@ type Service struct {
 	engine  *engine.Engine
 	tenants *tenants
 	runs    *executor
+	tokens  tokenCache
 }
 
 // Open starts a service: it reads the tenants and executes what waits in the store.
@@ -70,19 +70,6 @@ func (s *Service) Tenant(name string) *Tenant { return s.tenants.get(name) }
 // with, plus new denials. A tenant whose files cannot be used keeps its last ones.
 // New folders become tenants, and one whose folder is gone takes no more requests.
 func (s *Service) Reload(ctx context.Context) error { return s.tenants.reload(ctx, s.o, s.engine) }
-
-// Authenticate returns who has a token. An unknown, expired or revoked one is
-// [fault.DeniedToken].
-func (s *Service) Authenticate(ctx context.Context, token string) (Principal, error) {
-	t, err := s.o.Store.Token(ctx, token)
-	if err != nil {
-		return Principal{}, err
-	}
-	if s.tenants.get(t.Tenant) == nil {
-		return Principal{}, fault.New(fault.DeniedToken, "the tenant of the token does not exist")
-	}
-	return Principal{t}, nil
-}
 
 // Store returns the store of the service.
 func (s *Service) Store() *store.Store { return s.o.Store }

@@ -91,7 +91,7 @@ func (tx *Tx) approval(tenant, id string) (a Approval, err error) {
 
 // Approval returns a question of a tenant and its answer.
 func (s *Store) Approval(ctx context.Context, tenant, id string) (a Approval, err error) {
-	err = s.view(ctx, func(tx *Tx) error {
+	err = s.look(ctx, func(tx *Tx) error {
 		a, err = tx.approval(tenant, id)
 		return err
 	})
@@ -100,7 +100,7 @@ func (s *Store) Approval(ctx context.Context, tenant, id string) (a Approval, er
 
 // Approvals returns at most limit questions of a tenant that wait, the oldest first.
 func (s *Store) Approvals(ctx context.Context, tenant string, limit int) (all []Approval, err error) {
-	err = s.view(ctx, func(tx *Tx) error {
+	err = s.look(ctx, func(tx *Tx) error {
 		all = nil
 		for scan, err := range tx.rows(`SELECT `+approvalColumns+` FROM approvals WHERE tenant = $1 AND state = 'waiting' AND expires > $2 ORDER BY id LIMIT $3`,
 			tenant, tx.s.micros(), limit) {

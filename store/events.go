@@ -48,7 +48,7 @@ const maxEvents = 10_000
 
 // Events returns at most limit events of a run after a number.
 func (s *Store) Events(ctx context.Context, tenant, run string, after int64, limit int) (events []Event, err error) {
-	err = s.view(ctx, func(tx *Tx) error {
+	err = s.look(ctx, func(tx *Tx) error {
 		events = nil
 		for scan, err := range tx.rows(`SELECT number, at, type, data FROM events WHERE tenant = $1 AND run = $2 AND number > $3 ORDER BY number LIMIT $4`,
 			tenant, run, after, min(max(limit, 1), maxEvents)) {

@@ -67,6 +67,9 @@ func (s *Store) Claim(ctx context.Context, kind Kind, owner string) (l Lease, ok
 	if owner == "" {
 		return l, false, fail("a lease needs an owner")
 	}
+	if due, err := s.isDue(ctx, kind); err != nil || !due {
+		return l, false, err
+	}
 	err = s.update(ctx, func(tx *Tx) error {
 		l, ok = Lease{}, false
 		now := tx.s.micros()
@@ -91,6 +94,20 @@ func (s *Store) Claim(ctx context.Context, kind Kind, owner string) (l Lease, ok
 		return nil
 	})
 	return l, ok, err
+}
+
+// isDue reports whether there may be work to claim. It locks nothing, since processes
+// ask often when there is none.
+func (s *Store) isDue(ctx context.Context, kind Kind) (due bool, err error) {
+	err = s.look(ctx, func(tx *Tx) error {
+		var n int64
+		now := tx.s.micros()
+		_, err := tx.row([]any{&n}, `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM queue WHERE kind = $1 AND leased = 0 AND due <= $2 LIMIT 1) w)
+			+ (SELECT COUNT(*) FROM (SELECT 1 FROM queue WHERE leased = 1 AND expires < $2 LIMIT 1) e)`, string(kind), now)
+		due = n > 0
+		return err
+	})
+	return due, err
 }
 
 // expire makes work wait again whose lease expired.
@@ -194,11 +211,13 @@ func (s *Store) Finish(ctx context.Context, l Lease) error {
 	return s.update(ctx, func(tx *Tx) error { return tx.finish(l) })
 }
 
+// finish removes work from the queue, if the lease is held.
 func (tx *Tx) finish(l Lease) error {
-	if err := tx.hold(l); err != nil {
-		return err
+	n, err := tx.exec(`DELETE FROM queue WHERE tenant = $1 AND id = $2 AND leased = 1 AND fence = $3 AND owner = $4 AND expires >= $5`,
+		l.Tenant, l.ID, l.Fence, l.Owner, tx.s.micros())
+	if err == nil && n == 0 {
+		return ErrLost
 	}
-	_, err := tx.exec(`DELETE FROM queue WHERE tenant = $1 AND id = $2`, l.Tenant, l.ID)
 	return err
 }
 
@@ -210,7 +229,7 @@ type Queued struct {
 
 // Queue returns how long the queue of a tenant is; "" means all tenants.
 func (s *Store) Queue(ctx context.Context, kind Kind, tenant string) (q Queued, err error) {
-	err = s.view(ctx, func(tx *Tx) error {
+	err = s.look(ctx, func(tx *Tx) error {
 		var oldest int64
 		_, err := tx.row([]any{&q.Waiting, &q.Leased, &oldest}, `SELECT COALESCE(SUM(1 - leased), 0), COALESCE(SUM(leased), 0),
 			COALESCE(MIN(CASE WHEN leased = 0 THEN created END), 0) FROM queue WHERE kind = $1 AND ($2 = '' OR tenant = $2)`, string(kind), tenant)

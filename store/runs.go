@@ -51,9 +51,10 @@ type Idempotency struct {
 
 // Accepted is the run of a request.
 type Accepted struct {
-	ID    string
-	Lease Lease // if an owner was given and the run is new
-	Again bool  // the request was accepted before, with this id
+	ID      string
+	Lease   Lease // if an owner was given and the run is new
+	Created time.Time
+	Again   bool // the request was accepted before, with this id
 }
 
 // Accept saves a run and queues it. With an owner, which executes it itself, the run
@@ -61,8 +62,8 @@ type Accepted struct {
 // and [fault.UsageConflict] if its digest differs.
 func (s *Store) Accept(ctx context.Context, r Run, owner string, i Idempotency) (a Accepted, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
-		a = Accepted{ID: r.ID}
 		now := tx.s.micros()
+		a = Accepted{ID: r.ID, Created: timeOf(now)}
 		if i.Key != "" {
 			if done, err := tx.again(&a, r, i, now); done || err != nil {
 				return err
@@ -152,7 +153,7 @@ type Use struct {
 // the queue.
 func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) error {
 	return s.update(ctx, func(tx *Tx) error {
-		if err := tx.hold(l); err != nil {
+		if err := tx.finish(l); err != nil {
 			return err
 		}
 		if err := tx.append(l, events); err != nil {
@@ -160,12 +161,17 @@ func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) er
 		}
 		now := tx.s.micros()
 		var actor, found string
-		if _, err := tx.row([]any{&actor, &found}, `SELECT actor, words FROM runs WHERE tenant = $1 AND id = $2`, l.Tenant, l.ID); err != nil {
+		if _, err := tx.row([]any{&actor}, `UPDATE runs SET state = 'done', status = $3, code = $4, result = $5, summary = $6, ended = $7 WHERE tenant = $1 AND id = $2 RETURNING actor`,
+			l.Tenant, l.ID, o.Status, string(o.Code), notNil(o.Result), notNil(o.Summary), now); err != nil {
 			return err
 		}
-		if _, err := tx.exec(`UPDATE runs SET state = 'done', status = $3, code = $4, words = $5, result = $6, summary = $7, ended = $8 WHERE tenant = $1 AND id = $2`,
-			l.Tenant, l.ID, o.Status, string(o.Code), words(o.Error, found), notNil(o.Result), notNil(o.Summary), now); err != nil {
-			return err
+		if o.Error != "" {
+			if _, err := tx.row([]any{&found}, `SELECT words FROM runs WHERE tenant = $1 AND id = $2`, l.Tenant, l.ID); err != nil {
+				return err
+			}
+			if _, err := tx.exec(`UPDATE runs SET words = $3 WHERE tenant = $1 AND id = $2`, l.Tenant, l.ID, words(o.Error, found)); err != nil {
+				return err
+			}
 		}
 		for _, u := range o.Uses {
 			if _, err := tx.exec(`INSERT INTO uses (tenant, run, kind, name, actor, at, count, failed, fuel, tokens, money, micros)
@@ -174,7 +180,7 @@ func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) er
 				return err
 			}
 		}
-		return tx.finish(l)
+		return nil
 	})
 }
 
@@ -194,7 +200,7 @@ func scanRun(r *Run, scan func(...any) error, more ...any) error {
 // Run returns a run of a tenant.
 func (s *Store) Run(ctx context.Context, tenant, id string) (r Run, err error) {
 	found := false
-	err = s.view(ctx, func(tx *Tx) error {
+	err = s.look(ctx, func(tx *Tx) error {
 		for scan, err := range tx.rows(`SELECT `+runColumns+`, r.request, r.result FROM runs r WHERE r.tenant = $1 AND r.id = $2`, tenant, id) {
 			if err != nil {
 				return err
@@ -262,7 +268,7 @@ func (s *Store) Runs(ctx context.Context, tenant string, f Filter) (runs []Run, 
 	}
 	args = append(args, f.Limit+1)
 	query.WriteString(" ORDER BY r.id DESC LIMIT " + placeholder(len(args)))
-	err = s.view(ctx, func(tx *Tx) error {
+	err = s.look(ctx, func(tx *Tx) error {
 		runs = nil
 		for scan, err := range tx.rows(query.String(), args...) {
 			if err != nil {

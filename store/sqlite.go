@@ -69,7 +69,11 @@ func (d sqlite) pool(lock, sync string, wait time.Duration, more string) (*sql.D
 		q.Add("_pragma", more)
 	}
 	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(d.file)}).EscapedPath(), RawQuery: q.Encode()}
-	return sql.Open("sqlite", name.String())
+	c, err := driver.NewConnector(name.String())
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(preparing{c}), nil
 }
 
 func (sqlite) grouped() bool             { return true }

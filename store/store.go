@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/wexec/wexec/fault"
@@ -30,6 +31,13 @@ type Store struct {
 	stopped     chan struct{}
 	now         func() time.Time
 	wait        time.Duration
+	work        struct{ statements, commits atomic.Int64 }
+}
+
+// Work returns how many statements the store has executed, and how many commits it
+// has synced.
+func (s *Store) Work() (statements, commits int64) {
+	return s.work.statements.Load(), s.work.commits.Load()
 }
 
 // ErrLost says that a lease ended or that another process has it now. Nothing was
@@ -58,6 +66,7 @@ type Tx struct {
 
 // exec executes a statement and returns how many rows it changed.
 func (tx *Tx) exec(query string, args ...any) (int64, error) {
+	tx.s.work.statements.Add(1)
 	res, err := tx.tx.ExecContext(tx.ctx, query, cleaned(args)...)
 	if err != nil {
 		return 0, err
@@ -69,6 +78,7 @@ func (tx *Tx) exec(query string, args ...any) (int64, error) {
 // the error, if there is one.
 func (tx *Tx) rows(query string, args ...any) iter.Seq2[func(dest ...any) error, error] {
 	return func(yield func(func(dest ...any) error, error) bool) {
+		tx.s.work.statements.Add(1)
 		rows, err := tx.tx.QueryContext(tx.ctx, query, cleaned(args)...)
 		if err != nil {
 			yield(nil, err)
@@ -127,6 +137,12 @@ func (s *Store) view(ctx context.Context, f func(tx *Tx) error) error {
 	})
 }
 
+// look runs f, which makes one query, without a transaction around it. It waits for no
+// writer.
+func (s *Store) look(ctx context.Context, f func(tx *Tx) error) error {
+	return s.retry(ctx, func() error { return f(&Tx{s, ctx, s.read}) })
+}
+
 // update runs f in a transaction and commits it. f may run more than once and must
 // change nothing but the store and what it overwrites each time. When update
 // returns nil, what f wrote is on disk.
@@ -165,6 +181,7 @@ func (s *Store) transaction(ctx context.Context, f func(tx *Tx) error) error {
 		}
 		return &uncertain{err}
 	}
+	s.work.commits.Add(1)
 	return nil
 }
 

@@ -131,7 +131,7 @@ func scanToken(scan func(...any) error) (t Token, err error) {
 func (s *Store) Token(ctx context.Context, token string) (t Token, err error) {
 	found := false
 	hash := hashOf(token)
-	err = s.view(ctx, func(tx *Tx) error {
+	err = s.look(ctx, func(tx *Tx) error {
 		for scan, err := range tx.rows(`SELECT `+tokenColumns+` FROM tokens WHERE hash = $1 AND (expires = 0 OR expires > $2)`, hash, tx.s.micros()) {
 			if err != nil {
 				return err
@@ -160,7 +160,7 @@ func (s *Store) Token(ctx context.Context, token string) (t Token, err error) {
 
 // Tokens returns the tokens of a tenant; "" means all tenants.
 func (s *Store) Tokens(ctx context.Context, tenant string) (all []Token, err error) {
-	err = s.view(ctx, func(tx *Tx) error {
+	err = s.look(ctx, func(tx *Tx) error {
 		all = []Token{}
 		for scan, err := range tx.rows(`SELECT `+tokenColumns+` FROM tokens WHERE $1 = '' OR tenant = $1 ORDER BY tenant, id`, tenant) {
 			if err != nil {

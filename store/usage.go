@@ -35,7 +35,7 @@ func (s *Store) Usage(ctx context.Context, tenant, kind string, by By, since, un
 	if until.IsZero() {
 		until = time.UnixMicro(1 << 60)
 	}
-	err = s.view(ctx, func(tx *Tx) error {
+	err = s.look(ctx, func(tx *Tx) error {
 		sums = nil
 		for scan, err := range tx.rows(`SELECT k, SUM(count), SUM(failed), SUM(fuel), SUM(tokens), SUM(money), SUM(micros) FROM
 			(SELECT `+column+` AS k, count, failed, fuel, tokens, money, micros FROM uses WHERE tenant = $1 AND kind = $2 AND at >= $3 AND at < $4 AND CAST($5 AS BIGINT) > 0) u

@@ -246,7 +246,7 @@ type revoked struct {
 }
 
 func revokeToken(s *Server, c *call, in tokenInput) (revoked, error) {
-	err := s.service.Store().Revoke(c.context(), c.who.Tenant, in.ID)
+	err := s.service.RevokeToken(c.context(), c.who, in.ID)
 	if errors.Is(err, fault.UsageToken) {
 		err = statusError{err, http.StatusNotFound}
 	}

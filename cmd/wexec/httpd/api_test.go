@@ -24,9 +24,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wexec/wexec/internal/tools/testenv"
+	"github.com/wexec/wexec/internal/tools/testpg"
 	"github.com/wexec/wexec/service"
 	"github.com/wexec/wexec/store"
 )
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	testpg.Stop()
+	os.Exit(code)
+}
+
+func TestTheAPIOnPostgreSQL(t *testing.T) {
+	testpg.Again(t, "ARunIsExecuted|GoesOnWithout|SentTwice|ARunIsCancelled|APersonAnswers|ProcessThatDied|ServerThatStops")
+}
 
 // api is a server and what checks its requests and answers.
 type api struct {
@@ -36,6 +47,7 @@ type api struct {
 	store   *store.Store
 	server  *Server
 	data    string
+	address string            // of the store
 	tokens  map[string]string // by name
 	router  routers.Router
 	stop    func()
@@ -48,7 +60,7 @@ type files map[string]string
 // (run and read), reader, and other, which is an admin of the tenant other.
 func newAPI(t *testing.T, more files) *api {
 	t.Helper()
-	a := &api{t: t, data: t.TempDir(), tokens: map[string]string{}}
+	a := &api{t: t, data: t.TempDir(), address: testpg.Store(t), tokens: map[string]string{}}
 	write := func(name, text string) {
 		path := filepath.Join(a.data, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -84,7 +96,7 @@ func (a *api) open() {
 	a.t.Helper()
 	ctx := a.t.Context()
 	var err error
-	if a.store, err = store.Open(ctx, "sqlite:"+filepath.Join(a.data, "wexec.db"), store.Options{}); err != nil {
+	if a.store, err = store.Open(ctx, a.address, store.Options{}); err != nil {
 		a.t.Fatal(err)
 	}
 	env := testenv.Isolated(a.data)
@@ -491,7 +503,7 @@ func TestAProcessThatDiedEndsItsRuns(t *testing.T) {
 	a := newAPI(t, nil)
 	// A process accepted these runs and died: its leases expire.
 	clock := func() time.Time { return time.Now().Add(-time.Minute) }
-	dead, err := store.Open(t.Context(), "sqlite:"+filepath.Join(a.data, "wexec.db"), store.Options{Now: clock})
+	dead, err := store.Open(t.Context(), a.address, store.Options{Now: clock})
 	if err != nil {
 		t.Fatal(err)
 	}

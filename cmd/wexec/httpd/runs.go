@@ -45,14 +45,10 @@ func submit(s *Server, c *call, in submitInput) (submitted, error) {
 		return submitted{}, err
 	}
 	defer release()
-	id, _, err := s.service.Submit(c.context(), c.who, service.Submission{Program: in.Body, Key: in.Key, Trigger: "api"})
+	run, err := s.service.Submit(c.context(), c.who, service.Submission{Program: in.Body, Key: in.Key, Trigger: "api"}, wait)
 	if errors.Is(err, fault.UsageConflict) { // the key was used with another body
 		err = statusError{err, http.StatusUnprocessableEntity}
 	}
-	if err != nil {
-		return submitted{}, err
-	}
-	run, err := s.service.Wait(c.context(), c.who, id, wait)
 	return submitted{run}, err
 }
 

@@ -99,7 +99,7 @@ func TestAClientCannotOpenTheHost(t *testing.T) {
 	if run.Error.Code == "" {
 		t.Errorf("%+v", run)
 	}
-	a.call("agent", "POST", "/v1/runs", `{"language":"python","code":"open('`+a.data+`/wexec.db','rb').read()"}`).is(200, &run)
+	a.call("agent", "POST", "/v1/runs", `{"language":"python","code":"open('`+strings.TrimPrefix(a.address, "sqlite:")+`','rb').read()"}`).is(200, &run)
 	if run.Error.Code == "" {
 		t.Errorf("%+v", run)
 	}

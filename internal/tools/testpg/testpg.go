@@ -56,6 +56,35 @@ func Address(t testing.TB) string {
 	return s.address(schema)
 }
 
+// storeEnv is set in processes that [Again] starts.
+const storeEnv = "WEXEC_TEST_ON_POSTGRESQL"
+
+// Store returns the address of an empty store, of SQLite unless [Again] started the
+// process.
+func Store(t testing.TB) string {
+	t.Helper()
+	if os.Getenv(storeEnv) != "" {
+		return Address(t)
+	}
+	return "sqlite:" + filepath.Join(t.TempDir(), "wexec.db")
+}
+
+// Again runs the tests of this binary again in another process, in which [Store]
+// returns stores of PostgreSQL. With -short it runs those that a pattern selects.
+func Again(t *testing.T, short string) {
+	if os.Getenv(storeEnv) != "" {
+		return
+	}
+	if Address(t); !testing.Short() {
+		short = "."
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", short, fmt.Sprintf("-test.short=%t", testing.Short()))
+	cmd.Env = append(os.Environ(), storeEnv+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("on PostgreSQL: %v\n%s", err, out)
+	}
+}
+
 // Stop ends the server, if one was started. TestMain calls it after the tests.
 func Stop() {
 	if s := started.Load(); s != nil {

@@ -1,0 +1,176 @@
+package httpd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wexec/wexec/internal/tools/testenv"
+	"github.com/wexec/wexec/internal/tools/testpg"
+	"github.com/wexec/wexec/service"
+	"github.com/wexec/wexec/store"
+)
+
+// loopback is a server of its own listener, as wexec serve has it.
+type loopback struct {
+	store *store.Store
+	url   string
+	token string
+}
+
+// newLoopback serves a store until the test ends.
+func newLoopback(t testing.TB, address string) loopback {
+	t.Helper()
+	s, err := store.Open(t.Context(), address, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := t.TempDir()
+	served, err := service.Open(t.Context(), service.Options{Store: s, Data: data, Env: testenv.Isolated(data), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := New(Options{Service: served})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, l, nil, 10*time.Second) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := served.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	token, _, err := served.CreateToken(t.Context(), store.Token{Tenant: "default", Name: "bench", Type: store.TypeAgent, Scopes: []store.Scope{store.ScopeRun}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loopback{s, "http://" + l.Addr().String(), token}
+}
+
+// run runs 1+1.
+func (l loopback) run(client *http.Client) error {
+	req, err := http.NewRequest(http.MethodPost, l.url+"/v1/runs", strings.NewReader(`{"language":"javascript","code":"1+1"}`))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+l.token)
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%d %s %w", res.StatusCode, body, err)
+	}
+	return nil
+}
+
+// A run is accepted in one commit and ends in another, with few statements: those
+// decide how many runs a server can keep.
+func TestARunNeedsFewCommits(t *testing.T) {
+	const runs = 50
+	for _, address := range []func(testing.TB) string{testpg.Store, testpg.Address} {
+		l := newLoopback(t, address(t))
+		if err := l.run(http.DefaultClient); err != nil {
+			t.Fatal(err)
+		}
+		statements, commits := l.store.Work()
+		for range runs {
+			if err := l.run(http.DefaultClient); err != nil {
+				t.Fatal(err)
+			}
+		}
+		moreStatements, moreCommits := l.store.Work()
+		if n := moreCommits - commits; n > 2*runs+5 {
+			t.Errorf("%d runs needed %d commits", runs, n)
+		}
+		if n := moreStatements - statements; n > 10*runs {
+			t.Errorf("%d runs needed %d statements", runs, n)
+		}
+	}
+}
+
+// BenchmarkRun runs 1+1 over a loopback connection of each client.
+func BenchmarkRun(b *testing.B) {
+	for _, kind := range []struct {
+		name    string
+		address func(testing.TB) string
+		servers int
+	}{{"sqlite", testpg.Store, 1}, {"postgres", testpg.Address, 2}} {
+		for _, clients := range []int{1, 32} {
+			b.Run(fmt.Sprintf("%s/%d", kind.name, clients), func(b *testing.B) {
+				address := kind.address(b)
+				var servers []loopback
+				for range kind.servers {
+					servers = append(servers, newLoopback(b, address))
+				}
+				measure(b, servers, clients)
+			})
+		}
+	}
+}
+
+// measure runs the benchmark with a number of clients.
+func measure(b *testing.B, servers []loopback, clients int) {
+	transport := &http.Transport{MaxIdleConnsPerHost: clients}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
+	for _, s := range servers {
+		if err := s.run(client); err != nil {
+			b.Fatal(err)
+		}
+	}
+	work := func() (statements, commits int64) {
+		for _, l := range servers {
+			s, c := l.store.Work()
+			statements, commits = statements+s, commits+c
+		}
+		return statements, commits
+	}
+	statements, commits := work()
+	times := make([]time.Duration, b.N)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	b.ResetTimer()
+	for i := range clients {
+		all.Go(func() {
+			for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
+				begun := time.Now()
+				if err := servers[i%len(servers)].run(client); err != nil {
+					b.Error(err)
+					return
+				}
+				times[n-1] = time.Since(begun)
+			}
+		})
+	}
+	all.Wait()
+	b.StopTimer()
+	slices.Sort(times)
+	moreStatements, moreCommits := work()
+	b.ReportMetric(float64(times[len(times)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
+	b.ReportMetric(float64(moreCommits-commits)/float64(b.N), "commits/run")
+	b.ReportMetric(float64(moreStatements-statements)/float64(b.N), "statements/run")
+}
