@@ -53,7 +53,7 @@ func TestAReloadTakesNewTenantsAndLeavesOutThoseThatAreGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Submit(t.Context(), who, Submission{Program: Program{Language: "js", Code: "1"}}); err != nil {
+	if _, err := s.Submit(t.Context(), who, Submission{Program: Program{Language: "js", Code: "1"}}, 0); err != nil {
 		t.Errorf("a run of a new tenant: %v", err)
 	}
 	write(t, data, "tenants/acme/policy.yaml", "version: 1\nallow: 3\n")
