@@ -1,7 +1,7 @@
 # make            builds the command and runs the commits job with it
 # make test       the tests
 # make check      all checks that a change must pass
-# Longer: arm64 bench bench-check bench-peers compare conformance soak guests fuzz fuzz-hour store-kills dist recording
+# Longer: arm64 bench bench-check bench-peers compare conformance soak guests fuzz fuzz-hour store-kills serve-kills dist recording
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -81,6 +81,11 @@ fuzz-hour:
 .PHONY: store-kills
 store-kills:
 	@$(GO) run ./internal/tools/proof -of store-kills -keep 'runs accepted|^    ---' -- env WEXEC_STORE_KILLS=$(or $(KILLS),200) $(GO) test -count=1 -timeout 30m -run Killed -v ./store
+
+# The same for busy servers of wexec serve on both stores.
+.PHONY: serve-kills
+serve-kills:
+	@$(GO) run ./internal/tools/proof -of serve-kills -keep 'kills; ' -- env WEXEC_SERVE_KILLS=$(or $(KILLS),200) $(GO) test -count=1 -timeout 60m -run AKilledServer -v ./tests/doors
 
 # Archives for every platform and packages for Debian, with checksums and lists of
 # contents, in dist/.

@@ -66,6 +66,27 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 	})
 }
 
+func TestAQuestionExpiresWithItsRun(t *testing.T) {
+	both(t, func(t *testing.T, s *Store, c *clock) {
+		l := started(t, s, Run{Tenant: "a", ID: "r"})
+		for _, id := range []string{"1", "2"} {
+			check(t, s.Ask(t.Context(), l, Approval{ID: id, Expires: c.now().Add(time.Hour)}, Event{Type: "approval"}))
+		}
+		must(s.Decide(t.Context(), "a", "1", AnswerApproved, "p", "api", ""))(t)
+		check(t, s.End(t.Context(), l, Outcome{Status: "error"}))
+		if all := must(s.Approvals(t.Context(), "a", 10))(t); len(all) != 0 {
+			t.Errorf("questions of a run that has ended wait: %+v", all)
+		}
+		_, err := s.Decide(t.Context(), "a", "2", AnswerApproved, "p", "api", "")
+		wantCode(t, err, fault.UsageConflict)
+		for id, want := range map[string]Answer{"1": AnswerApproved, "2": AnswerExpired} {
+			if a := must(s.Approval(t.Context(), "a", id))(t); a.State != want {
+				t.Errorf("question %s is %s, want %s", id, a.State, want)
+			}
+		}
+	})
+}
+
 func TestATokenIsKnownByItsHash(t *testing.T) {
 	both(t, func(t *testing.T, s *Store, c *clock) {
 		want := Token{Tenant: "a", ID: "1", Name: "ci\x00", Type: TypeAgent, Scopes: []Scope{ScopeRun, ScopeRead}, Tools: []string{"github.*"}, Expires: c.now().Add(time.Hour)}

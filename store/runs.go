@@ -150,7 +150,7 @@ type Use struct {
 }
 
 // End records the result of a run with its last events, and removes the run from
-// the queue.
+// the queue. Its questions that wait expire.
 func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) error {
 	return s.update(ctx, func(tx *Tx) error {
 		if err := tx.finish(l); err != nil {
@@ -161,9 +161,16 @@ func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) er
 		}
 		now := tx.s.micros()
 		var actor, found string
-		if _, err := tx.row([]any{&actor}, `UPDATE runs SET state = 'done', status = $3, code = $4, result = $5, summary = $6, ended = $7 WHERE tenant = $1 AND id = $2 RETURNING actor`,
+		var questions int64
+		if _, err := tx.row([]any{&actor, &questions}, `UPDATE runs SET state = 'done', status = $3, code = $4, result = $5, summary = $6, ended = $7 WHERE tenant = $1 AND id = $2
+			RETURNING actor, (SELECT COUNT(*) FROM approvals a WHERE a.tenant = runs.tenant AND a.run = runs.id AND a.state = 'waiting')`,
 			l.Tenant, l.ID, o.Status, string(o.Code), notNil(o.Result), notNil(o.Summary), now); err != nil {
 			return err
+		}
+		if questions > 0 {
+			if _, err := tx.exec(`UPDATE approvals SET state = 'expired' WHERE tenant = $1 AND run = $2 AND state = 'waiting'`, l.Tenant, l.ID); err != nil {
+				return err
+			}
 		}
 		if o.Error != "" {
 			if _, err := tx.row([]any{&found}, `SELECT words FROM runs WHERE tenant = $1 AND id = $2`, l.Tenant, l.ID); err != nil {
