@@ -46,6 +46,7 @@ type Settings struct {
 	Embeddings    Embeddings
 	LearnTypes    bool            // learn the types of answers that no server declares
 	Packages      []PinnedPackage // those of all layers
+	Quotas        Quotas
 	Log           string
 	Warnings      []string
 	IgnoredGrants []string // settings of MCP files that only a policy can make
@@ -282,6 +283,10 @@ func (s *Settings) apply(f *file, dir, path string, trusted bool) {
 		pinned := PinnedPackage{absolute(dir, p.V.Path), p.V.SHA256, path}
 		s.Packages, s.files = append(s.Packages, pinned), append(s.files, pinned.Path)
 		s.note(Value{"packages." + p.V.Path, p.V.SHA256, path})
+	}
+	if f.Quotas != (Quotas{}) {
+		s.Quotas = f.Quotas
+		s.note(f.Quotas.values(path)...)
 	}
 	if f.LearnTypes != nil {
 		s.LearnTypes = *f.LearnTypes

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ type file struct {
 	Embeddings *Embeddings                  `yaml:"embeddings" doc:"OpenAI-compatible endpoint that helps to find tools"`
 	LearnTypes *bool                        `yaml:"learn_types" doc:"learn the types of answers that no server declares"`
 	Packages   []yamldoc.Value[filePackage] `yaml:"packages" doc:"archives that programs may import from; written by wexec packages add"`
+	Quotas     Quotas                       `yaml:"quotas" doc:"of a tenant of wexec serve: what its runs may use; days are those of UTC"`
 	Log        string                       `yaml:"log" enum:"debug|info|warn|error" doc:"least important messages that are logged"`
 }
 
@@ -65,6 +67,32 @@ type Embeddings struct {
 	URL   string `yaml:"url" doc:"address of the endpoint"`
 	Model string `yaml:"model" doc:"name of the model"`
 	Key   string `yaml:"key" doc:"where the key is, as env:NAME or file:PATH"` // empty: none
+}
+
+// Quotas bound what the runs of a tenant use; 0 sets no bound.
+type Quotas struct {
+	Running      units.Count `yaml:"running" min:"1" doc:"runs that were accepted and have not ended"`
+	Queued       units.Count `yaml:"queued" min:"1" doc:"of these, runs that wait for a server with room"`
+	RunsPerDay   units.Count `yaml:"runs_per_day" min:"1" doc:"runs that are accepted in a day"`
+	FuelPerDay   units.Count `yaml:"fuel_per_day" min:"1" doc:"fuel of the runs of a day"`
+	TokensPerDay units.Count `yaml:"tokens_per_day" min:"1" doc:"tokens of the runs of a day"`
+	MoneyPerDay  units.Money `yaml:"money_per_day" doc:"cost of the runs of a day, in the currency of the prices"`
+}
+
+// values lists the quotas that are set.
+func (q Quotas) values(origin string) []Value {
+	var out []Value
+	for _, v := range []struct {
+		key  string
+		n    int64
+		text string
+	}{{"running", int64(q.Running), ""}, {"queued", int64(q.Queued), ""}, {"runs_per_day", int64(q.RunsPerDay), ""}, {"fuel_per_day", int64(q.FuelPerDay), ""},
+		{"tokens_per_day", int64(q.TokensPerDay), ""}, {"money_per_day", int64(q.MoneyPerDay), q.MoneyPerDay.String()}} {
+		if v.n > 0 {
+			out = append(out, Value{"quotas." + v.key, cmp.Or(v.text, fmt.Sprint(v.n)), origin})
+		}
+	}
+	return out
 }
 
 // Value is one setting and its origin.

@@ -43,6 +43,7 @@ const (
 	LimitHostBytes Code = "limit.host_bytes" // too many bytes through the host
 	LimitRecursion Code = "limit.recursion"  // recursion too deep
 	LimitBusy      Code = "limit.busy"       // too many runs in the queue
+	LimitQuota     Code = "limit.quota"      // a quota of the tenant or the token is used up
 	LimitArtifact  Code = "limit.artifact"   // an artifact is too large
 
 	UpstreamUnavailable Code = "upstream.unavailable" // a server is unreachable or did not start
@@ -63,7 +64,7 @@ var classes = []struct {
 		ToolFailed, ToolUnknown, ToolInvalidArgs, ToolTooLarge}},
 	{ClassUsage, []Code{UsageFlag, UsageLanguage, UsageFile, UsageConfig, UsagePolicy, UsageAudit, UsageSession, UsageStore, UsageRun, UsageToken, UsageConflict}},
 	{ClassDenied, []Code{DeniedTool, DeniedNetwork, DeniedFile, DeniedApproval, DeniedLanguage, DeniedPinned, DeniedToken, DeniedScope}},
-	{ClassLimit, []Code{LimitFuel, LimitMemory, LimitTime, LimitOutput, LimitToolCalls, LimitHostBytes, LimitRecursion, LimitBusy, LimitArtifact}},
+	{ClassLimit, []Code{LimitFuel, LimitMemory, LimitTime, LimitOutput, LimitToolCalls, LimitHostBytes, LimitRecursion, LimitBusy, LimitQuota, LimitArtifact}},
 	{ClassUpstream, []Code{UpstreamUnavailable, ToolTimeout}},
 	{ClassCancelled, []Code{Cancelled}},
 	{ClassInternal, []Code{AuditUnavailable, StoreUnavailable, Internal}},

@@ -104,6 +104,8 @@ type execution struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	given  *engine.Request // of a caller in this process; nil: the stored request
+	asked  request
+	broken error // why the stored request cannot be read
 	done   chan struct{}
 
 	// When done is closed:
@@ -154,6 +156,7 @@ func (s *executor) release() {
 func (s *executor) begin(lease store.Lease, run store.Run, given *engine.Request) *execution {
 	x := &execution{s: s, lease: lease, run: run, given: given, tenant: s.tenants.get(lease.Tenant), done: make(chan struct{}),
 		open: map[string]chan hostfns.Reply{}}
+	x.broken = json.Unmarshal(run.Request, &x.asked)
 	x.ctx, x.cancel = context.WithCancelCause(s.ctx)
 	key := runKey{lease.Tenant, lease.ID}
 	s.mu.Lock()
@@ -267,6 +270,10 @@ func (x *execution) renew() {
 			x.cancel(fault.New(fault.Cancelled, "the run was cancelled"))
 			return
 		}
+		if _, err := x.s.o.Store.Within(x.ctx, x.s.tenants.accounts(x.run, x.asked.Quotas)...); errors.Is(err, fault.LimitQuota) {
+			x.cancel(err)
+			return
+		}
 	}
 }
 
@@ -278,6 +285,7 @@ func (x *execution) execute() {
 	if encodeErr != nil {
 		outcome = store.Outcome{Status: string(engine.StatusError), Code: fault.Internal, Error: encodeErr.Error()}
 	}
+	outcome.Accounts = x.s.tenants.accounts(x.run, x.asked.Quotas)
 	// The run has happened, even if its caller has given up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), endTimeout)
 	defer cancel()
@@ -336,16 +344,16 @@ func (x *execution) asks() bool {
 
 // result runs the program.
 func (x *execution) result() (*engine.Result, error) {
-	run := x.run
-	refused := func(err error) (*engine.Result, error) {
-		return &engine.Result{RunID: run.ID, Status: engine.StatusError, Started: time.Now().UTC(), Cache: "off", Error: errorOf(err)}, err
-	}
-	var asked request
-	switch err := json.Unmarshal(run.Request, &asked); {
+	run, asked := x.run, x.asked
+	refused := func(err error) (*engine.Result, error) { return refusal(run.ID, err) }
+	fuel, err := x.s.o.Store.Within(x.ctx, x.s.tenants.accounts(run, asked.Quotas)...)
+	switch {
 	case x.tenant == nil:
 		return refused(fault.New(fault.UsageConfig, "this server has no tenant %s", run.Tenant))
+	case x.broken != nil:
+		return refused(fault.New(fault.StoreUnavailable, "read the program of the run: %w", x.broken))
 	case err != nil:
-		return refused(fault.New(fault.StoreUnavailable, "read the program of the run: %w", err))
+		return refused(err)
 	case x.lease.Cancelled:
 		return refused(fault.New(fault.Cancelled, "the run was cancelled before it started"))
 	case x.lease.Fence > 1 && run.State != store.StateQueued:
@@ -358,18 +366,22 @@ func (x *execution) result() (*engine.Result, error) {
 		}
 	}
 	if x.given != nil {
-		return x.s.engine.Run(x.ctx, x.joined(*x.given))
+		req := x.joined(*x.given)
+		req.Limits = within(req.Limits, fuel)
+		res, err := x.s.engine.Run(x.ctx, req)
+		return spentUp(res, err, x.given.Limits, fuel)
 	}
 	table, err := x.tenant.tableFor(asked.Tools)
 	if err != nil {
 		return refused(err)
 	}
-	p := asked.Program
-	return x.s.engine.Run(x.ctx, engine.Request{
-		ID: run.ID, Language: p.Language, Code: p.Code, File: p.File, Args: p.Args, Intent: p.Intent, Limits: x.tenant.Limits(p.Limits),
+	p, limits := asked.Program, x.tenant.Limits(asked.Limits)
+	res, err := x.s.engine.Run(x.ctx, engine.Request{
+		ID: run.ID, Language: p.Language, Code: p.Code, File: p.File, Args: p.Args, Intent: p.Intent, Limits: within(limits, fuel),
 		Deterministic: p.Deterministic, Seed: p.Seed, Cache: p.Cache, Session: p.Session, Input: []byte(p.Input), DryRun: p.Dry,
 		Actor: asked.By, Trigger: asked.Trigger, Table: table, Env: x.tenant.env, Asker: x, Progress: x.progress,
 	})
+	return spentUp(res, err, limits, fuel)
 }
 
 // joined is the request of a caller in this process, whose asker and progress are
@@ -388,12 +400,6 @@ func (x *execution) joined(req engine.Request) engine.Request {
 		req.Asker = approvals.First{req.Asker, x}
 	}
 	return req
-}
-
-// errorOf is an error as results show it.
-func errorOf(err error) *engine.Error {
-	code := fault.CodeOf(err)
-	return &engine.Error{Code: code, Class: code.Class(), Message: err.Error(), Hint: fault.HintOf(err)}
 }
 
 // outcomeOf is the end of a run as it is stored.

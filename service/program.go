@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
@@ -77,7 +78,23 @@ type request struct {
 	By      engine.Actor `json:"by"`
 	Tools   []string     `json:"tools,omitempty"`
 	Trigger string       `json:"trigger"`
+	Quotas  store.Quotas `json:"quotas,omitzero"` // of the token
 }
 
 // runKey names a run.
 type runKey struct{ tenant, id string }
+
+// refusal is the result of a run that was not started.
+func refusal(id string, err error) (*engine.Result, error) {
+	res := &engine.Result{RunID: id, Status: engine.StatusError, Started: time.Now().UTC(), Cache: "off", Error: errorOf(err)}
+	if res.Error.Class == fault.ClassLimit {
+		res.Status = engine.StatusLimit
+	}
+	return res, err
+}
+
+// errorOf is an error as results show it.
+func errorOf(err error) *engine.Error {
+	code := fault.CodeOf(err)
+	return &engine.Error{Code: code, Class: code.Class(), Message: err.Error(), Hint: fault.HintOf(err)}
+}

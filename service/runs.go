@@ -31,7 +31,7 @@ func (s *Service) Submit(ctx context.Context, who Principal, sub Submission, wai
 	if len(sub.Key) > maxName {
 		return nil, fault.New(fault.UsageFlag, "the idempotency key has more than %d bytes", maxName)
 	}
-	request, err := json.Marshal(request{sub.Program, who.Actor(), who.Tools, sub.Trigger})
+	request, err := json.Marshal(request{sub.Program, who.Actor(), who.Tools, sub.Trigger, who.Quotas})
 	if err != nil {
 		return nil, fault.New(fault.UsageFlag, "read the request: %w", err)
 	}
@@ -42,7 +42,7 @@ func (s *Service) Submit(ctx context.Context, who Principal, sub Submission, wai
 	if err != nil {
 		return nil, err
 	}
-	accepted, err := s.o.Store.Accept(ctx, run, owner, store.Idempotency{Key: sub.Key, Digest: hex.EncodeToString(digest[:]), Keep: keepKeys})
+	accepted, err := s.o.Store.Accept(ctx, run, owner, store.Idempotency{Key: sub.Key, Digest: hex.EncodeToString(digest[:]), Keep: keepKeys}, s.tenants.accounts(run, who.Quotas)...)
 	var here *execution
 	switch {
 	case owner == "":
@@ -63,11 +63,9 @@ func (s *Service) Submit(ctx context.Context, who Principal, sub Submission, wai
 // server, and keeps it as the API does. People are asked by the request's asker and
 // over the API.
 func (s *Service) Run(ctx context.Context, who Principal, req engine.Request) (*engine.Result, error) {
-	refused := func(err error) (*engine.Result, error) {
-		return &engine.Result{RunID: req.ID, Status: engine.StatusError, Started: time.Now().UTC(), Cache: "off", Error: errorOf(err)}, err
-	}
+	refused := func(err error) (*engine.Result, error) { return refusal(req.ID, err) }
 	stored, err := json.Marshal(request{Program{Language: req.Language, Code: req.Code, File: req.File, Args: req.Args, Intent: req.Intent, Limits: req.Limits, Session: req.Session},
-		req.Actor, who.Tools, req.Trigger})
+		req.Actor, who.Tools, req.Trigger, who.Quotas})
 	if err != nil {
 		return refused(fault.New(fault.UsageFlag, "read the request: %w", err))
 	}
@@ -84,7 +82,7 @@ func (s *Service) Run(ctx context.Context, who Principal, req engine.Request) (*
 	}
 	run := store.Run{Tenant: who.Tenant, ID: req.ID, Actor: req.Actor.ID, Token: who.ID, Language: language, Session: req.Session,
 		Intent: req.Intent, Program: req.Code, Request: stored}
-	accepted, err := s.o.Store.Accept(ctx, run, owner, store.Idempotency{})
+	accepted, err := s.o.Store.Accept(ctx, run, owner, store.Idempotency{}, s.tenants.accounts(run, who.Quotas)...)
 	if err != nil {
 		s.runs.release()
 		return refused(err)

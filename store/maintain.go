@@ -15,7 +15,7 @@ import (
 
 // tables are the tables that hold data, each after those that it refers to.
 func tables() []string {
-	return []string{"runs", "events", "uses", "idempotency", "queue", "approvals", "tokens", "keys", "vaults", "subjects", "details", "deletions"}
+	return []string{"runs", "events", "uses", "idempotency", "queue", "approvals", "tokens", "keys", "vaults", "subjects", "details", "deletions", "spent"}
 }
 
 // Report is what a check found.

@@ -24,6 +24,7 @@ const (
 type Work struct {
 	Tenant, ID string
 	Kind       Kind
+	Token      string    // id of the token that asked for it; may be empty
 	Priority   int64     // higher is first
 	Due        time.Time // not before; zero is now
 }
@@ -47,9 +48,9 @@ func (tx *Tx) enqueue(w Work, owner string) (Lease, error) {
 		leased, l.Fence, expires = 1, 1, now+LeaseTime.Microseconds()
 		l.Expires = timeOf(expires)
 	}
-	_, err := tx.exec(`INSERT INTO queue (tenant, id, kind, leased, priority, created, due, owner, fence, expires, cancelled)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0)`,
-		w.Tenant, w.ID, string(w.Kind), leased, w.Priority, now, max(now, microsOf(w.Due)), owner, l.Fence, expires)
+	_, err := tx.exec(`INSERT INTO queue (tenant, id, kind, leased, priority, created, due, owner, fence, expires, cancelled, token)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11)`,
+		w.Tenant, w.ID, string(w.Kind), leased, w.Priority, now, max(now, microsOf(w.Due)), owner, l.Fence, expires, w.Token)
 	return l, err
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -224,7 +225,8 @@ func TestPruneRemovesOldRunsWithWhatBelongsToThem(t *testing.T) {
 			t.Errorf("%d runs were removed", n)
 		}
 		r := must(s.Check(t.Context()))(t)
-		if want := map[string]int64{"runs": 6, "events": 10, "uses": 0, "idempotency": 5, "queue": 5, "approvals": 5, "tokens": 1}; !cmp.Equal(r.Rows, want) || len(r.Faults) != 0 {
+		maps.DeleteFunc(r.Rows, func(_ string, n int64) bool { return n == 0 })
+		if want := map[string]int64{"runs": 6, "events": 10, "idempotency": 5, "queue": 5, "approvals": 5, "tokens": 1}; !cmp.Equal(r.Rows, want) || len(r.Faults) != 0 {
 			t.Errorf("%+v", r)
 		}
 	})

@@ -59,8 +59,9 @@ type Accepted struct {
 
 // Accept saves a run and queues it. With an owner, which executes it itself, the run
 // is leased at once. A request with the key of an earlier one gives the earlier run,
-// and [fault.UsageConflict] if its digest differs.
-func (s *Store) Accept(ctx context.Context, r Run, owner string, i Idempotency) (a Accepted, err error) {
+// and [fault.UsageConflict] if its digest differs. A run that is over a quota of an
+// account is refused with [OverQuota]; the tenant comes before its token.
+func (s *Store) Accept(ctx context.Context, r Run, owner string, i Idempotency, accounts ...Account) (a Accepted, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		now := tx.s.micros()
 		a = Accepted{ID: r.ID, Created: timeOf(now)}
@@ -68,6 +69,9 @@ func (s *Store) Accept(ctx context.Context, r Run, owner string, i Idempotency) 
 			if done, err := tx.again(&a, r, i, now); done || err != nil {
 				return err
 			}
+		}
+		if err := tx.within(accounts, owner == "", now); err != nil {
+			return err
 		}
 		state := StateQueued
 		if owner != "" {
@@ -82,7 +86,7 @@ func (s *Store) Accept(ctx context.Context, r Run, owner string, i Idempotency) 
 		if n == 0 {
 			return conflict("there is a run %s already", r.ID)
 		}
-		a.Lease, err = tx.enqueue(Work{Tenant: r.Tenant, ID: r.ID, Kind: KindRun, Priority: r.Priority}, owner)
+		a.Lease, err = tx.enqueue(Work{Tenant: r.Tenant, ID: r.ID, Kind: KindRun, Token: r.Token, Priority: r.Priority}, owner)
 		return err
 	})
 	return a, err
@@ -135,6 +139,9 @@ type Outcome struct {
 	// Summary is the small part of Result that lists show.
 	Summary []byte
 	Uses    []Use
+	// Accounts are those for which the run was accepted. What it used is added to
+	// those that have quotas.
+	Accounts []Account
 }
 
 // Use is what a run used of a tool, a skill or a model, or altogether.
@@ -185,6 +192,11 @@ func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) er
 				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 				l.Tenant, l.ID, u.Kind, u.Name, actor, now, u.Count, u.Failed, u.Fuel, u.Tokens, u.Money, u.Time.Microseconds()); err != nil {
 				return err
+			}
+			if u.Kind == "run" {
+				if err := tx.spend(o.Accounts, u, now); err != nil {
+					return err
+				}
 			}
 		}
 		return nil

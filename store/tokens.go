@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -45,6 +46,8 @@ type Token struct {
 	Type    string    `json:"type"` // TypeAgent, TypePerson
 	Scopes  []Scope   `json:"scopes"`
 	Tools   []string  `json:"tools,omitempty"` // globs of the tools it may use; nil means all
+	Quotas  Quotas    `json:"quotas,omitzero"`
+	Model   string    `json:"model,omitempty"` // of its holder, whose price the cost of runs has; may be empty
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires,omitzero"` // zero: never
 	Used    time.Time `json:"used,omitzero"`    // zero: never; kept to the minute
@@ -88,7 +91,7 @@ func (t Token) Valid() error {
 			return fault.New(fault.UsageToken, "invalid pattern for tools %.40q", glob).WithHint("name one pattern each time, such as github.*")
 		}
 	}
-	return nil
+	return t.Quotas.Check()
 }
 
 // CreateToken makes a token and returns it. It cannot be shown again.
@@ -100,22 +103,29 @@ func (s *Store) CreateToken(ctx context.Context, t Token) (string, error) {
 	for i, scope := range t.Scopes {
 		scopes[i] = string(scope)
 	}
+	quotas, err := json.Marshal(t.Quotas)
+	if err != nil {
+		return "", fault.New(fault.UsageToken, "encode the quotas: %w", err)
+	}
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // it never fails
 	token := tokenPrefix + base64.RawURLEncoding.EncodeToString(random[:])
 	return token, s.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec(`INSERT INTO tokens (hash, tenant, id, name, type, scopes, tools, created, expires, used) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0)`,
-			hashOf(token), t.Tenant, t.ID, t.Name, t.Type, strings.Join(scopes, ","), strings.Join(t.Tools, ","), tx.s.micros(), microsOf(t.Expires))
+		_, err := tx.exec(`INSERT INTO tokens (hash, tenant, id, name, type, scopes, tools, created, expires, used, quotas, model) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11)`,
+			hashOf(token), t.Tenant, t.ID, t.Name, t.Type, strings.Join(scopes, ","), strings.Join(t.Tools, ","), tx.s.micros(), microsOf(t.Expires), string(quotas), t.Model)
 		return err
 	})
 }
 
-const tokenColumns = `tenant, id, name, type, scopes, tools, created, expires, used`
+const tokenColumns = `tenant, id, name, type, scopes, tools, created, expires, used, quotas, model`
 
 func scanToken(scan func(...any) error) (t Token, err error) {
-	var scopes, tools string
+	var scopes, tools, quotas string
 	var created, expires, used int64
-	err = scan(&t.Tenant, &t.ID, &t.Name, &t.Type, &scopes, &tools, &created, &expires, &used)
+	err = scan(&t.Tenant, &t.ID, &t.Name, &t.Type, &scopes, &tools, &created, &expires, &used, &quotas, &t.Model)
+	if err == nil && quotas != "" {
+		err = json.Unmarshal([]byte(quotas), &t.Quotas)
+	}
 	for scope := range strings.SplitSeq(scopes, ",") {
 		t.Scopes = append(t.Scopes, Scope(scope))
 	}

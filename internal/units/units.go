@@ -20,6 +20,9 @@ type Count int64
 // Size is a number of bytes: 65536, 64KiB, 256MiB, 1.5GB.
 type Size int64
 
+// Money is an amount in millionths of a currency: 20, 0.5.
+type Money int64
+
 // Duration is a time span: 250ms, 30s, 1h30m, 2d.
 type Duration time.Duration
 
@@ -35,6 +38,23 @@ func (c *Count) UnmarshalText(text []byte) error {
 	*c = Count(n)
 	return err
 }
+
+// UnmarshalText reads an amount of the currency.
+func (m *Money) UnmarshalText(text []byte) error {
+	n, err := parseNumber(string(text))
+	if err != nil || n*1e6 < 1 {
+		return fault.New(fault.UsageFlag, "%q is not an amount above 0", clip(string(text))).WithHint("write it as 20 or 0.5")
+	}
+	micros, err := scale(math.Round(n*1e6), 1, string(text))
+	*m = Money(micros)
+	return err
+}
+
+// Float returns the amount in the currency.
+func (m Money) Float() float64 { return float64(m) / 1e6 }
+
+// String returns the amount as files write it.
+func (m Money) String() string { return strconv.FormatFloat(m.Float(), 'f', -1, 64) }
 
 // UnmarshalText reads a size with [ParseSize].
 func (s *Size) UnmarshalText(text []byte) error {

@@ -32,6 +32,15 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %d %v", text, got, err)
 		}
 	}
+	for text, want := range map[string]Money{"20": 20e6, "0.29": 290_000, "1_000.5": 1000.5e6} {
+		var got Money
+		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
+			t.Errorf("%s: %d %v", text, got, err)
+		}
+	}
+	if text := Money(290_000).String(); text != "0.29" {
+		t.Error(text)
+	}
 	wrong := []string{"", "x", "-1", "1_", "_1", "1__0", "0x10", "1e400", "NaN", "Inf", "1 2", "9e30", "1.5.5"}
 	for _, text := range wrong {
 		if n, err := ParseSize(text); err == nil {
@@ -39,6 +48,9 @@ func TestParse(t *testing.T) {
 		}
 		if n, err := ParseCount(text); err == nil {
 			t.Errorf("count %q is %d", text, n)
+		}
+		if err := new(Money).UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is an amount", text)
 		}
 		if n, err := ParseRate(text + "/s"); err == nil {
 			t.Errorf("rate %q is %v", text, n)

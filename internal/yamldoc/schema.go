@@ -124,6 +124,8 @@ func scalarSchema(t reflect.Type, f field) map[string]any {
 			return map[string]any{"const": json.Number(f.enum[0])}
 		}
 		return numberOr(`^[0-9](_?[0-9])*(\.0+)?([eE]\+?[0-9]+)?$`)
+	case reflect.TypeFor[units.Money]():
+		return map[string]any{"type": "number", "exclusiveMinimum": 0}
 	case reflect.TypeFor[units.Size]():
 		return numberOr(`^[0-9](_?[0-9])*(\.[0-9]+)? ?([kKmMgGtT]([iI]?[bB])?|[bB])?$`)
 	case reflect.TypeFor[units.Duration]():

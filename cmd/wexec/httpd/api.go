@@ -201,6 +201,8 @@ type createTokenInput struct {
 		Tools   []string      `json:"tools,omitempty" jsonschema:"patterns of the tools that its programs may call"`
 		Expires *time.Time    `json:"expires,omitempty"`
 		Type    string        `json:"type,omitempty" jsonschema:"agent or person; agent unless told"`
+		Quotas  store.Quotas  `json:"quotas,omitzero" jsonschema:"of its runs, in addition to those of the tenant"`
+		Model   string        `json:"model,omitempty" jsonschema:"of its holder: the cost of runs has its price"`
 	}
 }
 
@@ -212,7 +214,7 @@ type createdToken struct {
 
 func createToken(s *Server, c *call, in createTokenInput) (createdToken, error) {
 	b := in.Body
-	t := store.Token{Tenant: c.who.Tenant, Name: b.Name, Type: b.Type, Scopes: b.Scopes, Tools: b.Tools}
+	t := store.Token{Tenant: c.who.Tenant, Name: b.Name, Type: b.Type, Scopes: b.Scopes, Tools: b.Tools, Quotas: b.Quotas, Model: b.Model}
 	if b.Expires != nil {
 		t.Expires = *b.Expires
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -234,6 +235,8 @@ type Problem struct {
 	Detail string     `json:"detail"`
 	Code   fault.Code `json:"code"`
 	Hint   string     `json:"hint,omitempty"`
+
+	retry time.Duration // after it the request may be sent again
 }
 
 // statusError is an error with a status other than that of its code.
@@ -258,6 +261,13 @@ func problemOf(err error) Problem {
 	case fault.StoreUnavailable:
 		p.Detail, p.Hint = "the store does not answer; the log of the server says why", "send the request again in some seconds"
 	}
+	switch p.Status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		p.retry = retryAfter
+	}
+	if over, ok := errors.AsType[*store.OverQuota](err); ok {
+		p.retry = over.Retry
+	}
 	p.Title = http.StatusText(p.Status)
 	return p
 }
@@ -273,7 +283,7 @@ func statusOf(code fault.Code) int {
 		return http.StatusNotFound
 	case fault.UsageConflict:
 		return http.StatusConflict
-	case fault.LimitBusy:
+	case fault.LimitBusy, fault.LimitQuota:
 		return http.StatusTooManyRequests
 	case fault.StoreUnavailable, fault.AuditUnavailable, fault.UpstreamUnavailable:
 		return http.StatusServiceUnavailable
@@ -289,19 +299,20 @@ func statusOf(code fault.Code) int {
 	return http.StatusInternalServerError
 }
 
-// retryAfter is how many seconds a client waits before it sends a request again.
-const retryAfter = "5"
+// retryAfter is how long a client waits before it sends a request again, unless the
+// error says more.
+const retryAfter = 5 * time.Second
 
 func writeProblem(w http.ResponseWriter, err error) {
 	writeProblemOf(w, problemOf(err))
 }
 
 func writeProblemOf(w http.ResponseWriter, p Problem) {
-	switch p.Status {
-	case http.StatusUnauthorized:
+	if p.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="wexec"`)
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		w.Header().Set("Retry-After", retryAfter)
+	}
+	if p.retry > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retry.Seconds()))))
 	}
 	data, _ := json.Marshal(p) // strings and a number always have a JSON form
 	w.Header().Set("Content-Type", "application/problem+json")

@@ -23,6 +23,8 @@ func (c Commands) Token() *cli.Command {
 				&cli.StringFlag{Name: "scopes", Usage: "`LIST`: what it allows, such as run,read: " + strings.Join(scopes(), ", ") + "; admin includes all but reveal"},
 				&cli.StringFlag{Name: "type", Usage: "`TYPE`: agent or person; an agent does not approve its own calls", Value: store.TypeAgent},
 				&cli.StringSliceFlag{Name: "tools", Usage: "`GLOB`: only tools that match, such as github.*; repeatable"},
+				&cli.StringSliceFlag{Name: "quota", Usage: "`NAME=N`: bound what its runs use: " + strings.Join(store.QuotaNames(), ", ") + "; repeatable"},
+				&cli.StringFlag{Name: "model", Usage: "`NAME`: the model of its holder, whose price the cost of runs has"},
 				&cli.StringFlag{Name: "expires", Usage: "`TIME`: when it ends: after a duration, such as 30d, or at a time, such as 2027-01-31T08:00:00Z (default never)"}),
 				Description: "The token goes to standard output and cannot be shown again: the store keeps its SHA-256. A store that does not exist\nis created."},
 			{Name: "list", Usage: "list tokens, without the tokens themselves", Action: c.with(existing(), c.listTokens), Flags: flags(
@@ -45,13 +47,19 @@ func (c Commands) createToken(ctx *cli.Context) error {
 	if _, err := commandline.Arguments(ctx); err != nil {
 		return err
 	}
-	t := store.Token{Tenant: ctx.String("tenant"), ID: store.NewTokenID(), Name: ctx.String("name"), Type: ctx.String("type"), Tools: ctx.StringSlice("tools")}
+	t := store.Token{Tenant: ctx.String("tenant"), ID: store.NewTokenID(), Name: ctx.String("name"), Type: ctx.String("type"), Tools: ctx.StringSlice("tools"), Model: ctx.String("model")}
 	if t.Name == "" {
 		return fault.New(fault.UsageFlag, "the token has no name").WithHint("set --name")
 	}
 	for scope := range strings.SplitSeq(ctx.String("scopes"), ",") {
 		if scope = strings.TrimSpace(scope); scope != "" {
 			t.Scopes = append(t.Scopes, store.Scope(scope))
+		}
+	}
+	for _, quota := range ctx.StringSlice("quota") {
+		name, value, _ := strings.Cut(quota, "=")
+		if err := t.Quotas.Set(name, value); err != nil {
+			return err
 		}
 	}
 	var err error
