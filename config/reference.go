@@ -26,6 +26,8 @@ func Variables() []Variable {
 		{"WEXEC_AUDIT", "audit.dir", "folder of the records, without the anchor of wexec.yaml"},
 		{"WEXEC_LOG", "log", "debug, info, warn or error"},
 		{"WEXEC_STORE", "", "address of the store, sqlite:FILE or postgres://USER@HOST/DATABASE"},
+		{"WEXEC_SERVER", "", "address of the server that commands with --server ask, except for run"},
+		{"WEXEC_TOKEN_FILE", "", "file with the token for that server"},
 		{"WEXEC_SEAL_KEY", "", "the seal key of a server, instead of a key file"},
 		{"WEXEC_HTTP_TOKEN", "", "bearer token of the HTTP clients of wexec mcp --http"},
 	}

@@ -221,10 +221,7 @@ func (s *Service) wait(ctx context.Context, who Principal, id string, here *exec
 // Cancel ends a run of the principal's tenant. It reports whether the run had not
 // ended yet.
 func (s *Service) Cancel(ctx context.Context, who Principal, id string) (bool, error) {
-	if _, err := s.o.Store.Run(ctx, who.Tenant, id); err != nil {
-		return false, err
-	}
-	ok, err := s.o.Store.Cancel(ctx, who.Tenant, id)
+	ok, err := CancelKept(ctx, s.o.Store, who.Tenant, id)
 	if x := s.runs.execution(who.Tenant, id); x != nil && ok {
 		x.cancel(errCancelled(who))
 	}
@@ -240,7 +237,7 @@ func errCancelled(who Principal) error {
 func (s *Service) Events(ctx context.Context, who Principal, id string, after int64) (events []store.Event, end bool, err error) {
 	for {
 		changed, stop := s.runs.watchers.watch(runKey{who.Tenant, id})
-		events, end, err = s.eventsNow(ctx, who, id, after)
+		events, end, err = KeptEvents(ctx, s.o.Store, who.Tenant, id, after)
 		if len(events) > 0 || end || err != nil {
 			stop()
 			return events, end, err
@@ -260,20 +257,21 @@ func (s *Service) Events(ctx context.Context, who Principal, id string, after in
 	}
 }
 
-// eventsNow returns the events of a run after a number, as far as there are some.
-func (s *Service) eventsNow(ctx context.Context, who Principal, id string, after int64) (events []store.Event, end bool, err error) {
-	run, err := s.o.Store.Run(ctx, who.Tenant, id)
+// KeptEvents returns what happened in a run of a tenant after a number, as a store has
+// it now, and whether that is all there will be.
+func KeptEvents(ctx context.Context, from *store.Store, tenant, id string, after int64) (events []store.Event, end bool, err error) {
+	run, err := from.Run(ctx, tenant, id)
 	if err != nil {
 		return nil, false, err
 	}
-	if events, err = s.o.Store.Events(ctx, who.Tenant, id, after, maxEvents); err != nil || len(events) == maxEvents || run.State != store.StateDone {
+	if events, err = from.Events(ctx, tenant, id, after, maxEvents); err != nil || len(events) == maxEvents || run.State != store.StateDone {
 		return events, false, err
 	}
 	last := after
 	if len(events) > 0 {
 		last = events[len(events)-1].Number
 	}
-	result, err := view(ctx, s.o.Store, run)
+	result, err := view(ctx, from, run)
 	if err != nil {
 		return nil, false, err
 	}

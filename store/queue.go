@@ -111,6 +111,21 @@ func (s *Store) isDue(ctx context.Context, kind Kind) (due bool, err error) {
 	return due, err
 }
 
+// ClaimLost leases a piece of work whose lease expired. It returns false if there is no
+// such work, or if a process holds its lease.
+func (s *Store) ClaimLost(ctx context.Context, tenant, id, owner string) (l Lease, ok bool, err error) {
+	err = s.update(ctx, func(tx *Tx) error {
+		now := tx.s.micros()
+		l = Lease{Tenant: tenant, ID: id, Owner: owner, Expires: timeOf(now + LeaseTime.Microseconds())}
+		var cancelled int64
+		ok, err = tx.row([]any{&l.Fence, &cancelled}, `UPDATE queue SET owner = $3, fence = fence + 1, expires = $4
+			WHERE tenant = $1 AND id = $2 AND leased = 1 AND expires < $5 RETURNING fence, cancelled`, tenant, id, owner, microsOf(l.Expires), now)
+		l.Cancelled = cancelled != 0
+		return err
+	})
+	return l, ok, err
+}
+
 // expire makes work wait again whose lease expired.
 func (tx *Tx) expire(now int64) error {
 	expired, err := tx.keys(`SELECT tenant, id FROM queue WHERE leased = 1 AND expires < $1 LIMIT 100`+tx.s.skipLocked(), now)

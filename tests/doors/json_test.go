@@ -38,6 +38,9 @@ var listings = [][]string{
 	{"audit", "show", "--json"},
 	{"audit", "verify", "--json"},
 	{"approvals", "list", "--json"},
+	{"ps", "--json"},
+	{"logs", keptRun, "--json"},
+	{"kill", queuedRun, "--json"},
 	{"runs", "list", "--json"},
 	{"runs", "show", keptRun, "--json"},
 	{"usage", "--json"},
@@ -59,13 +62,14 @@ var listings = [][]string{
 	{"version", "--json"},
 }
 
-// keptRun and keptToken are in the store of the folder.
+// keptRun, queuedRun and keptToken are in the store of the folder.
 const (
 	keptRun   = "01M82MK6T0B1BMH49PZ38PCEA2"
+	queuedRun = "01M82MK6T0B1BMH49PZ38PCEA1"
 	keptToken = "tok_3kq5c2mzr7ab"
 )
 
-// keep puts a run and a token into the user's store.
+// keep puts runs and a token into the user's store.
 func keep(t *testing.T, dir string, env []string) {
 	t.Helper()
 	result, err := command(t.Context(), dir, env, listings[0]...).Output()
@@ -79,6 +83,9 @@ func keep(t *testing.T, dir string, env []string) {
 	}
 	l, err := accepted(t.Context(), s, store.Run{Tenant: "default", ID: keptRun, Actor: "ci", Language: "javascript", Intent: "count commits", Request: code})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Accept(t.Context(), store.Run{Tenant: "default", ID: queuedRun, Actor: "ci", Language: "python"}, "", store.Idempotency{}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.CreateToken(t.Context(), store.Token{Tenant: "acme", ID: keptToken, Name: "Ann", Type: store.TypePerson, Scopes: []store.Scope{store.ScopeRun},
@@ -121,7 +128,7 @@ func TestWhatJSONHasIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	var doc strings.Builder
-	doc.WriteString("# JSON\n\nWhat commands print with `--json`: one document each, or a line for each record in `audit show`. The examples are real, with lists cut to one item\n" +
+	doc.WriteString("# JSON\n\nWhat commands print with `--json`: one document each, or a line for each record in `audit show` and for each event in `logs`. The examples are real, with lists cut to one item\n" +
 		"and long texts cut short. Keys that have nothing to say are left out; new keys may come, none changes its meaning. Sizes are in bytes, times in milliseconds, and the exit status is what it is without `--json`. `wexec run --jsonl` prints each event as a line and the Result last.\n")
 	above := ""
 	for _, args := range listings {
@@ -195,7 +202,7 @@ func commandOf(args []string) string {
 	if args[1] == "--check" {
 		return "run --check"
 	}
-	if slices.Contains([]string{"run", "usage", "doctor", "version"}, args[0]) {
+	if slices.Contains([]string{"run", "ps", "logs", "kill", "usage", "doctor", "version"}, args[0]) {
 		return args[0]
 	}
 	return args[0] + " " + args[1]

@@ -36,7 +36,7 @@ type app struct {
 	Invocation
 	term           *terminal.Printer
 	loaded         *engine.Cache                // has begun to load the guest of a run; nil: nothing is loading
-	programs       struct{ out, err io.Writer } // where programs print
+	programs       struct{ Out, Err io.Writer } // where programs print
 	stdoutTerminal bool
 	stdoutWidth    int // columns of the terminal; 0: unknown
 }

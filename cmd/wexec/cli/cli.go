@@ -91,7 +91,7 @@ func (inv *Invocation) Run(ctx context.Context) int {
 		a.stdoutWidth = terminal.Width(inv.Stdout)
 	}
 	a.Stdout, a.stdoutTerminal = a.term.Output(out, atTerminal), atTerminal
-	a.programs.out, a.programs.err = a.term.Program(out, atTerminal), a.term.Program(inv.Stderr, a.term.Interactive)
+	a.programs.Out, a.programs.Err = a.term.Program(out, atTerminal), a.term.Program(inv.Stderr, a.term.Interactive)
 	if args := inv.Args; isRun(args) {
 		// The guest is loaded while arguments and configuration are read. A wrong
 		// guess costs only the time to load it.
@@ -134,10 +134,10 @@ func interrupted(ctx context.Context, args []string) bool {
 // its own, since every command costs time at the start.
 func (a *app) commandLine() *cli.App {
 	server := servecmd.Commands{Env: a.Env, Term: a.term, Version: a.Version}
-	lasting := storecmd.Commands{Env: a.Env, Term: a.term, Stdout: a.Stdout, PrintJSON: a.printJSON, Faulty: exitStatus(fault.ClassGuest.Exit())}
+	lasting := storecmd.Commands{Env: a.Env, Term: a.term, Stdout: a.Stdout, Programs: a.programs, PrintJSON: a.printJSON, Faulty: exitStatus(fault.ClassGuest.Exit())}
 	commands := []func() *cli.Command{
 		a.runCommand, a.replCommand, a.toolsCommand, a.policyCommand, a.privacyCommand, a.auditCommand, a.approvalsCommand, a.mcpCommand,
-		server.Serve, lasting.Runs, lasting.Usage, lasting.Token, lasting.Store, a.pluginCommand, a.packagesCommand, a.guestsCommand, a.initCommand,
+		server.Serve, lasting.PS, lasting.Logs, lasting.Kill, lasting.Runs, lasting.Usage, lasting.Token, lasting.Store, a.pluginCommand, a.packagesCommand, a.guestsCommand, a.initCommand,
 		a.doctorCommand, a.configCommand, a.promptCommand, a.completionCommand,
 		a.completeCommand, a.manCommand, a.versionCommand,
 	}

@@ -149,7 +149,7 @@ func (a *app) runOnce(ctx *cli.Context, host *config.Host, req engine.Request) e
 	var picture *timeline.Recorder
 	if plain {
 		status = terminal.StartProgress(a.term)
-		req.Output = engine.Output{Stdout: a.programs.out, Stderr: a.programs.err}
+		req.Output = engine.Output{Stdout: a.programs.Out, Stderr: a.programs.Err}
 	}
 	if ctx.IsSet("timeline") {
 		if err := a.checkTimeline(ctx.String("timeline")); err != nil {
@@ -319,7 +319,7 @@ func (a *app) repl(ctx *cli.Context) error {
 		return person.ReadLine(waiting, prompt)
 	}}
 	req := engine.Request{Language: language, Trigger: "cli", Actor: engine.Actor{Type: "person"}, Env: a.Env.Map(), Dir: a.Env.Dir,
-		Limits: settings.Limits, Output: engine.Output{Stdout: a.programs.out, Stderr: a.programs.err}}
+		Limits: settings.Limits, Output: engine.Output{Stdout: a.programs.Out, Stderr: a.programs.Err}}
 	for sessions := 1; ; {
 		req.Session = fmt.Sprintf("repl %d", sessions)
 		code, err := programs.Next()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -110,8 +111,9 @@ func cancelRun(s *Server, c *call, in runInput) (cancelled, error) {
 }
 
 type eventsInput struct {
-	ID   string `path:"id"`
-	Last string `header:"Last-Event-ID" doc:"the number of the last event that was received"`
+	ID     string `path:"id"`
+	Last   string `header:"Last-Event-ID" doc:"the number of the last event that was received"`
+	Follow *bool  `query:"follow" doc:"false: send the events that there are, and end"`
 }
 
 // keepAlive is how often an event stream without events has a comment, so that
@@ -120,14 +122,18 @@ const keepAlive = 15 * time.Second
 
 // streamEvents sends the events of a run until its end.
 func streamEvents(s *Server, c *call) error {
-	id := c.r.PathValue("id")
+	var in eventsInput
+	if err := readInput(c, reflect.ValueOf(&in).Elem()); err != nil {
+		return err
+	}
 	var after int64
-	if last := c.r.Header.Get("Last-Event-ID"); last != "" {
+	if in.Last != "" {
 		var err error
-		if after, err = strconv.ParseInt(last, 10, 64); err != nil || after < 0 {
+		if after, err = strconv.ParseInt(in.Last, 10, 64); err != nil || after < 0 {
 			return invalid("Last-Event-ID: must be the number of an event")
 		}
 	}
+	id, follow := in.ID, in.Follow == nil || *in.Follow
 	if _, err := s.service.Get(c.context(), c.who, id); err != nil {
 		return err
 	}
@@ -137,7 +143,7 @@ func streamEvents(s *Server, c *call) error {
 	h.Set("X-Accel-Buffering", "no")
 	flow := http.NewResponseController(c.w)
 	for {
-		events, end, err := s.nextEvents(c, id, after)
+		events, end, err := s.nextEvents(c, id, after, follow)
 		if err != nil || c.context().Err() != nil {
 			return nil // the client connects again, and learns why
 		}
@@ -146,6 +152,7 @@ func streamEvents(s *Server, c *call) error {
 			fmt.Fprintf(&b, "id: %d\nevent: %s\ndata: %s\n\n", e.Number, e.Type, e.Data)
 			after = e.Number
 		}
+		end = end || len(events) == 0 && !follow
 		if len(events) == 0 {
 			b.WriteString(": waiting\n\n")
 		}
@@ -156,8 +163,12 @@ func streamEvents(s *Server, c *call) error {
 	}
 }
 
-// nextEvents waits for events of a run, at most for keepAlive.
-func (s *Server) nextEvents(c *call, id string, after int64) ([]store.Event, bool, error) {
+// nextEvents returns events of a run, if there are some or else if it may wait for them,
+// at most for keepAlive.
+func (s *Server) nextEvents(c *call, id string, after int64, wait bool) ([]store.Event, bool, error) {
+	if !wait {
+		return service.KeptEvents(c.context(), s.service.Store(), c.who.Tenant, id, after)
+	}
 	ctx, cancel := contextUntil(c.context(), s.ending, keepAlive)
 	defer cancel()
 	return s.service.Events(ctx, c.who, id, after)

@@ -23,9 +23,9 @@ const maxListed = 1000
 func (c Commands) Runs() *cli.Command {
 	return &cli.Command{
 		Name:  "runs",
-		Usage: "list and show the runs that the store keeps",
+		Usage: "list and show the runs that a store or a server keeps",
 		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "list runs, the newest first", Action: c.with(existing(), c.listRuns), Flags: flags(
+			{Name: "list", Usage: "list runs, the newest first", Action: c.of(existing(), c.listRuns), Flags: serverFlags(
 				tenantFlag(),
 				&cli.IntFlag{Name: "limit", Usage: fmt.Sprintf("`N`: at most N runs, up to %d", maxListed), Value: 50},
 				&cli.StringFlag{Name: "before", Usage: "`ID`: only runs older than this one, to continue a list"},
@@ -34,7 +34,7 @@ func (c Commands) Runs() *cli.Command {
 				&cli.StringFlag{Name: "actor", Usage: "`ID`: only runs of this actor"},
 				&cli.StringFlag{Name: "tool", Usage: "`TOOL`: only runs that called this tool"},
 				&cli.StringFlag{Name: "since", Usage: "`TIME`: only runs after a time, such as 2026-01-31T08:00:00Z, or not older than a duration, such as 2h"})},
-			{Name: "show", Usage: "show a run: its result, its state and its code", ArgsUsage: "ID", Action: c.with(existing(), c.showRun), Flags: flags(tenantFlag())},
+			{Name: "show", Usage: "show a run: its result, its state and its code", ArgsUsage: "ID", Action: c.of(existing(), c.showRun), Flags: serverFlags(tenantFlag())},
 		},
 	}
 }
@@ -48,7 +48,7 @@ func states() []string {
 	return []string{string(store.StateQueued), string(store.StateRunning), string(store.StateWaiting), string(store.StateParked), string(store.StateDone)}
 }
 
-func (c Commands) listRuns(ctx *cli.Context, s *store.Store, _ string) error {
+func (c Commands) listRuns(ctx *cli.Context, r records) error {
 	_, wrong := commandline.Arguments(ctx)
 	limit := ctx.Int("limit")
 	if limit < 1 || limit > maxListed {
@@ -58,7 +58,7 @@ func (c Commands) listRuns(ctx *cli.Context, s *store.Store, _ string) error {
 	if err := errors.Join(wrong, err, commandline.OneOf("status", ctx.String("status"), statuses()...), commandline.OneOf("state", ctx.String("state"), states()...)); err != nil {
 		return err
 	}
-	runs, next, err := service.KeptRuns(ctx.Context, s, ctx.String("tenant"), store.Filter{State: store.State(ctx.String("state")), Status: ctx.String("status"),
+	runs, next, err := r.Runs(ctx.Context, store.Filter{State: store.State(ctx.String("state")), Status: ctx.String("status"),
 		Actor: ctx.String("actor"), Tool: ctx.String("tool"), Since: since, Before: ctx.String("before"), Limit: limit})
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (c Commands) listRuns(ctx *cli.Context, s *store.Store, _ string) error {
 		}
 		return c.PrintJSON(list)
 	case len(runs) == 0:
-		c.Term.Note("no run of tenant %s matches", terminal.Visible(ctx.String("tenant")))
+		c.Term.Note("no run of %s matches", r)
 		return nil
 	}
 	err = c.table("ID STARTED STATE STATUS LANGUAGE ACTOR INTENT", cells)
@@ -85,23 +85,28 @@ func (c Commands) listRuns(ctx *cli.Context, s *store.Store, _ string) error {
 	return err
 }
 
-func (c Commands) showRun(ctx *cli.Context, s *store.Store, _ string) error {
+func (c Commands) showRun(ctx *cli.Context, r records) error {
 	args, err := commandline.Arguments(ctx, "the run")
 	if err != nil {
 		return err
 	}
-	r, err := service.Kept(ctx.Context, s, ctx.String("tenant"), args[0])
-	if known, ok := errors.AsType[*fault.Error](err); ok && known.Code == fault.UsageRun {
-		return known.WithHint("list the runs with wexec runs list, or set --tenant")
-	}
+	run, err := r.Run(ctx.Context, args[0])
 	if err != nil {
-		return err
+		return unknownRun(err)
 	}
 	if ctx.Bool("json") {
-		return c.PrintJSON(r)
+		return c.PrintJSON(run)
 	}
-	c.printRun(r)
+	c.printRun(run)
 	return nil
+}
+
+// unknownRun adds what to do to the error of an unknown run.
+func unknownRun(err error) error {
+	if known, ok := errors.AsType[*fault.Error](err); ok && known.Code == fault.UsageRun {
+		return known.WithHint("list the runs with wexec runs list")
+	}
+	return err
 }
 
 // printRun shows a run to a person.

@@ -1,5 +1,6 @@
-// Package storecmd has the commands over the store: wexec store, token, runs and
-// usage. They open the store themselves and work while servers use it.
+// Package storecmd has the commands over what a store or a server keeps: wexec store,
+// ps, logs, kill, runs, usage and token. They open a store themselves and work while
+// servers use it.
 package storecmd
 
 import (
@@ -24,6 +25,7 @@ type Commands struct {
 	Env       *config.Environment
 	Term      *terminal.Printer
 	Stdout    io.Writer
+	Programs  struct{ Out, Err io.Writer } // where output of programs goes
 	PrintJSON func(v any) error
 	Faulty    error // what wexec store check returns after it printed faults
 }

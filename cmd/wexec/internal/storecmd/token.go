@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
+	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/store"
 )
@@ -17,7 +18,7 @@ func (c Commands) Token() *cli.Command {
 		Name:  "token",
 		Usage: "create, list and revoke the tokens of a server's clients",
 		Subcommands: []*cli.Command{
-			{Name: "create", Usage: "create a token and print it once", Action: c.createToken, Flags: flags(
+			{Name: "create", Usage: "create a token and print it once", Action: c.createToken, Flags: serverFlags(
 				&cli.StringFlag{Name: "name", Usage: "`NAME`: who or what will use it"},
 				tenantFlag(),
 				&cli.StringFlag{Name: "scopes", Usage: "`LIST`: what it allows, such as run,read: " + strings.Join(scopes(), ", ") + "; admin includes all but reveal"},
@@ -27,9 +28,9 @@ func (c Commands) Token() *cli.Command {
 				&cli.StringFlag{Name: "model", Usage: "`NAME`: the model of its holder, whose price the cost of runs has"},
 				&cli.StringFlag{Name: "expires", Usage: "`TIME`: when it ends: after a duration, such as 30d, or at a time, such as 2027-01-31T08:00:00Z (default never)"}),
 				Description: "The token goes to standard output and cannot be shown again: the store keeps its SHA-256. A store that does not exist\nis created."},
-			{Name: "list", Usage: "list tokens, without the tokens themselves", Action: c.with(existing(), c.listTokens), Flags: flags(
+			{Name: "list", Usage: "list tokens, without the tokens themselves", Action: c.of(existing(), c.listTokens), Flags: serverFlags(
 				&cli.StringFlag{Name: "tenant", Usage: "`NAME`: only tokens of this tenant"})},
-			{Name: "revoke", Usage: "remove a token, from now on", ArgsUsage: "ID", Action: c.with(existing(), c.revokeToken), Flags: flags()},
+			{Name: "revoke", Usage: "remove a token, from now on", ArgsUsage: "ID", Action: c.of(existing(), c.revokeToken), Flags: serverFlags()},
 		},
 	}
 }
@@ -72,25 +73,29 @@ func (c Commands) createToken(ctx *cli.Context) error {
 	if err := t.Valid(); err != nil { // before the store is created
 		return err
 	}
-	return c.with(store.Options{}, func(ctx *cli.Context, s *store.Store, _ string) error {
-		token, err := s.CreateToken(ctx.Context, t)
+	of := " of tenant " + t.Tenant
+	if !ctx.IsSet("tenant") {
+		t.Tenant, of = "", "" // a server takes that of its client
+	}
+	return c.of(store.Options{}, func(ctx *cli.Context, r records) error {
+		token, id, err := r.CreateToken(ctx.Context, t)
 		if err != nil {
 			return err
 		}
 		if ctx.Bool("json") {
-			return c.PrintJSON(map[string]string{"id": t.ID, "token": token})
+			return c.PrintJSON(map[string]string{"id": id, "token": token})
 		}
 		c.printf("%s\n", token)
-		c.Term.Note("this is token %s of tenant %s; it cannot be shown again", t.ID, t.Tenant)
+		c.Term.Note("this is token %s%s; it cannot be shown again", id, of)
 		return nil
 	})(ctx)
 }
 
-func (c Commands) listTokens(ctx *cli.Context, s *store.Store, _ string) error {
+func (c Commands) listTokens(ctx *cli.Context, r records) error {
 	if _, err := commandline.Arguments(ctx); err != nil {
 		return err
 	}
-	tokens, err := s.Tokens(ctx.Context, ctx.String("tenant"))
+	tokens, err := r.Tokens(ctx.Context)
 	if err != nil {
 		return err
 	}
@@ -116,27 +121,22 @@ func (c Commands) listTokens(ctx *cli.Context, s *store.Store, _ string) error {
 	return c.table("ID NAME TENANT TYPE SCOPES TOOLS CREATED USED EXPIRES", cells)
 }
 
-func (c Commands) revokeToken(ctx *cli.Context, s *store.Store, _ string) error {
+func (c Commands) revokeToken(ctx *cli.Context, r records) error {
 	args, err := commandline.Arguments(ctx, "the id of the token")
 	if err != nil {
 		return err
 	}
-	tokens, err := s.Tokens(ctx.Context, "")
+	tenant, err := r.RevokeToken(ctx.Context, args[0])
 	if err != nil {
 		return err
 	}
-	tenant := ""
-	for _, t := range tokens {
-		if t.ID == args[0] {
-			tenant = t.Tenant
-		}
-	}
-	if err := s.Revoke(ctx.Context, tenant, args[0]); err != nil {
-		return err
+	said, of := map[string]string{"id": args[0]}, ""
+	if tenant != "" {
+		said["tenant"], of = tenant, " of tenant "+tenant
 	}
 	if ctx.Bool("json") {
-		return c.PrintJSON(map[string]string{"id": args[0], "tenant": tenant})
+		return c.PrintJSON(said)
 	}
-	c.printf("revoked token %s of tenant %s\n", args[0], tenant)
+	c.printf("revoked token %s%s\n", terminal.Visible(args[0]), of)
 	return nil
 }

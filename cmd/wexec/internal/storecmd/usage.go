@@ -10,7 +10,6 @@ import (
 
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
-	"github.com/wexec/wexec/store"
 )
 
 // Usage is wexec usage.
@@ -18,8 +17,8 @@ func (c Commands) Usage() *cli.Command {
 	return &cli.Command{
 		Name:   "usage",
 		Usage:  "sum what runs used, by day, actor, tool, skill or model",
-		Action: c.with(existing(), c.usage),
-		Flags: flags(
+		Action: c.of(existing(), c.usage),
+		Flags: serverFlags(
 			&cli.StringFlag{Name: "by", Usage: "`WHAT`: " + strings.Join(sums(), ", "), Value: "day"},
 			tenantFlag(),
 			&cli.StringFlag{Name: "since", Usage: "`TIME`: only runs that ended after a time, such as 2026-01-31T08:00:00Z, or within a duration, such as 30d"},
@@ -31,18 +30,7 @@ func (c Commands) Usage() *cli.Command {
 // sums are what usage is summed by.
 func sums() []string { return []string{"day", "actor", "tool", "skill", "model"} }
 
-// usageRow is a sum. Key is a day, an actor or a name.
-type usageRow struct {
-	Key    string  `json:"key"`
-	Count  int64   `json:"count"`
-	Failed int64   `json:"failed"`
-	Fuel   int64   `json:"fuel"`
-	Tokens int64   `json:"tokens"`
-	Money  float64 `json:"money"`
-	MS     int64   `json:"ms"`
-}
-
-func (c Commands) usage(ctx *cli.Context, s *store.Store, _ string) error {
+func (c Commands) usage(ctx *cli.Context, r records) error {
 	_, wrong := commandline.Arguments(ctx)
 	by := ctx.String("by")
 	since, badSince := commandline.Past(ctx, "since")
@@ -50,26 +38,20 @@ func (c Commands) usage(ctx *cli.Context, s *store.Store, _ string) error {
 	if err := errors.Join(wrong, badSince, badUntil, commandline.OneOf("by", by, sums()...)); err != nil {
 		return err
 	}
-	kind, column := by, store.ByName
-	if by == "day" || by == "actor" {
-		kind, column = "run", store.By(by)
-	}
-	all, err := s.Usage(ctx.Context, ctx.String("tenant"), kind, column, since, until)
+	all, err := r.Usage(ctx.Context, by, since, until)
 	if err != nil {
 		return err
 	}
-	rows, cells := []usageRow{}, [][]string{}
+	var cells [][]string
 	for _, u := range all {
-		money := float64(u.Money) / 1e6
-		rows = append(rows, usageRow{u.Key, u.Count, u.Failed, u.Fuel, u.Tokens, money, u.Time.Milliseconds()})
 		cells = append(cells, []string{u.Key, terminal.Thousands(u.Count), terminal.Thousands(u.Failed), terminal.Thousands(u.Fuel), terminal.Thousands(u.Tokens),
-			strconv.FormatFloat(money, 'f', -1, 64), u.Time.Round(time.Millisecond).String()})
+			strconv.FormatFloat(u.Money, 'f', -1, 64), (time.Duration(u.MS) * time.Millisecond).String()})
 	}
 	switch {
 	case ctx.Bool("json"):
-		return c.PrintJSON(map[string]any{"by": by, "usage": rows})
-	case len(rows) == 0:
-		c.Term.Note("no usage of tenant %s matches", terminal.Visible(ctx.String("tenant")))
+		return c.PrintJSON(map[string]any{"by": by, "usage": all})
+	case len(all) == 0:
+		c.Term.Note("no usage of %s matches", r)
 		return nil
 	}
 	return c.table(strings.ToUpper(by)+" COUNT FAILED FUEL TOKENS MONEY TIME", cells)
