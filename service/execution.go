@@ -78,6 +78,10 @@ func (s *executor) drain(ctx context.Context) {
 	}
 }
 
+func errLost() error {
+	return fault.New(fault.StoreUnavailable, "another process took over the run, since this one did not renew its lease in time")
+}
+
 func errStopped() error { return fault.New(fault.Cancelled, "the server stopped") }
 
 func (s *executor) isDraining() bool {
@@ -262,7 +266,7 @@ func (x *execution) renew() {
 		held, err := x.s.o.Store.Renew(x.ctx, x.lease)
 		switch {
 		case errors.Is(err, store.ErrLost):
-			x.cancel(fault.New(fault.StoreUnavailable, "another process took over the run, since this one did not renew its lease in time"))
+			x.cancel(errLost())
 			return
 		case err != nil:
 			x.s.o.Logger.Warn("cannot renew the lease of a run", "run", x.lease.ID, "error", err)
@@ -280,7 +284,9 @@ func (x *execution) renew() {
 // execute runs the program and records its end.
 func (x *execution) execute() {
 	x.res, x.err = x.result()
-	x.flush()
+	x.flushing.Lock() // the end is after all events
+	defer x.flushing.Unlock()
+	events := x.take()
 	outcome, encodeErr := outcomeOf(x.res, x.err)
 	if encodeErr != nil {
 		outcome = store.Outcome{Status: string(engine.StatusError), Code: fault.Internal, Error: encodeErr.Error()}
@@ -290,7 +296,7 @@ func (x *execution) execute() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), endTimeout)
 	defer cancel()
 	for {
-		err := x.s.o.Store.End(ctx, x.lease, outcome)
+		err := x.s.o.Store.End(ctx, x.lease, outcome, events...)
 		if x.recorded = err == nil; x.recorded {
 			return
 		}
@@ -492,14 +498,7 @@ func (x *execution) record(kind string, data any) {
 func (x *execution) flush() {
 	x.flushing.Lock()
 	defer x.flushing.Unlock()
-	x.mu.Lock()
-	events := x.events
-	x.events, x.size = nil, 0
-	if x.writing != nil {
-		x.writing.Stop()
-		x.writing = nil
-	}
-	x.mu.Unlock()
+	events := x.take()
 	if len(events) == 0 {
 		return
 	}
@@ -507,6 +506,22 @@ func (x *execution) flush() {
 	defer cancel()
 	if err := x.s.o.Store.Append(ctx, x.lease, events...); err != nil {
 		x.s.o.Logger.Error("cannot record events of a run", "run", x.lease.ID, "error", err)
+		if errors.Is(err, store.ErrLost) {
+			x.cancel(errLost())
+		}
 	}
 	x.s.watchers.wake(runKey{x.lease.Tenant, x.lease.ID})
+}
+
+// take returns the events that wait, and stops the timer that would write them.
+func (x *execution) take() []store.Event {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	events := x.events
+	x.events, x.size = nil, 0
+	if x.writing != nil {
+		x.writing.Stop()
+		x.writing = nil
+	}
+	return events
 }

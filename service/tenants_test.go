@@ -7,6 +7,7 @@ import (
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/internal/tools/testenv"
+	"github.com/wexec/wexec/internal/tools/testpg"
 	"github.com/wexec/wexec/store"
 )
 
@@ -14,7 +15,7 @@ import (
 func newService(t *testing.T) (s *Service, data string) {
 	t.Helper()
 	data = t.TempDir()
-	kept, err := store.Open(t.Context(), "sqlite:"+filepath.Join(data, "wexec.db"), store.Options{})
+	kept, err := store.Open(t.Context(), testpg.Store(t), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
