@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
@@ -25,12 +27,13 @@ type Options struct {
 	Env        *Environment
 	Version    string
 	Logger     *slog.Logger
-	Terminal   hostfns.Asker      // asks the person at the terminal; nil if there is none
-	More       []hostfns.Provider // in addition to those of the settings
-	NoAudit    bool               // for commands that run no program
-	Language   string             // of the program, if known: its guest is loaded in the background
-	Prefetched *engine.Cache      // see [Environment.Prefetch]
-	Engine     *engine.Engine     // which the caller closes; nil makes one
+	Tracing    trace.TracerProvider // see [engine.Config]
+	Terminal   hostfns.Asker        // asks the person at the terminal; nil if there is none
+	More       []hostfns.Provider   // in addition to those of the settings
+	NoAudit    bool                 // for commands that run no program
+	Language   string               // of the program, if known: its guest is loaded in the background
+	Prefetched *engine.Cache        // see [Environment.Prefetch]
+	Engine     *engine.Engine       // which the caller closes; nil makes one
 }
 
 // Host is everything that runs programs.
@@ -106,7 +109,7 @@ func (s *Settings) Open(ctx context.Context, o Options) (_ *Host, err error) {
 	if h.Engine = o.Engine; h.Engine != nil {
 		return h, nil
 	}
-	conf := engine.Config{Shared: cache, Table: h.Table, Version: o.Version, Logger: o.Logger}
+	conf := engine.Config{Shared: cache, Table: h.Table, Version: o.Version, Logger: o.Logger, Tracing: o.Tracing}
 	if cache == nil {
 		conf.Cache = s.Cache
 	}

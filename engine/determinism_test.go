@@ -76,8 +76,8 @@ func programs(t testing.TB) []program {
 	return out
 }
 
-// trace is everything of a run that has to be the same each time.
-func trace(t testing.TB, e *Engine, p program) string {
+// traceOf is everything of a run that has to be the same each time.
+func traceOf(t testing.TB, e *Engine, p program) string {
 	t.Helper()
 	var sink audit.Memory
 	off := false
@@ -126,10 +126,10 @@ func TestARunIsRepeatedBitForBit(t *testing.T) {
 		if !slices.Contains(chosen, p.name) {
 			continue
 		}
-		want := trace(t, pooled, p)
+		want := traceOf(t, pooled, p)
 		same := func(how string, e *Engine) {
 			t.Helper()
-			if diff := cmp.Diff(want, trace(t, e, p)); diff != "" {
+			if diff := cmp.Diff(want, traceOf(t, e, p)); diff != "" {
 				t.Fatalf("%s, %s: (-first +now)\n%s", p.name, how, diff)
 			}
 		}
@@ -184,7 +184,7 @@ func TestTheFuelOfTheProgramsIsPinned(t *testing.T) {
 	counts := map[string]int{}
 	for _, p := range programs(t) {
 		counts[p.language]++
-		got += "\n" + p.name + "\n" + trace(t, e, p)
+		got += "\n" + p.name + "\n" + traceOf(t, e, p)
 	}
 	for language, n := range counts {
 		if n < 12 {

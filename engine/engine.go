@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/engine/internal/guestcache"
 	"github.com/wexec/wexec/engine/internal/sandbox"
@@ -37,6 +39,10 @@ type Config struct {
 	Version string
 	// Logger receives what goes wrong without failing a run. Nil logs nothing.
 	Logger *slog.Logger
+	// Tracing makes spans of runs, guests, calls and approvals, as children of the span
+	// in the context of a run. They have names of tools, codes and counts, and never an
+	// argument or a value. Nil makes none.
+	Tracing trace.TracerProvider
 
 	// Running is how many programs run at once. Zero is the number of
 	// processors.
@@ -76,6 +82,7 @@ type Config struct {
 type Engine struct {
 	config Config
 	log    *slog.Logger
+	tracer trace.Tracer
 	table  *hostfns.Table
 	cache  *Cache
 	guests *guestcache.Set
@@ -110,7 +117,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 			WithOp("make an engine").WithHint("raise that bound, or set Running to less")
 	}
 	c.Ready = min(c.Ready, room/4)
-	e := &Engine{config: c, log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), table: c.Table}
+	e := &Engine{config: c, log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), tracer: c.tracer(), table: c.Table}
 	if e.table == nil {
 		var err error
 		if e.table, err = hostfns.NewTable(nil, audit.None()); err != nil {

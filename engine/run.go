@@ -28,6 +28,8 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) { return
 // run runs a program in a world; nil is the live one.
 func (e *Engine) run(ctx context.Context, req Request, w world.World) (*Result, error) {
 	j := &job{e: e, req: req, world: w, table: cmp.Or(req.Table, e.table), res: newResult(req.ID)}
+	ctx, span := j.startSpan(ctx)
+	defer func() { j.endSpan(span) }()
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
 	if err := e.enter(); err != nil {
@@ -85,12 +87,11 @@ func (j *job) execute(ctx context.Context) {
 	j.slot = slot
 	j.e.active.admit(j.active, nil)
 	defer slot.Leave()
+	run := j.runProgram
 	if j.req.Plugin != "" {
-		err = j.runPlugin(ctx)
-	} else {
-		err = j.runProgram(ctx)
+		run = j.runPlugin
 	}
-	if err != nil {
+	if err := j.inGuest(ctx, run); err != nil {
 		j.failIn(ctx, err)
 	}
 }

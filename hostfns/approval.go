@@ -11,10 +11,13 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/guard"
 	"github.com/wexec/wexec/internal/jsonnum"
+	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
 )
@@ -109,7 +112,10 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 	if c.grant != nil {
 		question.coveredGrant = r.redactor.display(c.grant.Name)
 	}
-	asking, cancel := context.WithTimeout(ctx, timeout)
+	approval := &audit.Approval{ID: question.ID, Answer: "no"}
+	traced, span := startSpan(ctx, telemetry.Approval)
+	defer func() { endApproval(span, approval) }()
+	asking, cancel := context.WithTimeout(traced, timeout)
 	defer cancel()
 	c.ticket.SetAsking(true)
 	reply, err := guard.Call(asking, func() (Reply, error) { return asker.Ask(asking, question) })
@@ -118,7 +124,7 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 		err = fault.New(fault.Internal, "the prompt panicked")
 	}
 	c.ticket.SetAsking(false)
-	approval := &audit.Approval{ID: question.ID, Answer: "no", Via: reply.By, By: reply.Who, MS: time.Since(now).Milliseconds()}
+	approval.Via, approval.By, approval.MS = reply.By, reply.Who, time.Since(now).Milliseconds()
 	deny := func(why, hint string) (*audit.Approval, error) {
 		return c.record(approval, c.denied(fault.DeniedApproval, why, hint))
 	}
@@ -143,6 +149,19 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 		r.session.approve(key, approvals.Remember != "session")
 	}
 	return c.record(approval, nil)
+}
+
+// endApproval ends the span of a question.
+func endApproval(span trace.Span, a *audit.Approval) {
+	if span == nil {
+		return
+	}
+	span.SetAttributes(telemetry.ApprovalGave.String(a.Answer), telemetry.ApprovalVia.String(a.Via))
+	var code fault.Code
+	if a.Answer != "yes" && a.Answer != "always" {
+		code = fault.DeniedApproval
+	}
+	telemetry.End(span, code)
 }
 
 // turn waits until no other call of the run asks the same question, so that one answer

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero/experimental/sys"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/queue"
 )
@@ -47,6 +49,9 @@ type CallsOptions struct {
 	Compile func(ctx context.Context, file, code string) (string, error)
 	// Core is for work that the host does while the guest waits without a core.
 	Core Core
+	// Span is the parent of the spans of calls. Nil, or one that records nothing: calls
+	// have no spans.
+	Span trace.Span
 }
 
 // Bounds of a call, in bytes.
@@ -71,8 +76,12 @@ func NewCalls(run *Run, o CallsOptions) *Calls {
 	run.mu.Lock()
 	run.park = o.whileAsking
 	run.mu.Unlock()
+	ctx := run.ctx
+	if o.Span != nil {
+		ctx = trace.ContextWithSpan(ctx, o.Span)
+	}
 	return &Calls{run: run, compile: o.Compile, core: o.Core, queue: queue.New(queue.Options{
-		Context: run.ctx, Err: run.Err, Fail: run.fail, Announced: run.announced, Workers: run.workers,
+		Context: ctx, Err: run.Err, Fail: run.fail, Announced: run.announced, Workers: run.workers,
 		Ordered: o.Ordered, Order: o.Order, Sleep: o.Sleep, Park: o.Park, Resume: o.Resume, People: o.People,
 	})}
 }

@@ -8,10 +8,13 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/queue"
 	"github.com/wexec/wexec/hostfns/schema"
+	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
 )
@@ -75,11 +78,13 @@ func (b live) fileTime() func() time.Time {
 	return nil
 }
 
-func (b live) serve(ctx context.Context, c *call) (Answer, error) {
+func (b live) serve(ctx context.Context, c *call) (a Answer, failed error) {
 	if err := b.run.Err(); err != nil {
 		return Answer{}, err
 	}
 	c.begin()
+	ctx, span := c.startSpan(ctx)
+	defer func() { c.endSpan(span, failed) }()
 	err := c.take(ctx, decideSteps[:])
 	switch {
 	case err != nil:
@@ -114,6 +119,43 @@ func (c *call) sample() error {
 	}
 	c.answer = Answer{Kind: JSON, Data: schema.Sample(doc)}
 	return c.run.charge(int64(len(c.answer.Data)))
+}
+
+// startSpan starts the span of a call if that of its guest is recorded. A lookup has
+// none.
+func (c *call) startSpan(ctx context.Context) (context.Context, trace.Span) {
+	if c.kind == lookupCall {
+		return ctx, nil
+	}
+	return startSpan(ctx, telemetry.Call, trace.WithSpanKind(trace.SpanKindClient))
+}
+
+// startSpan starts a child of the span of a context. It is nil if that is not recorded.
+func startSpan(ctx context.Context, name string, o ...trace.SpanStartOption) (context.Context, trace.Span) {
+	parent := trace.SpanFromContext(ctx)
+	if !parent.IsRecording() {
+		return ctx, nil
+	}
+	return parent.TracerProvider().Tracer(telemetry.Scope).Start(ctx, name, o...)
+}
+
+// endSpan ends the span of a call. The name that a program gave to a tool that does
+// not exist is not shown: it can be any text.
+func (c *call) endSpan(span trace.Span, err error) {
+	if span == nil {
+		return
+	}
+	span.SetAttributes(telemetry.Operation.String(telemetry.ExecuteTool), telemetry.Method.String(telemetry.Call),
+		telemetry.CallNumber.Int64(int64(c.number)), telemetry.Decision.String(c.decision.Effect.String()), telemetry.AnswerBytes.Int(len(c.answer.Data)))
+	if c.tool != nil {
+		span.SetName(telemetry.Call + " " + c.name)
+		span.SetAttributes(telemetry.Tool.String(c.name), telemetry.Server.String(c.tool.Server))
+	}
+	var code fault.Code
+	if err != nil {
+		code = fault.CodeOf(err)
+	}
+	telemetry.End(span, code)
 }
 
 func (c *call) take(ctx context.Context, steps []step) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/approvals"
+	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/store"
 )
@@ -371,10 +372,11 @@ func (x *execution) result() (*engine.Result, error) {
 			return refused(err)
 		}
 	}
+	ctx := telemetry.WithParent(x.ctx, asked.Parent)
 	if x.given != nil {
 		req := x.joined(*x.given)
 		req.Limits = within(req.Limits, fuel)
-		res, err := x.s.engine.Run(x.ctx, req)
+		res, err := x.s.engine.Run(ctx, req)
 		return spentUp(res, err, x.given.Limits, fuel)
 	}
 	table, err := x.tenant.tableFor(asked.Tools)
@@ -382,7 +384,7 @@ func (x *execution) result() (*engine.Result, error) {
 		return refused(err)
 	}
 	p, limits := asked.Program, x.tenant.Limits(asked.Limits)
-	res, err := x.s.engine.Run(x.ctx, engine.Request{
+	res, err := x.s.engine.Run(ctx, engine.Request{
 		ID: run.ID, Language: p.Language, Code: p.Code, File: p.File, Args: p.Args, Intent: p.Intent, Limits: within(limits, fuel),
 		Deterministic: p.Deterministic, Seed: p.Seed, Cache: p.Cache, Session: p.Session, Input: []byte(p.Input), DryRun: p.Dry,
 		Actor: asked.By, Trigger: asked.Trigger, Table: table, Env: x.tenant.env, Asker: x, Progress: x.progress,

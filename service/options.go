@@ -9,6 +9,8 @@ package service
 import (
 	"log/slog"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/store"
 )
@@ -19,7 +21,8 @@ type Options struct {
 	Data    string // folder of the server: tenants/NAME has the files of a tenant
 	Env     *config.Environment
 	Version string
-	Logger  *slog.Logger // nil discards
+	Logger  *slog.Logger         // nil discards
+	Tracing trace.TracerProvider // see [engine.Config]
 	// Running is how many runs this process has at once; further ones wait in the
 	// store for any process. Zero is 256.
 	Running int

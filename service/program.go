@@ -78,7 +78,8 @@ type request struct {
 	By      engine.Actor `json:"by"`
 	Tools   []string     `json:"tools,omitempty"`
 	Trigger string       `json:"trigger"`
-	Quotas  store.Quotas `json:"quotas,omitzero"` // of the token
+	Quotas  store.Quotas `json:"quotas,omitzero"`  // of the token
+	Parent  string       `json:"parent,omitempty"` // the span of the caller, see telemetry.Parent
 }
 
 // runKey names a run.

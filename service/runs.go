@@ -9,6 +9,7 @@ import (
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/store"
 )
 
@@ -31,18 +32,17 @@ func (s *Service) Submit(ctx context.Context, who Principal, sub Submission, wai
 	if len(sub.Key) > maxName {
 		return nil, fault.New(fault.UsageFlag, "the idempotency key has more than %d bytes", maxName)
 	}
-	request, err := json.Marshal(request{sub.Program, who.Actor(), who.Tools, sub.Trigger, who.Quotas})
+	request, digest, err := request{Program: sub.Program, By: who.Actor(), Tools: who.Tools, Trigger: sub.Trigger, Quotas: who.Quotas}.stored(ctx)
 	if err != nil {
-		return nil, fault.New(fault.UsageFlag, "read the request: %w", err)
+		return nil, err
 	}
-	digest := sha256.Sum256(request)
 	run := store.Run{Tenant: who.Tenant, ID: engine.NewID(), Actor: who.Actor().ID, Token: who.ID, Language: sub.Program.Language,
 		Session: sub.Program.Session, Intent: sub.Program.Intent, Program: sub.Program.Code, Request: request}
 	owner, err := s.runs.reserve()
 	if err != nil {
 		return nil, err
 	}
-	accepted, err := s.o.Store.Accept(ctx, run, owner, store.Idempotency{Key: sub.Key, Digest: hex.EncodeToString(digest[:]), Keep: keepKeys}, s.tenants.accounts(run, who.Quotas)...)
+	accepted, err := s.o.Store.Accept(ctx, run, owner, store.Idempotency{Key: sub.Key, Digest: digest, Keep: keepKeys}, s.tenants.accounts(run, who.Quotas)...)
 	var here *execution
 	switch {
 	case owner == "":
@@ -59,15 +59,32 @@ func (s *Service) Submit(ctx context.Context, who Principal, sub Submission, wai
 	return s.wait(ctx, who, accepted.ID, here, wait)
 }
 
+// stored returns the request as the store keeps it, and the digest that is the same if
+// a client sends it again, which may be in another span.
+func (r request) stored(ctx context.Context) (data []byte, digest string, err error) {
+	if data, err = json.Marshal(r); err == nil {
+		sum := sha256.Sum256(data)
+		digest = hex.EncodeToString(sum[:])
+		if r.Parent = telemetry.Parent(ctx); r.Parent != "" {
+			data, err = json.Marshal(r)
+		}
+	}
+	if err != nil {
+		return nil, "", fault.New(fault.UsageFlag, "read the request: %w", err)
+	}
+	return data, digest, nil
+}
+
 // Run runs a program of a principal for a caller in this process, such as the MCP
 // server, and keeps it as the API does. People are asked by the request's asker and
 // over the API.
 func (s *Service) Run(ctx context.Context, who Principal, req engine.Request) (*engine.Result, error) {
 	refused := func(err error) (*engine.Result, error) { return refusal(req.ID, err) }
-	stored, err := json.Marshal(request{Program{Language: req.Language, Code: req.Code, File: req.File, Args: req.Args, Intent: req.Intent, Limits: req.Limits, Session: req.Session},
-		req.Actor, who.Tools, req.Trigger, who.Quotas})
+	asked := request{By: req.Actor, Tools: who.Tools, Trigger: req.Trigger, Quotas: who.Quotas,
+		Program: Program{Language: req.Language, Code: req.Code, File: req.File, Args: req.Args, Intent: req.Intent, Limits: req.Limits, Session: req.Session}}
+	stored, _, err := asked.stored(ctx)
 	if err != nil {
-		return refused(fault.New(fault.UsageFlag, "read the request: %w", err))
+		return refused(err)
 	}
 	language, err := engine.Language(req.Language)
 	if err != nil {

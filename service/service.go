@@ -37,7 +37,7 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.engine, err = engine.New(ctx, engine.Config{Cache: settings.Cache, Version: o.Version, Logger: o.Logger}); err != nil {
+	if s.engine, err = engine.New(ctx, engine.Config{Cache: settings.Cache, Version: o.Version, Logger: o.Logger, Tracing: o.Tracing}); err != nil {
 		return nil, err
 	}
 	if err := s.tenants.open(ctx, o, s.engine); err != nil {

@@ -55,13 +55,14 @@ internal/nametable:
 internal/jsonschema: internal/jsonnum internal/text
 internal/jsonnum:
 internal/text:
+internal/telemetry: fault
 internal/jsonc:
 internal/units: fault internal/text
 internal/yamldoc: fault catalogue internal/jsonnum internal/text internal/units
 internal/snapshot: internal/atomicfile internal/ownfile
 wasm-modules: fault internal/atomicfile internal/meter internal/snapshot
 guests: fault catalogue wasm-modules internal/text
-hostfns: fault hostfns/packages policy policy/lint audit privacy catalogue hostfns/schema hostfns/internal/guard hostfns/internal/queue hostfns/internal/scrub hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/jsonnum internal/jsonscan internal/text
+hostfns: fault hostfns/packages policy policy/lint audit privacy catalogue hostfns/schema hostfns/internal/guard hostfns/internal/queue hostfns/internal/scrub hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/jsonnum internal/jsonscan internal/telemetry internal/text
 hostfns/internal/guard:
 hostfns/internal/queue:
 hostfns/internal/scrub:
@@ -72,18 +73,18 @@ hostfns/packages: fault
 hostfns/schema: internal/jsonnum internal/jsonschema internal/text
 wasm-modules/bake: internal/atomicfile internal/meter internal/snapshot wasm-modules
 wasm-modules/esbuild:
-hostfns/upstream: fault policy hostfns hostfns/internal/scrub hostfns/internal/toolmeta catalogue internal/atomicfile internal/jsonscan internal/text
+hostfns/upstream: fault policy hostfns hostfns/internal/scrub hostfns/internal/toolmeta catalogue internal/atomicfile internal/jsonscan internal/telemetry internal/text
 hostfns/fetch: fault hostfns catalogue internal/text
 hostfns/files: fault hostfns catalogue hostfns/packages
 hostfns/approvals: fault hostfns internal/text
 hostfns/embeddings: fault catalogue hostfns/internal/scrub internal/atomicfile internal/ownfile internal/text
-engine: fault privacy policy audit engine/internal/guestcache engine/internal/sandbox engine/internal/tokens engine/internal/world internal/atomicfile internal/jsonscan internal/ownfile internal/snapshot internal/text internal/units guests hostfns
+engine: fault privacy policy audit engine/internal/guestcache engine/internal/sandbox engine/internal/tokens engine/internal/world internal/atomicfile internal/jsonscan internal/ownfile internal/snapshot internal/telemetry internal/text internal/units guests hostfns
 engine/internal/tokens:
 engine/internal/world: fault audit internal/text
 engine/internal/sandbox: fault catalogue policy engine/internal/tokens engine/internal/world internal/meter internal/snapshot internal/text internal/units wasm-modules hostfns
 engine/internal/guestcache: fault engine/internal/sandbox internal/atomicfile internal/ownfile internal/snapshot wasm-modules guests
 config: fault privacy catalogue policy audit internal/atomicfile internal/jsonc internal/meter internal/ownfile internal/snapshot internal/text internal/units internal/yamldoc wasm-modules guests hostfns hostfns/* engine
-service: fault policy catalogue config engine hostfns hostfns/approvals internal/seal store
+service: fault policy catalogue config engine hostfns hostfns/approvals internal/seal internal/telemetry store
 cmd: *
 tests: *
 internal/tools: *

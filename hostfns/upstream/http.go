@@ -18,6 +18,7 @@ import (
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/scrub"
+	"github.com/wexec/wexec/internal/telemetry"
 )
 
 // httpTransport connects to a server over streamable HTTP or SSE. login handles
@@ -124,8 +125,8 @@ func (t lasting) Connect(ctx context.Context) (mcp.Connection, error) {
 	return conn, nil
 }
 
-// headers adds a server's configured headers to each request to its host, and not
-// to hosts that it redirects to.
+// headers adds a server's configured headers, and the span that a request is made
+// in, to each request to its host, and not to hosts that it redirects to.
 type headers struct {
 	set  map[string]string
 	host string
@@ -145,8 +146,12 @@ func hostOf(address string) string {
 
 // RoundTrip implements http.RoundTripper.
 func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
-	if len(h.set) > 0 && req.URL.Host == h.host {
+	parent := telemetry.Parent(req.Context())
+	if (len(h.set) > 0 || parent != "") && req.URL.Host == h.host {
 		req = req.Clone(req.Context())
+		if parent != "" {
+			req.Header.Set(telemetry.Header, parent)
+		}
 		for k, v := range h.set {
 			req.Header.Set(k, v)
 		}

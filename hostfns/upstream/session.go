@@ -19,6 +19,7 @@ import (
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/hostfns/internal/toolmeta"
+	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -122,6 +123,9 @@ func (l *live) send(ctx context.Context, n int64, call hostfns.Call) (hostfns.An
 		return hostfns.Answer{}, err
 	}
 	meta["progressToken"] = n
+	if parent := telemetry.Parent(ctx); parent != "" {
+		meta[telemetry.Header] = parent
+	}
 	var res any
 	numbered := context.WithValue(ctx, callKey{}, n)
 	switch {

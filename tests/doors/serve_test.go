@@ -26,8 +26,14 @@ type server struct {
 // startServer starts wexec serve on a data folder and waits until it is ready.
 func startServer(t *testing.T, data string, flags ...string) *server {
 	t.Helper()
+	return startServerWith(t, nil, data, flags...)
+}
+
+// startServerWith is startServer with variables in the environment.
+func startServerWith(t *testing.T, vars []string, data string, flags ...string) *server {
+	t.Helper()
 	dir, env := furnished(t, "")
-	s := &server{t: t, cmd: command(t.Context(), dir, env, append([]string{"serve", "--listen", "127.0.0.1:0", "--data", data}, flags...)...), says: &lockedBuffer{}}
+	s := &server{t: t, cmd: command(t.Context(), dir, append(env, vars...), append([]string{"serve", "--listen", "127.0.0.1:0", "--data", data}, flags...)...), says: &lockedBuffer{}}
 	s.cmd.Stdout, s.cmd.Stderr = s.says, s.says
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)

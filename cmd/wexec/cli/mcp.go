@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
+	"github.com/wexec/wexec/cmd/wexec/internal/otlp"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/cmd/wexec/mcpd"
 	"github.com/wexec/wexec/config"
@@ -64,7 +65,9 @@ func (a *app) serve(ctx *cli.Context) error {
 	}
 	stamp := settings.Stamp(a.Env)
 	logger := terminal.Logger(a.term, settings.Log)
-	host, err := settings.Open(ctx.Context, config.Options{Env: a.Env, Version: a.Version, Logger: logger})
+	tracing, stop := otlp.Start(a.Env, a.Version, logger)
+	defer stop()
+	host, err := settings.Open(ctx.Context, config.Options{Env: a.Env, Version: a.Version, Logger: logger, Tracing: tracing})
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
+	"github.com/wexec/wexec/cmd/wexec/internal/otlp"
 	"github.com/wexec/wexec/cmd/wexec/internal/repl"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/cmd/wexec/internal/timeline"
@@ -25,6 +26,7 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/telemetry"
 )
 
 func (a *app) runCommand() *cli.Command {
@@ -73,7 +75,12 @@ func (a *app) run(ctx *cli.Context) error {
 		person.Rule = func(g hostfns.Grant) (string, func() error) { return a.ruleFor(settings, g) }
 		asker = person
 	}
-	host, err := settings.Open(ctx.Context, config.Options{Env: a.Env, Version: a.Version, Logger: terminal.Logger(a.term, settings.Log), Terminal: asker,
+	logger := terminal.Logger(a.term, settings.Log)
+	tracing, stop := otlp.Start(a.Env, a.Version, logger)
+	defer stop()
+	parent, _ := a.Env.Lookup("TRACEPARENT")
+	ctx.Context = telemetry.WithParent(ctx.Context, parent)
+	host, err := settings.Open(ctx.Context, config.Options{Env: a.Env, Version: a.Version, Logger: logger, Tracing: tracing, Terminal: asker,
 		Language: req.Language, Prefetched: a.loaded})
 	if err != nil {
 		return a.failed(ctx, err)
@@ -297,7 +304,10 @@ func (a *app) repl(ctx *cli.Context) error {
 		return err
 	}
 	person, typed := terminal.NewAsker(a.term, a.Stdin), a.canAsk()
-	options := config.Options{Env: a.Env, Version: a.Version, Logger: terminal.Logger(a.term, settings.Log), Language: language}
+	logger := terminal.Logger(a.term, settings.Log)
+	tracing, stop := otlp.Start(a.Env, a.Version, logger)
+	defer stop()
+	options := config.Options{Env: a.Env, Version: a.Version, Logger: logger, Tracing: tracing, Language: language}
 	if typed {
 		options.Terminal = person
 	}

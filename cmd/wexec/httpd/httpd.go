@@ -16,6 +16,7 @@ import (
 	"github.com/wexec/wexec/cmd/wexec/internal/door"
 	"github.com/wexec/wexec/cmd/wexec/mcpd"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/store"
 )
 
@@ -116,6 +117,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
 		}
 	}
 	if err == nil {
+		r = r.WithContext(telemetry.WithParent(r.Context(), r.Header.Get(telemetry.Header)))
 		err = rt.serve(s, &call{w, r, who, rt})
 	}
 	if err == nil {

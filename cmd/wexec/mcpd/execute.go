@@ -16,6 +16,7 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -41,12 +42,12 @@ func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 		return refusal(withHint(err)), nil
 	}
 	p.Args = unquoteArgs(p.Args)
-	return s.await(ctx, r, s.start(r.Session, r.Extra, p, true))
+	return s.await(ctx, r, s.start(ctx, r.Session, r.Extra, p, true))
 }
 
-// start starts a run of a client. With asks, the client serves questions and requests
+// start starts a run of a client in the trace of the context. With asks, the client serves questions and requests
 // of servers.
-func (s *Server) start(session *mcp.ServerSession, extra *mcp.RequestExtra, p executeParams, asks bool) *run {
+func (s *Server) start(ctx context.Context, session *mcp.ServerSession, extra *mcp.RequestExtra, p executeParams, asks bool) *run {
 	state, owner := s.state.Load(), s.owner(session, extra)
 	req := engine.Request{
 		Table:    state.Table,
@@ -56,6 +57,7 @@ func (s *Server) start(session *mcp.ServerSession, extra *mcp.RequestExtra, p ex
 	if p.Session != "" {
 		req.Session = sessionPrefix(owner) + p.Session
 	}
+	p.parent = telemetry.Parent(ctx)
 	run := s.runs.start(owner, userOf(extra), p)
 	req.ID, req.Progress, req.Asker = run.id, run.event, s.o.Asker
 	if asks {

@@ -15,6 +15,7 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
 )
@@ -35,6 +36,7 @@ const (
 // every rule and limit of programs applies.
 func (s *Server) passOn(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		ctx = telemetry.WithParent(ctx, parentOf(req))
 		switch r := req.(type) {
 		case *mcp.ListPromptsRequest:
 			res, err := next(ctx, method, req)
@@ -69,6 +71,27 @@ func (s *Server) passOn(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
+// parentOf returns the span in which a client makes a request: that in _meta, or that
+// of the HTTP request.
+func parentOf(req mcp.Request) string {
+	var meta mcp.Meta
+	switch r := req.(type) {
+	case *mcp.CallToolRequest:
+		meta = r.Params.Meta
+	case *mcp.ReadResourceRequest:
+		meta = r.Params.Meta
+	case *mcp.GetPromptRequest:
+		meta = r.Params.Meta
+	}
+	if parent, ok := meta[telemetry.Header].(string); ok {
+		return parent
+	}
+	if extra := req.GetExtra(); extra != nil {
+		return extra.Header.Get(telemetry.Header)
+	}
+	return ""
+}
+
 // client is who makes a request.
 type client struct {
 	session *mcp.ServerSession
@@ -93,7 +116,7 @@ func (s *Server) call(ctx context.Context, c client, tool catalogue.Tool, argume
 	}
 	// A client of the protocol without requests of servers gets them in results of
 	// tools only.
-	run := s.start(c.session, c.extra, executeParams{Language: language, Code: callPrograms[language], Args: args}, !usesRoundTrips(c.session))
+	run := s.start(ctx, c.session, c.extra, executeParams{Language: language, Code: callPrograms[language], Args: args}, !usesRoundTrips(c.session))
 	defer s.runs.remove(run)
 	defer run.attach(&listener{ctx: ctx, session: c.session})()
 	select {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -31,6 +32,8 @@ type executeParams struct {
 	Intent   string          `json:"intent"`
 	Session  string          `json:"session"`
 	Limits   policy.Limits   `json:"limits"`
+
+	parent string // the span of the client, see telemetry.Parent
 }
 
 // runs are the runs of all clients that have not been answered. The zero value
@@ -80,7 +83,7 @@ func (rs *runs) start(owner, user string, p executeParams) *run {
 	r := &run{id: rand.Text(), owner: owner, user: user, started: time.Now().UTC(), params: p,
 		events: make(chan engine.Event, 256), sentAll: make(chan struct{}), done: make(chan struct{}),
 		changed: make(chan struct{}), waiting: map[string]engine.Waiting{}, forms: map[string]*form{}}
-	r.ctx, r.cancel = context.WithCancelCause(context.Background())
+	r.ctx, r.cancel = context.WithCancelCause(telemetry.WithParent(context.Background(), p.parent))
 	r.expiry = time.AfterFunc(keepFor, func() {
 		rs.remove(r)
 		r.cancel(fault.New(fault.Cancelled, "no call waited for the run for %v", keepFor))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	experimentalsys "github.com/tetratelabs/wazero/experimental/sys"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/wexec/wexec/engine/internal/tokens"
 	"github.com/wexec/wexec/engine/internal/world"
@@ -109,6 +110,7 @@ func NewHost(ctx context.Context, o Options) (*Host, error) {
 		h.calls = hostfns.NewCalls(o.Tools, hostfns.CallsOptions{
 			Ordered: o.Ordered, Order: o.World.AnswerOrder(), Sleep: o.World.Sleep,
 			Park: o.Slot.Park, Resume: h.unpark, People: h.askingPeople, Compile: o.Compile, Core: o.Slot.Borrow,
+			Span: trace.SpanFromContext(ctx),
 		})
 	}
 	h.deadline = NewDeadline(o.Limits.Time, func() { o.Cancel(timeFault(o.Limits.Time, h.calls.Awaited())) })

@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/cmd/wexec/httpd"
+	"github.com/wexec/wexec/cmd/wexec/internal/otlp"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/cmd/wexec/mcpd"
 	"github.com/wexec/wexec/config"
@@ -87,11 +88,13 @@ func (c Commands) serve(ctx *cli.Context) error {
 	}
 	defer func() { _ = s.Close() }()
 	logger := terminal.Logger(c.Term, ctx.String("log"))
+	tracing, stop := otlp.Start(c.Env, c.Version, logger)
+	defer stop()
 	keys, err := service.OpenKeys(ctx.Context, s, c.Env, data, c.path(ctx.String("key")))
 	if err != nil {
 		return err
 	}
-	served, err := service.Open(ctx.Context, service.Options{Store: s, Data: data, Keys: keys, Env: c.Env, Version: c.Version, Logger: logger, Running: ctx.Int("max-runs")})
+	served, err := service.Open(ctx.Context, service.Options{Store: s, Data: data, Keys: keys, Env: c.Env, Version: c.Version, Logger: logger, Tracing: tracing, Running: ctx.Int("max-runs")})
 	if err != nil {
 		return err
 	}
