@@ -70,7 +70,7 @@ func newLoopback(t testing.TB, address string) loopback {
 
 // run runs 1+1.
 func (l loopback) run(client *http.Client) error {
-	req, err := http.NewRequest(http.MethodPost, l.url+"/v1/runs", strings.NewReader(`{"language":"javascript","code":"1+1"}`))
+	req, err := http.NewRequest(http.MethodPost, l.url+"/v1/runs?wait=5m", strings.NewReader(`{"language":"javascript","code":"1+1"}`))
 	if err != nil {
 		return err
 	}
