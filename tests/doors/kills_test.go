@@ -90,24 +90,14 @@ func (n *noter) serve(t *testing.T) string {
 func TestAKilledServerLosesAndDoublesNothing(t *testing.T) {
 	for _, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			data := t.TempDir()
 			flags := []string{"--log", "error"}
 			if kind == "postgres" {
 				flags = append(flags, "--store", testpg.Address(t))
 			}
 			tools := &noter{calls: map[string]int{}}
-			tenant := filepath.Join(data, "tenants", "default")
-			if err := os.MkdirAll(tenant, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			for name, text := range map[string]string{
-				"policy.yaml": "version: 1\ntools: {allow: [p.note], ask: [p.send]}\n",
-				"mcp.json":    fmt.Sprintf(`{"mcpServers": {"p": {"type": "http", "url": %q}}}`, tools.serve(t)),
-			} {
-				if err := os.WriteFile(filepath.Join(tenant, name), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
+			writeTenant(t, data, "version: 1\ntools: {allow: [p.note], ask: [p.send]}\n", tools.serve(t))
 			a := &acknowledged{values: map[string]string{}, runs: map[string]string{}, decided: map[string]bool{}, tokens: map[string]string{}, revoked: map[string]bool{}}
 			token := ""
 			rounds := kills(t)
@@ -122,10 +112,25 @@ func TestAKilledServerLosesAndDoublesNothing(t *testing.T) {
 			s.settled(token)
 			runs := s.allRuns(token)
 			s.holdTo(a, token, runs, tools)
-			records := audited(t, filepath.Join(tenant, "audit"), a, runs)
+			records := audited(t, filepath.Join(data, "tenants", "default", "audit"), a, runs)
 			t.Logf("%s: %d kills; acknowledged: %d runs, %d with a result, %d answers, %d tokens and %d revocations; kept: %d runs, %d calls, %d audit records; lost 0, doubled 0, open 0",
 				kind, rounds, len(a.runs), len(a.values), len(a.decided), len(a.tokens), len(a.revoked), len(runs), len(tools.calls), records)
 		})
+	}
+}
+
+// writeTenant writes a policy and the address of an MCP server, which is p, into the
+// folder of the default tenant.
+func writeTenant(t *testing.T, data, rules, url string) {
+	t.Helper()
+	tenant := filepath.Join(data, "tenants", "default")
+	if err := os.MkdirAll(tenant, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"policy.yaml": rules, "mcp.json": fmt.Sprintf(`{"mcpServers": {"p": {"type": "http", "url": %q}}}`, url)} {
+		if err := os.WriteFile(filepath.Join(tenant, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

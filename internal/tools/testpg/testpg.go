@@ -29,7 +29,11 @@ type Server struct {
 // running is the server of this test binary, and started the same if it was
 // started.
 var (
-	running = sync.OnceValues(start)
+	running = sync.OnceValues(func() (*Server, error) {
+		s, err := start()
+		started.Store(s)
+		return s, err
+	})
 	started atomic.Pointer[Server]
 )
 
@@ -85,6 +89,46 @@ func Again(t *testing.T, short string) {
 	}
 }
 
+// Own starts a server for a test that stops it and starts it again. It is removed with
+// the test, which is skipped where PostgreSQL is not installed.
+func Own(t testing.TB) *Server {
+	t.Helper()
+	s, err := start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s == nil {
+		t.Skip("need PostgreSQL: install the package postgresql")
+	}
+	t.Cleanup(s.stop)
+	return s
+}
+
+// Address returns the address of the server's default schema.
+func (s *Server) Address() string { return s.address("") }
+
+// Down stops the server as a crash does.
+func (s *Server) Down() error {
+	return s.command("pg_ctl", "-D", s.data(), "-m", "immediate", "-w", "stop")
+}
+
+// Up starts the server.
+func (s *Server) Up() error {
+	return s.command("pg_ctl", "-D", s.data(), "-w", "-t", "60", "-l", filepath.Join(s.dir, "log"), "-o",
+		"-c listen_addresses='' -c max_connections=300 -c unix_socket_directories="+s.dir, "start")
+}
+
+// Drop ends all connections of clients.
+func (s *Server) Drop() error {
+	db, err := sql.Open("pgx", s.Address())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
+	return err
+}
+
 // Stop ends the server, if one was started. TestMain calls it after the tests.
 func Stop() {
 	if s := started.Load(); s != nil {
@@ -121,15 +165,13 @@ func start() (*Server, error) {
 	if err := s.command("initdb", "--no-sync", "--auth=trust", "--username=wexec", "--encoding=UTF8", "--locale=C", "-D", s.data()); err != nil {
 		return nil, err
 	}
-	started.Store(s)
-	return s, s.command("pg_ctl", "-D", s.data(), "-w", "-t", "60", "-l", filepath.Join(s.dir, "log"), "-o",
-		"-c listen_addresses='' -c max_connections=300 -c unix_socket_directories="+s.dir, "start")
+	return s, s.Up()
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 func (s *Server) stop() {
-	_ = s.command("pg_ctl", "-D", s.data(), "-m", "immediate", "-w", "stop")
+	_ = s.Down()
 	_ = os.RemoveAll(s.dir)
 }
 
