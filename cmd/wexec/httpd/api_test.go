@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -121,7 +122,13 @@ func (a *api) open() {
 	a.stop = stop
 	a.t.Cleanup(stop)
 	doc, err := openapi3.NewLoader().LoadFromData(a.server.document)
+	if err == nil {
+		err = doc.Validate(ctx)
+	}
 	if err != nil {
+		a.t.Fatal(err)
+	}
+	if doc, err = openapi3.NewLoader().LoadFromData(withoutReferences(a.t, a.server.document)); err != nil {
 		a.t.Fatal(err)
 	}
 	if err := doc.Validate(ctx); err != nil {
@@ -131,6 +138,40 @@ func (a *api) open() {
 	if a.router, err = gorillamux.NewRouter(doc); err != nil {
 		a.t.Fatal(err)
 	}
+}
+
+// withoutReferences puts the schemas of components where a document refers to them:
+// with references, the validator treats null as OpenAPI 3.0 does.
+func withoutReferences(t *testing.T, document []byte) []byte {
+	var doc struct {
+		Components struct{ Schemas map[string]any }
+	}
+	var all any
+	if err := errors.Join(json.Unmarshal(document, &doc), json.Unmarshal(document, &all)); err != nil {
+		t.Fatal(err)
+	}
+	var inline func(any) any
+	inline = func(v any) any {
+		switch v := v.(type) {
+		case map[string]any:
+			if ref, ok := v["$ref"].(string); ok && strings.HasPrefix(ref, componentsAt) {
+				return inline(doc.Components.Schemas[strings.TrimPrefix(ref, componentsAt)])
+			}
+			for key, value := range v {
+				v[key] = inline(value)
+			}
+		case []any:
+			for i, value := range v {
+				v[i] = inline(value)
+			}
+		}
+		return v
+	}
+	out, err := json.Marshal(inline(all))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // reply is an answer of the API.

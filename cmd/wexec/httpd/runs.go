@@ -142,8 +142,11 @@ func streamEvents(s *Server, c *call) error {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	flow := http.NewResponseController(c.w)
-	for {
+	for begun := false; ; begun = true {
 		events, end, err := s.nextEvents(c, id, after, follow)
+		if err != nil && !begun {
+			return err
+		}
 		if err != nil || c.context().Err() != nil {
 			return nil // the client connects again, and learns why
 		}
