@@ -69,6 +69,10 @@ func seal(dst []byte, e *Event, body []byte) (line []byte, hash string) {
 	dst = append(dst, e.Type...)
 	dst = append(dst, `":`...)
 	dst = append(dst, body...)
+	if e.Detail != "" {
+		dst = append(dst, `,"detail":`...)
+		dst = appendText(dst, e.Detail)
+	}
 	dst = append(dst, `,"prev":`...)
 	dst = appendText(dst, e.Prev)
 	sum := sha256.Sum256(dst[from:])
@@ -96,6 +100,7 @@ var encoders = sync.OnceValue(func() map[Type]encoder {
 		TypePrivacy:  newEncoder(reflect.TypeFor[Privacy]()),
 		TypeEnd:      newEncoder(reflect.TypeFor[End]()),
 		TypeAnchor:   newEncoder(reflect.TypeFor[AnchorState]()),
+		TypeDeletion: newEncoder(reflect.TypeFor[Deletion]()),
 	}
 })
 
@@ -191,5 +196,5 @@ func unavailable(format string, args ...any) *fault.Error {
 }
 
 func errShape() error {
-	return unavailable("an event must have exactly one of start, decision, call, privacy, end and anchor")
+	return unavailable("an event must have exactly one of start, decision, call, privacy, end, anchor and deletion")
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // Event is one record. The caller sets Run, exactly one of Start, Decision,
-// Call, Privacy, End and Anchor, and Time unless it is now. The sink sets Seq, Type,
+// Call, Privacy, End, Anchor and Deletion, and Time unless it is now. The sink sets Seq, Type,
 // Prev and Hash.
 type Event struct {
 	Seq      uint64       `json:"seq"` // from 1 in each segment, without gaps
@@ -33,8 +33,10 @@ type Event struct {
 	Privacy  *Privacy     `json:"privacy,omitempty"`
 	End      *End         `json:"end,omitempty"`
 	Anchor   *AnchorState `json:"anchor,omitempty"`
-	Prev     string       `json:"prev"` // hash of the record before
-	Hash     string       `json:"hash"` // SHA-256 of the line before this member, in hex
+	Deletion *Deletion    `json:"deletion,omitempty"`
+	Detail   string       `json:"detail,omitempty"` // SHA-256 of what is kept outside the chain, in hex
+	Prev     string       `json:"prev"`             // hash of the record before
+	Hash     string       `json:"hash"`             // SHA-256 of the line before this member, in hex
 }
 
 // Type names which part of an [Event] is set.
@@ -48,6 +50,7 @@ const (
 	TypePrivacy  Type = "privacy"
 	TypeEnd      Type = "end"
 	TypeAnchor   Type = "anchor"
+	TypeDeletion Type = "deletion"
 )
 
 // Kind returns the type of the part that is set, or "" if none or several are.
@@ -77,6 +80,9 @@ func (e *Event) part() (kind Type, part any) {
 	}
 	if e.Anchor != nil {
 		kind, part, n = TypeAnchor, e.Anchor, n+1
+	}
+	if e.Deletion != nil {
+		kind, part, n = TypeDeletion, e.Deletion, n+1
 	}
 	if n != 1 {
 		return "", nil
@@ -216,6 +222,15 @@ type Privacy struct {
 type AnchorState struct {
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
+}
+
+// Deletion is the record that a person was removed from the store of a server. It has
+// nothing of the person, and belongs to no run.
+type Deletion struct {
+	ID      string           `json:"id"`
+	Of      string           `json:"of"` // value, token or actor
+	By      string           `json:"by,omitempty"`
+	Removed map[string]int64 `json:"removed,omitempty"` // how much, by kind
 }
 
 // End is the record of a run that ended.

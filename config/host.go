@@ -27,13 +27,14 @@ type Options struct {
 	Env        *Environment
 	Version    string
 	Logger     *slog.Logger
-	Tracing    trace.TracerProvider // see [engine.Config]
-	Terminal   hostfns.Asker        // asks the person at the terminal; nil if there is none
-	More       []hostfns.Provider   // in addition to those of the settings
-	NoAudit    bool                 // for commands that run no program
-	Language   string               // of the program, if known: its guest is loaded in the background
-	Prefetched *engine.Cache        // see [Environment.Prefetch]
-	Engine     *engine.Engine       // which the caller closes; nil makes one
+	Tracing    trace.TracerProvider        // see [engine.Config]
+	Terminal   hostfns.Asker               // asks the person at the terminal; nil if there is none
+	More       []hostfns.Provider          // in addition to those of the settings
+	NoAudit    bool                        // for commands that run no program
+	Language   string                      // of the program, if known: its guest is loaded in the background
+	Prefetched *engine.Cache               // see [Environment.Prefetch]
+	Record     func(audit.Sink) audit.Sink // wraps the audit log; nil leaves it
+	Engine     *engine.Engine              // which the caller closes; nil makes one
 }
 
 // Host is everything that runs programs.
@@ -72,6 +73,9 @@ func (s *Settings) Open(ctx context.Context, o Options) (_ *Host, err error) {
 			return nil, err
 		}
 		sink, h.closers = log, append(h.closers, log)
+		if o.Record != nil {
+			sink = o.Record(log)
+		}
 	}
 	h.sink, h.options = sink, o
 	h.Approvals = approvals.New()
@@ -129,6 +133,12 @@ func (h *Host) Close() error {
 	if saveErr := h.learned.Save(); saveErr != nil && h.logger != nil {
 		h.logger.Warn("cannot save the learned types of answers", "error", saveErr)
 	}
+	return err
+}
+
+// Record writes an event to the audit log that belongs to no run.
+func (h *Host) Record(ctx context.Context, e audit.Event) error {
+	_, err := h.sink.Record(ctx, e)
 	return err
 }
 

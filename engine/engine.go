@@ -223,6 +223,17 @@ func (e *Engine) Core(ctx context.Context, actor string) (leave func(), err erro
 	}, nil
 }
 
+// Forget removes what the engine keeps of programs of tables other than its own and
+// that match selects: results in memory, and outputs of the TypeScript compiler, also
+// those in the cache folder.
+func (e *Engine) Forget(match func(text []byte) bool) error {
+	e.results.entries.removeIf(func(r resultEntry) bool {
+		return match(r.Value) || match([]byte(r.Stdout)) || match([]byte(r.Stderr))
+	})
+	e.compiler.outputs.removeIf(match)
+	return e.compiler.disk.RemoveIf(match)
+}
+
 // Runs returns the runs of the engine that have not ended, the oldest first. A run
 // is listed from the call of [Engine.Run] until that returns.
 func (e *Engine) Runs() []ActiveRun { return e.active.list() }

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"container/list"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -56,6 +58,18 @@ func (c *lru[K, V]) remove(key K) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drop(c.byKey[key])
+}
+
+// removeIf removes the entries that match selects.
+func (c *lru[K, V]) removeIf(match func(V) bool) {
+	c.mu.Lock()
+	all := slices.Collect(maps.Values(c.byKey))
+	c.mu.Unlock()
+	for _, el := range all {
+		if e := el.Value.(*lruEntry[K, V]); match(e.value) {
+			c.remove(e.key)
+		}
+	}
 }
 
 func (c *lru[K, V]) drop(el *list.Element) {

@@ -9,6 +9,7 @@ import (
 	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/privacy"
 )
 
 // Languages a [Request] may name. Short spellings ("js", "ts", "py") mean the
@@ -108,6 +109,10 @@ type Request struct {
 	Stdin io.Reader `json:"-"`
 	// Output receives stdout and stderr while the program runs.
 	Output Output `json:"-"`
+	// Issued receives the tokens that the run issued, and those in its code,
+	// arguments and result, with their values, before Run returns. It is not called
+	// if there are none.
+	Issued func([]privacy.Issued) `json:"-"`
 	// Progress receives the events of the run. It is called from one goroutine
 	// at a time and must not block for long.
 	Progress func(Event) `json:"-"`

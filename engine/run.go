@@ -136,6 +136,7 @@ func (j *job) close(ctx context.Context) {
 		}
 	}
 	j.count(sum)
+	j.reportIssued()
 	if err == nil {
 		j.store(sum.Cacheable)
 	}
@@ -146,6 +147,20 @@ func (j *job) close(ctx context.Context) {
 		j.e.cache.noteCatalogue(j.table)
 	}
 	j.leaveSession()
+}
+
+// reportIssued gives the values of the tokens of the run to the caller.
+func (j *job) reportIssued() {
+	if j.req.Issued == nil {
+		return
+	}
+	texts := [][]byte{[]byte(j.req.Code), j.req.Args, j.res.Value, []byte(j.res.Stdout), []byte(j.res.Stderr)}
+	if e := j.res.Error; e != nil {
+		texts = append(texts, []byte(e.Message))
+	}
+	if issued := j.tools.Issued(texts...); len(issued) > 0 {
+		j.req.Issued(issued)
+	}
 }
 
 // count puts what the host functions counted into the result.

@@ -22,6 +22,7 @@ type redactor struct {
 	mu      sync.Mutex
 	counts  map[string]int
 	charged int // of the size of the vault
+	before  int // values that the vault had when the run began
 }
 
 // blocked replaces text that the policy blocks.
@@ -47,7 +48,7 @@ func newRedactor(pii policy.PII, s *Session, start audit.Start, detector func() 
 	written := append([]string{string(start.Code), string(start.Args)}, start.Argv...)
 	s.vault.Reserve(append(written, string(start.Input))...)
 	s.vault.Exempt(written...)
-	return &redactor{vault: s.vault, pii: pii, counts: map[string]int{}, charged: s.vault.Size()}, nil
+	return &redactor{vault: s.vault, pii: pii, counts: map[string]int{}, charged: s.vault.Size(), before: s.vault.Count()}, nil
 }
 
 // growth returns by how much the vault grew since the last call.

@@ -473,6 +473,15 @@ func (r *Run) Reveal(text string) string {
 	})
 }
 
+// Issued returns the tokens that the run issued, and those in texts, with their
+// values, for a Go host.
+func (r *Run) Issued(texts ...[]byte) []privacy.Issued {
+	if r.redactor == nil {
+		return nil
+	}
+	return r.redactor.vault.Issued(r.redactor.before, texts...)
+}
+
 // Summary returns what the run did so far.
 func (r *Run) Summary() Summary {
 	r.mu.Lock()

@@ -112,6 +112,9 @@ func eachFinding(text []byte, spans []match.Span, yield func(Finding, *match.Spa
 
 var separators = strings.NewReplacer(" ", "", "-", "", ".", "", "/", "")
 
+// Canonical returns the form in which two spellings of a value of a kind are equal.
+func (d *Detector) Canonical(kind Kind, value string) string { return d.canonical(kind, value) }
+
 // canonical is the form in which two spellings of a value are equal.
 func (d *Detector) canonical(kind Kind, value string) string {
 	switch kind {

@@ -2,6 +2,8 @@ package privacy
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,6 +30,7 @@ type Vault struct {
 	issued   map[string]*issued // by the kind in capitals
 	reserved map[tokenID]bool
 	known    *knownValues // values that are searched as they are; nil: none
+	count    int          // of values
 	size     int
 	limit    int
 	full     bool
@@ -49,6 +52,15 @@ type original struct {
 	kind   Kind
 	value  string // as it was first seen
 	number bool   // it was a number in JSON
+	at     int    // how many values the vault had before
+}
+
+// Issued is a token and the value that it stands for.
+type Issued struct {
+	Token     string `json:"token"`
+	Kind      Kind   `json:"kind"`
+	Value     string `json:"value"`
+	Canonical string `json:"canonical"` // the form in which two spellings of the value are equal
 }
 
 type valueKey struct {
@@ -114,7 +126,8 @@ func (v *Vault) issue(s *match.Span, inbound, number bool, part string, frozen b
 	for len(v.reserved) > 0 && v.reserved[tokenID{name, len(k.originals) + 1}] {
 		k.originals = append(k.originals, original{})
 	}
-	k.originals = append(k.originals, original{kind, value, number})
+	k.originals = append(k.originals, original{kind, value, number, v.count})
+	v.count++
 	n := len(k.originals)
 	k.numbers[canonical] = n
 	if v.known == nil {
@@ -211,6 +224,47 @@ func (v *Vault) Tokens(text []byte, visit func(tok, value string)) {
 			visit(token.Format(t.Kind, t.Number, ""), o.value)
 		}
 	})
+}
+
+// Plain returns a text without the encodings that detectors read, such as those of
+// URLs and pages, or nil if it has none.
+func Plain(text []byte) []byte {
+	rounds := encodings.Rounds(text)
+	if len(rounds) == 0 {
+		return nil
+	}
+	return rounds[len(rounds)-1].Text
+}
+
+// Count returns how many values the vault has.
+func (v *Vault) Count() int {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.count
+}
+
+// Issued returns the tokens of the values that the vault got since it had a number of
+// them, and of those whose tokens are in texts, in the order in which they were issued.
+func (v *Vault) Issued(since int, texts ...[]byte) []Issued {
+	used := map[tokenID]bool{}
+	for _, text := range texts {
+		v.eachToken(text, func(t token.Token) { used[tokenID{t.Kind, t.Number}] = true })
+	}
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	var all []Issued
+	order := map[string]int{} // of tokens
+	for name, k := range v.issued {
+		for i, o := range k.originals {
+			if o.kind == "" || o.at < since && !used[tokenID{name, i + 1}] {
+				continue
+			}
+			one := Issued{token.Format(name, i+1, ""), o.kind, o.value, v.d.canonical(o.kind, o.value)}
+			all, order[one.Token] = append(all, one), o.at
+		}
+	}
+	slices.SortFunc(all, func(a, b Issued) int { return cmp.Compare(order[a.Token], order[b.Token]) })
+	return all
 }
 
 // Exempt lets the personal data in texts that the agent wrote itself, its program

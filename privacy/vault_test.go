@@ -428,3 +428,39 @@ func TestRevealingEndsWhileNothingIsFound(t *testing.T) {
 		}
 	}
 }
+
+func TestAVaultListsTheTokensOfARun(t *testing.T) {
+	d, err := NewDetector(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := NewVault(d)
+	redact := func(text string) {
+		t.Helper()
+		if _, _, err := v.Text(text, Tokenize); err != nil {
+			t.Fatal(err)
+		}
+	}
+	redact("from Ada@Example.org and 4111 1111 1111 1111")
+	before := v.Count()
+	redact("again ada@example.org, then eve@example.org")
+	if before != 2 || v.Count() != 3 {
+		t.Errorf("%d and %d values", before, v.Count())
+	}
+	list := func(since int, texts ...[]byte) (tokens string) {
+		for _, i := range v.Issued(since, texts...) {
+			tokens += i.Token + " " + i.Value + " " + i.Canonical + "\n"
+		}
+		return tokens
+	}
+	const ada, card, eve = "[EMAIL_1] Ada@Example.org ada@example.org\n", "[CARD_1] 4111 1111 1111 1111 4111111111111111\n", "[EMAIL_2] eve@example.org eve@example.org\n"
+	if got := list(0); got != ada+card+eve {
+		t.Errorf("all are\n%s", got)
+	}
+	if got := list(before); got != eve {
+		t.Errorf("the new ones are\n%s", got)
+	}
+	if got := list(before, []byte(`{"to":"%5BCARD_1%5D [EMAIL_9]"}`)); got != card+eve {
+		t.Errorf("the new ones and the one of the text are\n%s", got)
+	}
+}

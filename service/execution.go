@@ -15,6 +15,7 @@ import (
 	"github.com/wexec/wexec/hostfns/approvals"
 	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/internal/text"
+	"github.com/wexec/wexec/privacy"
 	"github.com/wexec/wexec/store"
 )
 
@@ -117,6 +118,7 @@ type execution struct {
 	res      *engine.Result
 	err      error
 	recorded bool // the end is in the store
+	issued   []privacy.Issued
 
 	flushing sync.Mutex
 
@@ -296,6 +298,10 @@ func (x *execution) execute() {
 	// The run has happened, even if its caller has given up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), endTimeout)
 	defer cancel()
+	var err error
+	if outcome.Vault, outcome.Subjects, err = x.s.o.Keys.vaultOf(ctx, x.lease.Tenant, x.lease.ID, x.issued); err != nil {
+		x.s.o.Logger.Error("cannot keep the values of a run", "run", x.lease.ID, "error", err)
+	}
 	for {
 		err := x.s.o.Store.End(ctx, x.lease, outcome, events...)
 		if x.recorded = err == nil; x.recorded {
@@ -387,7 +393,7 @@ func (x *execution) result() (*engine.Result, error) {
 	res, err := x.s.engine.Run(ctx, engine.Request{
 		ID: run.ID, Language: p.Language, Code: p.Code, File: p.File, Args: p.Args, Intent: p.Intent, Limits: within(limits, fuel),
 		Deterministic: p.Deterministic, Seed: p.Seed, Cache: p.Cache, Session: p.Session, Input: []byte(p.Input), DryRun: p.Dry,
-		Actor: asked.By, Trigger: asked.Trigger, Table: table, Env: x.tenant.env, Asker: x, Progress: x.progress,
+		Actor: asked.By, Trigger: asked.Trigger, Table: table, Env: x.tenant.env, Asker: x, Progress: x.progress, Issued: x.keep,
 	})
 	return spentUp(res, err, limits, fuel)
 }
@@ -402,6 +408,7 @@ func (x *execution) joined(req engine.Request) engine.Request {
 			progress(e)
 		}
 	}
+	req.Issued = x.keep
 	if req.Asker == nil {
 		req.Asker = x
 	} else {
@@ -409,6 +416,9 @@ func (x *execution) joined(req engine.Request) engine.Request {
 	}
 	return req
 }
+
+// keep keeps the values of the run's tokens until its end is recorded.
+func (x *execution) keep(issued []privacy.Issued) { x.issued = issued }
 
 // outcomeOf is the end of a run as it is stored.
 func outcomeOf(res *engine.Result, runErr error) (store.Outcome, error) {

@@ -1,11 +1,14 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"io"
 	"path/filepath"
 
 	"github.com/wexec/wexec/config"
@@ -73,4 +76,46 @@ func (k *Keys) digest(parts ...string) string {
 		mac.Write(sum[:])
 	}
 	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// seal encrypts a document for a purpose.
+func (k *Keys) seal(ctx context.Context, purpose string, doc any) (store.Sealed, error) {
+	data, err := json.Marshal(doc)
+	if err != nil {
+		return store.Sealed{}, fault.New(fault.Internal, "encode the %s: %w", purpose, err)
+	}
+	var out bytes.Buffer
+	out.Grow(int(seal.Size(int64(len(data)))))
+	w, err := seal.NewWriter(ctx, &out, k, purpose)
+	if err != nil {
+		return store.Sealed{}, err
+	}
+	if _, err := w.Write(data); err != nil {
+		return store.Sealed{}, err
+	}
+	if err := w.Close(); err != nil {
+		return store.Sealed{}, err
+	}
+	return store.Sealed{Wrapped: w.Key(), Data: out.Bytes()}, nil
+}
+
+// open decrypts a document that was sealed for a purpose.
+func (k *Keys) open(ctx context.Context, purpose string, s store.Sealed, into any) error {
+	data, err := k.plain(ctx, purpose, s)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fault.New(fault.StoreUnavailable, "decode the %s: %w", purpose, err)
+	}
+	return nil
+}
+
+// plain decrypts what was sealed for a purpose.
+func (k *Keys) plain(ctx context.Context, purpose string, s store.Sealed) ([]byte, error) {
+	r, err := seal.NewReader(ctx, bytes.NewReader(s.Data), int64(len(s.Data)), k, s.Wrapped, purpose)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.NewSectionReader(r, 0, r.Size()))
 }

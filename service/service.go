@@ -17,6 +17,8 @@ type Service struct {
 	tenants *tenants
 	runs    *executor
 	tokens  tokenCache
+
+	deletions *deletions
 }
 
 // Open starts a service: it reads the tenants and executes what waits in the store.
@@ -32,7 +34,14 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 			return nil, err
 		}
 	}
-	s := &Service{o: o, tenants: &tenants{}}
+	s := &Service{o: o, tenants: &tenants{}, deletions: newDeletions(o.Store, o.Keys, o.Data)}
+	// A backup may have been restored: what was deleted since is not shown again.
+	if err := s.deletions.sync(ctx); err != nil {
+		return nil, err
+	}
+	if _, err := s.deletions.catchUp(ctx); err != nil {
+		return nil, err
+	}
 	settings, err := s.tenants.load(o)
 	if err != nil {
 		return nil, err

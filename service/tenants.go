@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
@@ -167,7 +168,8 @@ func (x *tenants) open(ctx context.Context, o Options, e *engine.Engine) error {
 
 // open opens the table of the tenant.
 func (t *Tenant) open(ctx context.Context, o Options, e *engine.Engine) (err error) {
-	t.host, err = t.settings.Open(ctx, config.Options{Env: environment(o, t.Name), Version: o.Version, Logger: o.Logger, Engine: e})
+	t.host, err = t.settings.Open(ctx, config.Options{Env: environment(o, t.Name), Version: o.Version, Logger: o.Logger, Engine: e,
+		Record: func(log audit.Sink) audit.Sink { return newRecorder(log, t.Name, o.Store, o.Keys) }})
 	if err != nil {
 		return fault.New(fault.CodeOf(err), "tenant %s: %w", t.Name, err)
 	}

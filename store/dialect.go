@@ -46,4 +46,6 @@ type dialect interface {
 	dead(err error) bool
 	// check looks for damage.
 	check(ctx context.Context, db *sql.DB) error
+	// scrub removes what is left of deleted rows.
+	scrub(ctx context.Context, db *sql.DB) error
 }

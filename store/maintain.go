@@ -194,20 +194,17 @@ func copyFile(from, to string) error {
 const pruneStep = 500
 
 // Prune removes runs that ended before a time, with what belongs to them, and
-// returns how many.
-func (s *Store) Prune(ctx context.Context, before time.Time) (removed int, err error) {
+// returns how many. The empty tenant is all tenants.
+func (s *Store) Prune(ctx context.Context, tenant string, before time.Time) (removed int, err error) {
 	for {
 		var old []key
 		err := s.update(ctx, func(tx *Tx) error {
-			if old, err = tx.keys(`SELECT tenant, id FROM runs WHERE state = 'done' AND ended < $1 ORDER BY ended LIMIT $2`, before.UnixMicro(), pruneStep); err != nil {
+			if old, err = tx.keys(`SELECT tenant, id FROM runs WHERE state = 'done' AND ended < $1 AND ($3 = '' OR tenant = $3) ORDER BY ended LIMIT $2`, before.UnixMicro(), pruneStep, tenant); err != nil {
 				return err
 			}
 			for _, k := range old {
-				for _, statement := range []string{`DELETE FROM uses WHERE tenant = $1 AND run = $2`, `DELETE FROM approvals WHERE tenant = $1 AND run = $2`,
-					`DELETE FROM idempotency WHERE tenant = $1 AND run = $2`, `DELETE FROM runs WHERE tenant = $1 AND id = $2`} {
-					if _, err := tx.exec(statement, k.tenant, k.id); err != nil {
-						return err
-					}
+				if err := tx.remove(k, &Removed{}); err != nil {
+					return err
 				}
 			}
 			return nil

@@ -93,6 +93,16 @@ func (postgres) transient(err error) bool {
 	return isNet || isConnect || errors.Is(err, driver.ErrBadConn) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
 }
 
+// A vacuum cannot be part of a transaction.
+func (postgres) scrub(ctx context.Context, db *sql.DB) error {
+	for _, table := range tables() {
+		if _, err := db.ExecContext(ctx, "VACUUM "+table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (postgres) dead(error) bool { return true }
 
 // PostgreSQL checks its own pages; a query shows that it answers.

@@ -221,7 +221,7 @@ func TestPruneRemovesOldRunsWithWhatBelongsToThem(t *testing.T) {
 		c.pass(time.Hour)
 		l := started(t, s, Run{Tenant: "t0", ID: "new"})
 		check(t, s.End(t.Context(), l, Outcome{Status: "ok"}))
-		if n := must(s.Prune(t.Context(), c.now()))(t); n != 15 {
+		if n := must(s.Prune(t.Context(), "", c.now()))(t); n != 15 {
 			t.Errorf("%d runs were removed", n)
 		}
 		r := must(s.Check(t.Context()))(t)

@@ -142,6 +142,10 @@ type Outcome struct {
 	// Accounts are those for which the run was accepted. What it used is added to
 	// those that have quotas.
 	Accounts []Account
+	// Vault has the values of the run's tokens, and Subjects the digests by which the
+	// run is found for each of them.
+	Vault    Sealed
+	Subjects []string
 }
 
 // Use is what a run used of a tool, a skill or a model, or altogether.
@@ -199,7 +203,7 @@ func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) er
 				}
 			}
 		}
-		return nil
+		return tx.keepVault(l, o)
 	})
 }
 

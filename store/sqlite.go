@@ -120,3 +120,28 @@ func (d sqlite) check(ctx context.Context, db *sql.DB) error {
 	}
 	return nil
 }
+
+// Rows are overwritten when they are deleted, but the log has them from before. It
+// is emptied when no reader needs it.
+func (d sqlite) scrub(ctx context.Context, db *sql.DB) error {
+	for end := time.Now().Add(scrubWait); ; {
+		var busy, frames, moved int
+		err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &moved)
+		switch {
+		case err != nil && !d.locked(err):
+			return err
+		case err == nil && busy == 0:
+			return nil
+		case time.Now().After(end):
+			return fault.New(fault.StoreUnavailable, "the log of %s cannot be emptied, since it is being read", d.file).WithHint("send the request again when no backup is being made")
+		}
+		select {
+		case <-time.After(shortWait):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// scrubWait is how long scrub waits for readers.
+const scrubWait = 30 * time.Second

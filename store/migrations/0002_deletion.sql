@@ -25,25 +25,21 @@ CREATE TABLE subjects ( -- which runs have a value in their vaults
 
 CREATE INDEX subjects_run ON subjects (tenant, run);
 
-CREATE TABLE details ( -- what the audit keeps of runs besides the chain
+CREATE TABLE details ( -- what the audit keeps of runs outside the chain
   tenant  TEXT   NOT NULL,
   run     TEXT   NOT NULL,
   number  BIGINT NOT NULL,
-  at      BIGINT NOT NULL,
   wrapped BLOB   NOT NULL,
   sealed  BLOB   NOT NULL,
-  PRIMARY KEY (tenant, run, number)
+  PRIMARY KEY (tenant, run, number),
+  FOREIGN KEY (tenant, run) REFERENCES runs (tenant, id) ON DELETE CASCADE
 );
-
-CREATE INDEX details_at ON details (at);
 
 CREATE TABLE deletions ( -- what was deleted, to be applied to a restored backup
   id      TEXT   NOT NULL PRIMARY KEY,
   tenant  TEXT   NOT NULL,
-  at      BIGINT NOT NULL,
-  digest  TEXT   NOT NULL, -- as in subjects; may be empty
+  at      BIGINT NOT NULL, -- applies to what was accepted until then
+  applied BIGINT NOT NULL, -- 0: not yet; else when
   wrapped BLOB   NOT NULL,
   sealed  BLOB   NOT NULL
 );
-
-CREATE INDEX deletions_digest ON deletions (tenant, digest);

@@ -25,7 +25,7 @@ import (
 
 // recordTypes and effects are the values of flags that select records.
 var (
-	recordTypes = []string{"start", "decision", "call", "privacy", "end", "anchor"}
+	recordTypes = []string{"start", "decision", "call", "privacy", "end", "anchor", "deletion"}
 	effects     = []string{"allow", "ask", "deny"}
 )
 

@@ -44,6 +44,7 @@ func routes() []route {
 		typed("GET", "/v1/usage", store.ScopeRead, "Sum what runs used", usage),
 		typed("GET", "/v1/tokens", store.ScopeAdmin, "List tokens", listTokens),
 		makeToken,
+		typed("POST", "/v1/subjects/delete", store.ScopeAdmin, "Delete a person: the runs that have a value or are of an actor", deleteSubject),
 		typed("DELETE", "/v1/tokens/{id}", store.ScopeAdmin, "Revoke a token", revokeToken),
 	}
 }

@@ -17,6 +17,8 @@ var bodies = map[string]string{
 	"POST /v1/runs":           `{"language":"js","code":"return 1"}`,
 	"POST /v1/approvals/{id}": `{"decision":"deny"}`,
 	"POST /v1/tokens":         `{"name":"n","scopes":["read"]}`,
+
+	"POST /v1/subjects/delete": `{"kind":"email","value":"nobody@example.org"}`,
 }
 
 func TestEveryRouteNeedsItsScopeAndTenant(t *testing.T) {
@@ -125,7 +127,7 @@ func TestRandomRequestsNeverFailInTheServer(t *testing.T) {
 	a := newAPI(t, nil)
 	r := rand.New(rand.NewPCG(1, 2))
 	values := []string{"", "0", "-1", "1e9", "null", `"x"`, "[]", "{}", `{"a":{}}`, `"` + strings.Repeat("é", 300) + `"`, `"\u0000"`, "true", "99999999999999999999", `"2026-01-01T00:00:00Z"`}
-	names := []string{"language", "code", "args", "limits", "seed", "cache", "session", "input", "dry", "decision", "name", "scopes", "tools", "expires", "type", "x"}
+	names := []string{"language", "code", "args", "limits", "seed", "cache", "session", "input", "dry", "decision", "name", "scopes", "tools", "expires", "type", "kind", "value", "run_id", "token", "actor", "x"}
 	queries := []string{"limit", "cursor", "state", "since", "until", "q", "wait", "dry", "by", "min_score", "category", "tool", "x"}
 	pick := func(from []string) string { return from[r.IntN(len(from))] }
 	for range 400 {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,6 +55,27 @@ func (c *DiskCache) Get(key string) ([]byte, bool) {
 
 // Remove removes the entry of a key.
 func (c *DiskCache) Remove(key string) { _ = os.Remove(c.path(key)) }
+
+// RemoveIf removes the entries that match selects.
+func (c *DiskCache) RemoveIf(match func(data []byte) bool) error {
+	if c == nil {
+		return nil
+	}
+	entries, err := os.ReadDir(c.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		data, readErr := os.ReadFile(c.path(e.Name()))
+		if readErr != nil || !match(data) {
+			continue // one that was removed meanwhile, or has nothing of it
+		}
+		if removed := os.Remove(c.path(e.Name())); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
+			err = errors.Join(err, removed)
+		}
+	}
+	return err
+}
 
 // Put stores an entry, unless it is too large.
 func (c *DiskCache) Put(key string, data []byte) error {

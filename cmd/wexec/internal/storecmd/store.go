@@ -171,7 +171,7 @@ func (c Commands) prune(ctx *cli.Context, s *store.Store, address string) error 
 		return fault.New(fault.UsageFlag, "--older-than: %w", err).WithHint("use 30d or 12h")
 	}
 	before := time.Now().Add(-keep).UTC().Truncate(time.Second)
-	removed, err := s.Prune(ctx.Context, before)
+	removed, err := s.Prune(ctx.Context, "", before)
 	if err != nil {
 		return err
 	}
