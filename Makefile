@@ -1,7 +1,7 @@
 # make            builds the command and runs the commits job with it
 # make test       the tests
 # make check      all checks that a change must pass
-# Longer: arm64 bench bench-check bench-peers compare conformance soak guests fuzz fuzz-hour store-kills serve-kills dist recording
+# Longer: arm64 bench bench-check bench-peers compare conformance soak soak-serve guests fuzz fuzz-hour store-kills serve-kills dist recording
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -63,6 +63,12 @@ bench-peers:
 .PHONY: soak
 soak:
 	$(GO) run ./internal/tools/proof -of soak -keep '^  |runs of' -- env WEXEC_SOAK=$(or $(SPAN),1h) $(GO) test -count=1 -timeout 0 -run 'TestSoak$$' -v ./engine
+
+# 200,000 requests of every kind from 64 clients of wexec serve, the output goes to
+# docs/understand/proof.md.
+.PHONY: soak-serve
+soak-serve:
+	$(GO) run ./internal/tools/proof -of soak-serve -keep 'requests|after a fifth|in the end|runs acknowledged' -- env WEXEC_SOAK=$(or $(SPAN),3h) $(GO) test -count=1 -timeout 0 -run 'TestSoak$$' -v ./cmd/wexec/httpd
 
 .PHONY: compare
 compare:

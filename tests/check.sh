@@ -70,8 +70,8 @@ plugins() {
 }
 race() { CGO_ENABLED=1 tests short -race -timeout 25m $(go list ./... | grep -v -e /tests -e /internal/tools -e /examples -e /guests -e /wasm-modules); }
 long_race() { CGO_ENABLED=1 tests -race -timeout 25m -skip "RepeatedBitForBit|Soak|HostsWorkIsBounded" ./engine/...; }
-# make soak stores the output of the engine's in docs.
-soak() { WEXEC_SOAK=2m go test -count=1 -run 'TestSoak$' -v ./engine && WEXEC_SOAK=40s go test -count=1 -run 'TestSoak$' -v ./cmd/wexec/mcpd; }
+# make soak and make soak-serve store the output of longer ones in docs.
+soak() { WEXEC_SOAK=2m go test -count=1 -run 'TestSoak$' -v ./engine && WEXEC_SOAK=40s go test -count=1 -run 'TestSoak$' -v ./cmd/wexec/mcpd && WEXEC_SOAK=1m go test -count=1 -run 'TestSoak$' -v ./cmd/wexec/httpd; }
 fuzz() { ./tests/fuzz.sh 4s; }
 benchmarks() { go test -short -run '^$' -bench . -benchtime 1x ./...; }
 
@@ -96,7 +96,7 @@ part "real servers and type checkers" tests -count=1 ./tests/servers
 part "long attacks, faults and cases" long
 part "race" race
 part "race, long tests of the engine" long_race
-part "soak of the engine and the MCP server" soak
+part "soak of the engine and the servers" soak
 part "platforms" platforms
 part "fuzz" fuzz
 part "benchmarks once" benchmarks

@@ -57,13 +57,11 @@ type api struct {
 // files are those of a data folder.
 type files map[string]string
 
-// newAPI starts a server with the tenants of files. It has the tokens admin, agent
-// (run and read), reader, and other, which is an admin of the tenant other.
-func newAPI(t *testing.T, more files) *api {
+// write writes the files into a data folder.
+func (f files) write(t testing.TB, data string) {
 	t.Helper()
-	a := &api{t: t, data: t.TempDir(), address: testpg.Store(t), tokens: map[string]string{}}
-	write := func(name, text string) {
-		path := filepath.Join(a.data, name)
+	for name, text := range f {
+		path := filepath.Join(data, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -71,11 +69,15 @@ func newAPI(t *testing.T, more files) *api {
 			t.Fatal(err)
 		}
 	}
-	write("tenants/other/policy.yaml", "version: 1\n")
-	write("tenants/default/wexec.yaml", "cache: "+testenv.Cache()+"\n")
-	for name, text := range more {
-		write(name, text)
-	}
+}
+
+// newAPI starts a server with the tenants of files. It has the tokens admin, agent
+// (run and read), reader, and other, which is an admin of the tenant other.
+func newAPI(t *testing.T, more files) *api {
+	t.Helper()
+	a := &api{t: t, data: t.TempDir(), address: testpg.Store(t), tokens: map[string]string{}}
+	files{"tenants/other/policy.yaml": "version: 1\n", "tenants/default/wexec.yaml": "cache: " + testenv.Cache() + "\n"}.write(t, a.data)
+	more.write(t, a.data)
 	a.open()
 	for name, token := range map[string]store.Token{
 		"admin":  {Tenant: "default", Name: "ada", Type: store.TypePerson, Scopes: []store.Scope{store.ScopeAdmin}},

@@ -21,19 +21,21 @@ import (
 
 // loopback is a server of its own listener, as wexec serve has it.
 type loopback struct {
-	store *store.Store
-	url   string
-	token string
+	server *Server
+	store  *store.Store
+	url    string
+	token  string
 }
 
-// newLoopback serves a store until the test ends.
-func newLoopback(t testing.TB, address string) loopback {
+// newLoopback serves a store until the test ends, with files in its data folder.
+func newLoopback(t testing.TB, address string, more files) loopback {
 	t.Helper()
 	s, err := store.Open(t.Context(), address, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	data := t.TempDir()
+	more.write(t, data)
 	served, err := service.Open(t.Context(), service.Options{Store: s, Data: data, Env: testenv.Isolated(data), Version: "test"})
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +67,7 @@ func newLoopback(t testing.TB, address string) loopback {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return loopback{s, "http://" + l.Addr().String(), token}
+	return loopback{server, s, "http://" + l.Addr().String(), token}
 }
 
 // run runs 1+1.
@@ -91,7 +93,7 @@ func (l loopback) run(client *http.Client) error {
 func TestARunNeedsFewCommits(t *testing.T) {
 	const runs = 50
 	for _, address := range []func(testing.TB) string{testpg.Store, testpg.Address} {
-		l := newLoopback(t, address(t))
+		l := newLoopback(t, address(t), nil)
 		if err := l.run(http.DefaultClient); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +125,7 @@ func BenchmarkRun(b *testing.B) {
 				address := kind.address(b)
 				var servers []loopback
 				for range kind.servers {
-					servers = append(servers, newLoopback(b, address))
+					servers = append(servers, newLoopback(b, address, nil))
 				}
 				measure(b, servers, clients)
 			})

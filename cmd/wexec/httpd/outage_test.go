@@ -55,7 +55,7 @@ func TestADatabaseThatIsLostCostsTime(t *testing.T) {
 		t.Skip("starts a PostgreSQL of its own, and stops it")
 	}
 	database := testpg.Own(t)
-	l := newLoopback(t, database.Address())
+	l := newLoopback(t, database.Address(), nil)
 	warm := l.try(t, "1", "warm")
 	long := make(chan string, 1)
 	go func() { long <- l.try(t, "await new Promise(r => setTimeout(r, 3000)); return 'kept'", "long") }()
