@@ -15,7 +15,7 @@ import (
 
 // tables are the tables that hold data, each after those that it refers to.
 func tables() []string {
-	return []string{"runs", "events", "uses", "idempotency", "queue", "approvals", "tokens", "keys", "vaults", "subjects", "details", "deletions", "spent"}
+	return []string{"runs", "events", "uses", "idempotency", "queue", "approvals", "tokens", "keys", "vaults", "subjects", "details", "deletions", "spent", "artifacts", "artifact_totals"}
 }
 
 // Report is what a check found.
@@ -50,6 +50,7 @@ func (s *Store) Check(ctx context.Context) (r Report, err error) {
 			{"runs with a gap in their events", `SELECT r.tenant, r.id FROM runs r WHERE r.events <> (SELECT COUNT(*) FROM events e WHERE e.tenant = r.tenant AND e.run = r.id)`},
 			{"questions of runs that do not exist", `SELECT tenant, id FROM approvals a WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = a.tenant AND r.id = a.run)`},
 			{"idempotency keys of runs that are absent", `SELECT tenant, run FROM idempotency i WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = i.tenant AND r.id = i.run)`},
+			{"totals of artifacts that are wrong", `SELECT tenant, '' FROM artifact_totals t WHERE bytes <> (SELECT COALESCE(SUM(bytes), 0) FROM artifacts a WHERE a.tenant = t.tenant)`},
 		} {
 			found, err := tx.keys(one[1] + " LIMIT 1")
 			if err != nil {

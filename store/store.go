@@ -1,5 +1,5 @@
-// Package store keeps what lasts: runs, their events, approvals, tokens, usage and
-// the queue of work, in SQLite or PostgreSQL.
+// Package store keeps what lasts: runs, their events, approvals, artifacts, tokens,
+// usage and the queue of work, in SQLite or PostgreSQL.
 //
 // One SQL text serves both databases; what differs is in sqlite.go and postgres.go.
 // Every row carries its tenant and every query names one. Times are integer
