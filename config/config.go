@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
@@ -44,6 +45,7 @@ type Settings struct {
 	Cache         string // folder; empty if there is no home folder
 	Audit         Audit
 	Embeddings    Embeddings
+	Artifacts     Artifacts
 	LearnTypes    bool            // learn the types of answers that no server declares
 	Packages      []PinnedPackage // those of all layers
 	Quotas        Quotas
@@ -66,6 +68,12 @@ type Audit struct {
 	Sync   string // when records are forced to disk: writes, never or always
 	Key    string // file with an Ed25519 key that signs the head
 	Anchor Anchor
+}
+
+// Artifacts bounds the artifacts of a tenant.
+type Artifacts struct {
+	Keep  time.Duration // the longest time that one is kept
+	Quota int64         // bytes of all
 }
 
 // Values returns every setting that was made, sorted by key.
@@ -198,7 +206,8 @@ func LoadTenant(env *Environment, dir, data string) (*Settings, error) {
 
 // newSettings returns the defaults.
 func newSettings(env *Environment, auditDir string) *Settings {
-	s := &Settings{Cache: env.cacheDir(), Audit: Audit{Dir: auditDir, Rotate: 64 << 20, Sync: "writes"}, LearnTypes: true, Log: "warn"}
+	s := &Settings{Cache: env.cacheDir(), Audit: Audit{Dir: auditDir, Rotate: 64 << 20, Sync: "writes"},
+		Artifacts: Artifacts{Keep: 30 * 24 * time.Hour, Quota: 10 << 30}, LearnTypes: true, Log: "warn"}
 	s.note(s.defaults()...)
 	return s
 }
@@ -207,7 +216,8 @@ func newSettings(env *Environment, auditDir string) *Settings {
 func (s *Settings) defaults() []Value {
 	var out []Value
 	for _, v := range []Value{{Key: "cache", Value: s.Cache}, {Key: "audit.dir", Value: s.Audit.Dir}, {Key: "audit.rotate", Value: units.FormatSize(s.Audit.Rotate)},
-		{Key: "audit.sync", Value: s.Audit.Sync}, {Key: "learn_types", Value: fmt.Sprint(s.LearnTypes)}, {Key: "log", Value: s.Log}} {
+		{Key: "audit.sync", Value: s.Audit.Sync}, {Key: "learn_types", Value: fmt.Sprint(s.LearnTypes)}, {Key: "log", Value: s.Log},
+		{Key: "quotas.artifacts", Value: units.FormatSize(s.Artifacts.Quota)}, {Key: "retention.artifacts", Value: "30d"}} {
 		v.Origin = "default"
 		out = append(out, v)
 	}
@@ -286,11 +296,18 @@ func (s *Settings) apply(f *file, dir, path string, trusted bool) {
 	}
 	if f.Quotas != (Quotas{}) {
 		s.Quotas = f.Quotas
+		if f.Quotas.Artifacts > 0 {
+			s.Artifacts.Quota = int64(f.Quotas.Artifacts)
+		}
 		s.note(f.Quotas.values(path)...)
 	}
 	if f.LearnTypes != nil {
 		s.LearnTypes = *f.LearnTypes
 		s.note(Value{"learn_types", fmt.Sprint(s.LearnTypes), path})
+	}
+	if r := f.Retention; r != nil && r.Artifacts > 0 {
+		s.Artifacts.Keep = time.Duration(r.Artifacts)
+		s.note(Value{"retention.artifacts", s.Artifacts.Keep.String(), path})
 	}
 	if f.Embeddings != nil {
 		s.Embeddings = *f.Embeddings

@@ -27,7 +27,12 @@ type file struct {
 	LearnTypes *bool                        `yaml:"learn_types" doc:"learn the types of answers that no server declares"`
 	Packages   []yamldoc.Value[filePackage] `yaml:"packages" doc:"archives that programs may import from; written by wexec packages add"`
 	Quotas     Quotas                       `yaml:"quotas" doc:"of a tenant of wexec serve: what its runs may use; days are those of UTC"`
+	Retention  *fileRetention               `yaml:"retention" doc:"how long a server keeps what lasts"`
 	Log        string                       `yaml:"log" enum:"debug|info|warn|error" doc:"least important messages that are logged"`
+}
+
+type fileRetention struct {
+	Artifacts units.Duration `yaml:"artifacts" doc:"the longest time that an artifact is kept"`
 }
 
 // filePackage is an item of packages in a wexec.yaml.
@@ -76,6 +81,7 @@ type Quotas struct {
 	RunsPerDay   units.Count `yaml:"runs_per_day" min:"1" doc:"runs that are accepted in a day"`
 	FuelPerDay   units.Count `yaml:"fuel_per_day" min:"1" doc:"fuel of the runs of a day"`
 	TokensPerDay units.Count `yaml:"tokens_per_day" min:"1" doc:"tokens of the runs of a day"`
+	Artifacts    units.Size  `yaml:"artifacts" min:"1" doc:"bytes of all artifacts"`
 	MoneyPerDay  units.Money `yaml:"money_per_day" doc:"cost of the runs of a day, in the currency of the prices"`
 }
 
@@ -87,7 +93,8 @@ func (q Quotas) values(origin string) []Value {
 		n    int64
 		text string
 	}{{"running", int64(q.Running), ""}, {"queued", int64(q.Queued), ""}, {"runs_per_day", int64(q.RunsPerDay), ""}, {"fuel_per_day", int64(q.FuelPerDay), ""},
-		{"tokens_per_day", int64(q.TokensPerDay), ""}, {"money_per_day", int64(q.MoneyPerDay), q.MoneyPerDay.String()}} {
+		{"tokens_per_day", int64(q.TokensPerDay), ""}, {"money_per_day", int64(q.MoneyPerDay), q.MoneyPerDay.String()},
+		{"artifacts", int64(q.Artifacts), units.FormatSize(int64(q.Artifacts))}} {
 		if v.n > 0 {
 			out = append(out, Value{"quotas." + v.key, cmp.Or(v.text, fmt.Sprint(v.n)), origin})
 		}

@@ -325,6 +325,25 @@ func (t *Table) ask(ctx context.Context, p Provider, server string) ([]catalogue
 	return tools, err
 }
 
+// Cover returns a function that replaces personal data with the tokens of a new vault,
+// for content that a client reads outside of runs. It is nil if the policy searches
+// nothing.
+func (t *Table) Cover() (cover func(text string) (string, error), err error) {
+	pii := t.policy.PII()
+	if pii.Mode == privacy.Off {
+		return nil, nil
+	}
+	d, err := t.detector()
+	if err != nil {
+		return nil, err
+	}
+	vault := privacy.NewVault(d)
+	return func(text string) (string, error) {
+		out, _, err := vault.Text(text, pii.Mode)
+		return out, err
+	}, nil
+}
+
 // Redact returns text without secrets and personal data, for a log of what happens
 // outside of runs.
 func (t *Table) Redact(s string) string {

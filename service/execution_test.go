@@ -16,6 +16,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/internal/tools/testenv"
 	"github.com/wexec/wexec/internal/tools/testpg"
+	"github.com/wexec/wexec/internal/tools/tests3"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/store"
 )
@@ -23,6 +24,7 @@ import (
 func TestMain(m *testing.M) {
 	code := m.Run()
 	testpg.Stop()
+	tests3.Stop()
 	os.Exit(code)
 }
 

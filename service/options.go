@@ -28,6 +28,9 @@ type Options struct {
 	Running int
 	// Keys seal what lasts. Nil opens those of WEXEC_SEAL_KEY or of seal.key in Data.
 	Keys *Keys
+	// Blobs keeps the content of artifacts: a folder, or s3://BUCKET/PREFIX. Empty
+	// is the folder blobs in Data.
+	Blobs string
 }
 
 // defaultRunning is how many runs a process has at once unless told.

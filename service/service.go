@@ -19,6 +19,8 @@ type Service struct {
 	tokens  tokenCache
 
 	deletions *deletions
+	artifacts *artifacts
+	tending   func() // ends the work in the background
 }
 
 // Open starts a service: it reads the tenants and executes what waits in the store.
@@ -52,8 +54,26 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	if err := s.tenants.open(ctx, o, s.engine); err != nil {
 		return nil, errors.Join(err, s.engine.Close())
 	}
+	if s.artifacts, err = openArtifacts(o); err != nil {
+		return nil, errors.Join(err, s.tenants.close(), s.engine.Close())
+	}
+	s.tending = background(ctx, s.artifacts.tend)
 	s.runs = newExecutor(context.WithoutCancel(ctx), o, s.engine, s.tenants)
 	return s, nil
+}
+
+// background calls a function until end is called, which waits for it.
+func background(ctx context.Context, f func(ctx context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // Drain stops taking work and waits until the runs of this process have ended, or
@@ -66,7 +86,8 @@ func (s *Service) Draining() bool { return s.runs.isDraining() }
 // Close cancels what runs and frees everything but the store.
 func (s *Service) Close() error {
 	s.runs.close()
-	return errors.Join(s.tenants.close(), s.engine.Close())
+	s.tending()
+	return errors.Join(s.artifacts.blobs.Close(), s.tenants.close(), s.engine.Close())
 }
 
 // Engine returns the engine of all tenants.

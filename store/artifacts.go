@@ -59,7 +59,7 @@ func (s *Store) PutArtifact(ctx context.Context, a Artifact, quota int64) (kept 
 			return err
 		}
 		if n == 0 {
-			return OverQuota(quota)
+			return NoRoom(quota)
 		}
 		text := 0
 		if a.Text {
@@ -75,8 +75,8 @@ func (s *Store) PutArtifact(ctx context.Context, a Artifact, quota int64) (kept 
 	return kept, err
 }
 
-// OverQuota is the error of an artifact for which the tenant has no room.
-func OverQuota(quota int64) error {
+// NoRoom is the error of an artifact for which the tenant has no room.
+func NoRoom(quota int64) error {
 	return fault.New(fault.LimitArtifact, "the artifacts of the tenant would take more than %d bytes", quota).
 		WithHint("delete artifacts, or raise quotas.artifacts in the tenant's wexec.yaml")
 }

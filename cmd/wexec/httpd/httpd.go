@@ -1,5 +1,5 @@
-// Package httpd is the HTTP API of a server: runs, approvals, tools, sessions, tokens
-// and usage as JSON under /v1, and MCP at /mcp. Every route is in one table, which
+// Package httpd is the HTTP API of a server: runs, approvals, tools, sessions,
+// artifacts, tokens and usage as JSON under /v1, and MCP at /mcp. Every route is in one table, which
 // also makes the OpenAPI document at /v1/openapi.json.
 package httpd
 
@@ -28,6 +28,10 @@ func routes() []route {
 	run.also = []int{http.StatusAccepted}
 	makeToken := typed("POST", "/v1/tokens", store.ScopeAdmin, "Make a token, which is shown once", createToken)
 	makeToken.status = http.StatusCreated
+	put := typed("POST", artifactsPath, store.ScopeRun, "Keep content as an artifact", putArtifact)
+	put.status, put.streams = http.StatusCreated, true
+	download := route{method: "GET", path: artifactsPath + "/{sha256}", scope: store.ScopeRead, summary: "Read an artifact, with ranges; without the scope reveal, texts of others have tokens instead of personal data and no ranges",
+		in: inputOf[artifactInput](), status: http.StatusOK, also: []int{http.StatusPartialContent, http.StatusNotModified}, media: "*/*", serve: getArtifact}
 	return []route{
 		run,
 		typed("GET", "/v1/runs", store.ScopeRead, "List runs, the newest first", listRuns),
@@ -41,6 +45,10 @@ func routes() []route {
 		typed("GET", "/v1/tools/{id}", store.ScopeRead, "Show a tool with its declaration", getTool),
 		typed("GET", "/v1/sessions", store.ScopeRead, "List sessions", listSessions),
 		typed("DELETE", "/v1/sessions/{name}", store.ScopeRun, "End a session", endSession),
+		put,
+		typed("GET", artifactsPath, store.ScopeRead, "List artifacts, the newest first", listArtifacts),
+		download,
+		typed("DELETE", artifactsPath+"/{sha256}", store.ScopeRun, "Delete an artifact", deleteArtifact),
 		typed("GET", "/v1/usage", store.ScopeRead, "Sum what runs used", usage),
 		typed("GET", "/v1/tokens", store.ScopeAdmin, "List tokens", listTokens),
 		makeToken,
@@ -94,7 +102,7 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		flow := http.NewResponseController(w)
 		_ = flow.SetReadDeadline(time.Now().Add(readTimeout))
-		if r.URL.Path != mcpd.Path { // it bounds its bodies itself
+		if r.URL.Path != mcpd.Path && r.URL.Path != artifactsPath { // they bound their bodies themselves
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		}
 		guarded.ServeHTTP(w, r)
@@ -109,7 +117,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	}
 	if err == nil {
 		size := r.ContentLength
-		if size < 0 || size > maxBody {
+		switch {
+		case rt.streams:
+			size = streamMemory
+		case size < 0 || size > maxBody:
 			size = maxBody // unknown, or refused when it is read
 		}
 		defer s.bodies.Add(-size)

@@ -102,6 +102,9 @@ func (x *schemas) operation(rt route) (map[string]any, error) {
 	if parameters != nil {
 		op["parameters"] = parameters
 	}
+	if rt.streams {
+		op["requestBody"] = map[string]any{"required": true, "content": map[string]any{"*/*": map[string]any{}}}
+	}
 	answers := map[string]any{}
 	for _, status := range problemsOf(rt) {
 		answers[status] = map[string]any{"$ref": "#/components/responses/Problem"}
@@ -109,6 +112,9 @@ func (x *schemas) operation(rt route) (map[string]any, error) {
 	for _, status := range append([]int{rt.status}, rt.also...) {
 		content := map[string]any{"description": http.StatusText(status)}
 		switch {
+		case status == http.StatusNotModified:
+		case rt.media == "*/*":
+			content["content"] = map[string]any{rt.media: map[string]any{}}
 		case rt.media != "":
 			content["content"] = map[string]any{rt.media: map[string]any{"schema": map[string]any{"type": "string"}}}
 		case rt.out != nil:

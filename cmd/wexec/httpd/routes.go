@@ -64,6 +64,7 @@ type route struct {
 	status       int          // of a success
 	also         []int        // further statuses of a success
 	media        string       // of the answer; empty: JSON
+	streams      bool         // the body is content of any type and size
 	serve        func(*Server, *call) error
 }
 
@@ -283,6 +284,8 @@ func statusOf(code fault.Code) int {
 		return http.StatusNotFound
 	case fault.UsageConflict:
 		return http.StatusConflict
+	case fault.LimitArtifact:
+		return http.StatusRequestEntityTooLarge
 	case fault.LimitBusy, fault.LimitQuota:
 		return http.StatusTooManyRequests
 	case fault.StoreUnavailable, fault.AuditUnavailable, fault.UpstreamUnavailable:

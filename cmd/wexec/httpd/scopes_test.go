@@ -19,6 +19,7 @@ var bodies = map[string]string{
 	"POST /v1/tokens":         `{"name":"n","scopes":["read"]}`,
 
 	"POST /v1/subjects/delete": `{"kind":"email","value":"nobody@example.org"}`,
+	"POST /v1/artifacts":       "a,b\n1,2\n",
 }
 
 func TestEveryRouteNeedsItsScopeAndTenant(t *testing.T) {
@@ -27,13 +28,15 @@ func TestEveryRouteNeedsItsScopeAndTenant(t *testing.T) {
 	a.call("agent", "POST", "/v1/runs", bodies["POST /v1/runs"]).is(200, &run)
 	var made struct{ ID, Token string }
 	a.call("admin", "POST", "/v1/tokens", `{"name":"made","scopes":["read"]}`).is(201, &made)
+	var kept struct{ Artifact string }
+	a.call("admin", "POST", "/v1/artifacts", "of the tenant default").is(201, &kept)
 	for _, rt := range routes() {
 		body := bodies[rt.method+" "+rt.path]
 		id := run.RunID
 		if strings.Contains(rt.path, "tokens") {
 			id = made.ID
 		}
-		path := strings.NewReplacer("{id}", id, "{name}", "work").Replace(rt.path)
+		path := strings.NewReplacer("{id}", id, "{name}", "work", "{sha256}", strings.TrimPrefix(kept.Artifact, "sha256:")).Replace(rt.path)
 		a.call("", rt.method, path, body).problem(401, "denied.token")
 		a.call("wx_wrong", rt.method, path, body).problem(401, "denied.token")
 		a.call("other", rt.method, path, body, "X-Tenant", "default")
@@ -49,7 +52,7 @@ func TestEveryRouteNeedsItsScopeAndTenant(t *testing.T) {
 				got.problem(403, "denied.scope")
 			case strings.Contains(rt.path, "{") && got.status < 400:
 				t.Errorf("%s %s of another tenant answered %d: %s", rt.method, path, got.status, got.body)
-			case strings.Contains(string(got.body), run.RunID) && got.status < 400:
+			case (strings.Contains(string(got.body), run.RunID) || strings.Contains(string(got.body), kept.Artifact)) && got.status < 400:
 				t.Errorf("%s %s shows a run of another tenant: %s", rt.method, path, got.body)
 			case got.status >= 500:
 				t.Errorf("%s %s answered %d: %s", rt.method, path, got.status, got.body)
@@ -128,14 +131,14 @@ func TestRandomRequestsNeverFailInTheServer(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	values := []string{"", "0", "-1", "1e9", "null", `"x"`, "[]", "{}", `{"a":{}}`, `"` + strings.Repeat("é", 300) + `"`, `"\u0000"`, "true", "99999999999999999999", `"2026-01-01T00:00:00Z"`}
 	names := []string{"language", "code", "args", "limits", "seed", "cache", "session", "input", "dry", "decision", "name", "scopes", "tools", "expires", "type", "kind", "value", "run_id", "token", "actor", "x"}
-	queries := []string{"limit", "cursor", "state", "since", "until", "q", "wait", "dry", "by", "min_score", "category", "tool", "x"}
+	queries := []string{"limit", "cursor", "state", "since", "until", "q", "wait", "dry", "by", "min_score", "category", "tool", "keep", "name", "x"}
 	pick := func(from []string) string { return from[r.IntN(len(from))] }
 	for range 400 {
 		rt := routes()[r.IntN(len(routes()))]
 		if rt.media != "" {
 			continue
 		}
-		path := strings.NewReplacer("{id}", pick([]string{"x", "%00", "..%2f", "01H", "a%20b"}), "{name}", pick([]string{"x", "%ff", "."})).Replace(rt.path)
+		path := strings.NewReplacer("{id}", pick([]string{"x", "%00", "..%2f", "01H", "a%20b"}), "{sha256}", pick([]string{"x", "%00", strings.Repeat("0", 64)}), "{name}", pick([]string{"x", "%ff", "."})).Replace(rt.path)
 		var query []string
 		for range r.IntN(3) {
 			query = append(query, pick(queries)+"="+strings.ReplaceAll(strings.Trim(pick(values), `"`), " ", "+"))

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -48,6 +49,7 @@ func (c Commands) Serve() *cli.Command {
 			&cli.StringFlag{Name: "store", Usage: "`URL`: the store, sqlite:FILE or postgres://USER@HOST/DATABASE (default wexec.db in the data folder)"},
 			&cli.StringFlag{Name: "data", Usage: "`DIR`: the data folder (default $XDG_DATA_HOME/wexec)", TakesFile: true},
 			&cli.StringFlag{Name: "key", Usage: "`FILE`: the seal key, which all servers of a store share (default seal.key in the data folder)", TakesFile: true},
+			&cli.StringFlag{Name: "blobs", Usage: "`DIR`: keep the content of artifacts there, or in s3://BUCKET/PREFIX?endpoint=URL (default blobs in the data folder)"},
 			&cli.StringFlag{Name: "tls-cert", Usage: "`FILE`: the certificate of the server, with its chain", TakesFile: true},
 			&cli.StringFlag{Name: "tls-key", Usage: "`FILE`: the private key of the certificate", TakesFile: true},
 			&cli.BoolFlag{Name: "behind-proxy", Usage: "clients come through a proxy that encrypts"},
@@ -90,11 +92,15 @@ func (c Commands) serve(ctx *cli.Context) error {
 	logger := terminal.Logger(c.Term, ctx.String("log"))
 	tracing, stop := otlp.Start(c.Env, c.Version, logger)
 	defer stop()
+	content := ctx.String("blobs")
+	if !strings.HasPrefix(content, "s3://") {
+		content = c.path(content)
+	}
 	keys, err := service.OpenKeys(ctx.Context, s, c.Env, data, c.path(ctx.String("key")))
 	if err != nil {
 		return err
 	}
-	served, err := service.Open(ctx.Context, service.Options{Store: s, Data: data, Keys: keys, Env: c.Env, Version: c.Version, Logger: logger, Tracing: tracing, Running: ctx.Int("max-runs")})
+	served, err := service.Open(ctx.Context, service.Options{Store: s, Data: data, Blobs: content, Keys: keys, Env: c.Env, Version: c.Version, Logger: logger, Tracing: tracing, Running: ctx.Int("max-runs")})
 	if err != nil {
 		return err
 	}
