@@ -195,7 +195,8 @@ func copyFile(from, to string) error {
 const pruneStep = 500
 
 // Prune removes runs that ended before a time, with what belongs to them, and
-// returns how many. The empty tenant is all tenants.
+// returns how many. The empty tenant is all tenants, and then artifacts that have
+// expired are removed as well; servers collect their blobs.
 func (s *Store) Prune(ctx context.Context, tenant string, before time.Time) (removed int, err error) {
 	for {
 		var old []key
@@ -214,7 +215,13 @@ func (s *Store) Prune(ctx context.Context, tenant string, before time.Time) (rem
 			return removed, err
 		}
 		if removed += len(old); len(old) < pruneStep {
-			return removed, nil
+			break
 		}
 	}
+	for tenant == "" {
+		if old, err := s.ExpireArtifacts(ctx); err != nil || len(old) == 0 {
+			return removed, err
+		}
+	}
+	return removed, nil
 }
