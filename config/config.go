@@ -139,6 +139,10 @@ func (s *Settings) PolicyFile() string {
 	return ""
 }
 
+// RuleFile returns the path of a policy file that a person's rules may go to, by the
+// name that decisions use, or "".
+func (s *Settings) RuleFile(name string) string { return s.writable[name] }
+
 // FileFor returns the policy file to which a rule for a grant is added, or "" if
 // there is none: the one that lacks it, or the person's if no file has such
 // rules.

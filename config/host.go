@@ -136,7 +136,7 @@ func (h *Host) Close() error {
 	return err
 }
 
-// Record writes an event to the audit log that belongs to no run.
+// Record adds an event to the audit log.
 func (h *Host) Record(ctx context.Context, e audit.Event) error {
 	_, err := h.sink.Record(ctx, e)
 	return err

@@ -106,7 +106,7 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 		Actor: clean(r.actor.ID, 200), Intent: r.shown(r.facts.Intent, 500), Args: c.args,
 		Message: r.redactor.revealText(message, r.growing(ctx, int64(len(message))+maxRevealed)),
 		Since:   now, Expires: now.Add(timeout), Via: approvals.Via, Remember: approvals.Remember,
-		Decisive: c.decisive, Grant: c.grant, Recorded: r.keep.Inputs == policy.DetailFull,
+		Decisive: c.decisive, Grant: c.grant, Asking: c.decision.Asking, Recorded: r.keep.Inputs == policy.DetailFull,
 		coveredMessage: text.Visible(r.redactor.display(message)), coveredArgs: json.RawMessage(r.redactor.display(string(c.covered))),
 	}
 	if c.grant != nil {

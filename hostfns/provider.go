@@ -205,6 +205,9 @@ type Question struct {
 	// Grant is what no rule allows, if that is the question.
 	Grant *Grant `json:"grant,omitempty"`
 
+	// Asking is why the policy asks about the tool; nil if the question is another.
+	Asking *policy.Asking `json:"-"`
+
 	coveredMessage, coveredGrant string
 	coveredArgs                  json.RawMessage
 }

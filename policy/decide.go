@@ -119,6 +119,7 @@ type verdict struct {
 	message string
 	timeout time.Duration
 	args    []string // Decision.Arguments
+	asking  *Asking  // Decision.Asking
 }
 
 // askSooner takes the timeout of another verdict that asks if it is shorter.
@@ -147,7 +148,7 @@ func (p *Policy) decide(e *evaluation, watch func(outcome)) (Decision, *layer) {
 	}
 	d.Effect, d.Rule, d.Message = final.effect, final.rule, final.message
 	if d.Effect == Ask {
-		d.Cache, d.Timeout, d.Arguments = 0, final.timeout, final.args
+		d.Cache, d.Timeout, d.Arguments, d.Asking = 0, final.timeout, final.args, final.asking
 	}
 	return d, final.by
 }
@@ -207,7 +208,7 @@ func (p *Policy) strictest(e *evaluation, d *Decision, watch func(outcome)) verd
 // collects limits and warnings in d. granted means that a file says which tools
 // are allowed, so that flags do not.
 func (l *layer) decide(e *evaluation, found []int32, granted bool, d *Decision, watch func(outcome)) verdict {
-	var ask, allow verdict
+	var ask, allow, approved verdict
 	for _, n := range found {
 		r := &l.rules[n]
 		if r.effect == Deny {
@@ -235,13 +236,17 @@ func (l *layer) decide(e *evaluation, found []int32, granted bool, d *Decision, 
 		}
 		if r.effect == Ask {
 			if ask.by == nil {
-				ask = verdict{by: l, effect: Ask, rule: r.where, message: r.messageFor(e.forMessages, err), args: r.arguments}
+				ask = verdict{by: l, effect: Ask, rule: r.where, message: r.messageFor(e.forMessages, err), args: r.arguments, asking: r.asking}
 			}
 			ask.timeout = tighter(ask.timeout, r.timeout)
 			continue
 		}
+		v := verdict{by: l, effect: Allow, rule: r.where, message: r.message}
 		if allow.by == nil {
-			allow = verdict{by: l, effect: Allow, rule: r.where, message: r.message}
+			allow = v
+		}
+		if r.approved && approved.by == nil {
+			approved = v
 		}
 		d.Cache = tighter(d.Cache, r.cache)
 		if r.annotations {
@@ -249,6 +254,8 @@ func (l *layer) decide(e *evaluation, found []int32, granted bool, d *Decision, 
 		}
 	}
 	switch {
+	case ask.by != nil && approved.by != nil:
+		return approved
 	case ask.by != nil:
 		return ask
 	case allow.by != nil:
@@ -258,7 +265,11 @@ func (l *layer) decide(e *evaluation, found []int32, granted bool, d *Decision, 
 	case l.byDefault == Deny:
 		return verdict{by: l, effect: Deny, rule: l.defaultRule(), message: fmt.Sprintf("no rule allows %s", e.id)}
 	}
-	return verdict{by: l, effect: l.byDefault, rule: l.defaultRule(), message: l.defaultMessage()}
+	v := verdict{by: l, effect: l.byDefault, rule: l.defaultRule(), message: l.defaultMessage()}
+	if v.effect == Ask {
+		v.asking = &Asking{File: l.file, Default: true}
+	}
+	return v
 }
 
 func (l *layer) defaultMessage() string {
@@ -315,7 +326,7 @@ func (p *Policy) BestEffect(tool string) Effect {
 }
 
 func (l *layer) bestEffect(tool string, granted bool) (effect Effect, decided bool) {
-	mayAsk, mustAsk, mayAllow := false, false, false
+	mayAsk, mustAsk, mayAllow, approved := false, false, false, false
 	for _, n := range l.index.find(l.rules, tool, nil) {
 		r := &l.rules[n]
 		switch {
@@ -325,11 +336,11 @@ func (l *layer) bestEffect(tool string, granted bool) (effect Effect, decided bo
 			mayAsk = true
 			mustAsk = mustAsk || r.when == nil
 		case r.effect == Allow && !(l.origin == FromCLI && granted):
-			mayAllow = true
+			mayAllow, approved = true, approved || r.approved
 		}
 	}
 	switch {
-	case mustAsk:
+	case mustAsk && !approved:
 		return Ask, true
 	case l.tightening:
 		return Deny, false

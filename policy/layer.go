@@ -223,6 +223,27 @@ type rule struct {
 	timeout     time.Duration
 	annotations bool     // an allow whose condition depends on what the server says about its tool
 	arguments   []string // that condition and message depend on
+	approved    bool     // an allow that precedes the ask rules of its layer
+	written     string   // the condition
+	asking      *Asking  // of an ask rule
+}
+
+// Asking is what makes a person be asked about a tool: an ask rule, or the default
+// of a file.
+type Asking struct {
+	File    string
+	When    string // condition of the rule as it is written; empty: none
+	Default bool
+}
+
+// Asks reports whether a file of the policy still asks about a tool for this reason.
+func (p *Policy) Asks(tool string, a Asking) bool {
+	return slices.ContainsFunc(p.all(), func(l *layer) bool {
+		if a.Default {
+			return l.file == a.File && l.byDefault == Ask
+		}
+		return slices.ContainsFunc(l.rules, func(r rule) bool { return r.asking != nil && *r.asking == a && r.tool.Match(tool) })
+	})
 }
 
 // Rule describes one rule for tools.
@@ -230,6 +251,9 @@ type Rule struct {
 	Where  string // file:line
 	Effect Effect
 	Tool   Glob
+	When   string // condition as it is written; empty: none
+	// Approved says that the rule, which allows, precedes the ask rules of its file.
+	Approved bool
 }
 
 // Rules returns the rules of every layer, the highest origin first: deny, ask,
@@ -238,7 +262,7 @@ func (p *Policy) Rules() []Rule {
 	var out []Rule
 	for _, l := range p.all() {
 		for _, r := range l.rules {
-			out = append(out, Rule{r.where, r.effect, r.tool})
+			out = append(out, Rule{r.where, r.effect, r.tool, r.written, r.approved})
 		}
 	}
 	return out

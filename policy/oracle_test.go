@@ -19,6 +19,8 @@ type oracleRule struct {
 	cond    int // index into oracleConditions
 	line    int
 	calls   int
+
+	approved bool
 }
 
 type oraclePolicy struct {
@@ -99,7 +101,7 @@ func (o oraclePolicy) fits(pattern, id string) bool {
 // decide returns the decision of one file; ok is false if it has none.
 func (o oraclePolicy) decide(r Request) (denied bool, effect Effect, ok bool, calls []int) {
 	id := r.Tool.ID()
-	var asks, allows bool
+	var asks, allows, approved bool
 	draws := o.fallback != ""
 	for _, rule := range o.rules {
 		draws = draws || rule.effect == Allow
@@ -114,13 +116,14 @@ func (o oraclePolicy) decide(r Request) (denied bool, effect Effect, ok bool, ca
 			asks = asks || is != no
 		case Allow:
 			allows = allows || is == yes
+			approved = approved || is == yes && rule.approved
 		}
 		if rule.calls > 0 && (is == yes || (is == fails && rule.effect == Ask)) {
 			calls = append(calls, rule.calls)
 		}
 	}
 	switch {
-	case asks:
+	case asks && !approved:
 		return denied, Ask, true, calls
 	case allows:
 		return denied, Allow, true, calls
@@ -188,6 +191,9 @@ func randomPolicy(r *rand.Rand) oraclePolicy {
 			}
 			if rule.calls > 0 {
 				text += fmt.Sprintf(", limits: {calls: %d}", rule.calls)
+			}
+			if rule.approved = effect == Allow && r.IntN(4) == 0; rule.approved {
+				text += ", approved: true"
 			}
 			write("%s}", text)
 			o.rules = append(o.rules, rule)

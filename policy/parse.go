@@ -168,7 +168,7 @@ func (c *compiler) rules(doc *document.File[Limits]) []rule {
 func (c *compiler) rule(effect Effect, b *document.Rule) rule {
 	out := rule{
 		effect: effect, where: c.Where(b.Pos), message: b.Message.V,
-		cache: time.Duration(b.Cache.V), timeout: time.Duration(b.Timeout.V),
+		cache: time.Duration(b.Cache.V), timeout: time.Duration(b.Timeout.V), approved: b.Approved, written: b.When.V.Text,
 	}
 	if b.Tool.IsSet() {
 		out.tool = c.toolGlob(b.Tool.Pos, b.Tool.V)
@@ -185,6 +185,9 @@ func (c *compiler) rule(effect Effect, b *document.Rule) rule {
 		if b.Message.IsSet() {
 			c.Add(b.MessageExpression.Pos, "remove one of them", "a rule cannot have both message and messageExpression")
 		}
+	}
+	if effect == Ask {
+		out.asking = &Asking{File: c.File, When: b.When.V.Text}
 	}
 	for _, x := range []*expr.Expr{out.messageExpr, out.when} {
 		if x != nil && effect == Ask {
@@ -203,6 +206,9 @@ func (c *compiler) rule(effect Effect, b *document.Rule) rule {
 		c.Add(b.Pos, "move the rule to ask or allow", "a deny rule cannot have limits or cache")
 	case effect == Ask && b.Cache.IsSet():
 		c.Add(b.Cache.Pos, "remove it", "an ask rule cannot have cache: an approved answer is not reused")
+	}
+	if effect != Allow && b.Approved {
+		c.Add(b.Pos, "move the rule to allow", "only an allow rule can be approved")
 	}
 	if effect != Ask && b.Timeout.IsSet() {
 		c.Add(b.Timeout.Pos, "to limit the time of a call, set limits: {timeout: …}", "timeout applies to approvals: only an ask rule can have it")

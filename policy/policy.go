@@ -8,7 +8,8 @@
 // Deny beats ask beats allow beats the default, which is deny; the order and
 // the specificity of rules do not matter. A nil policy and the zero [Decision]
 // deny. If a condition fails to evaluate, a deny or ask rule matches and an
-// allow rule does not.
+// allow rule does not. An allow rule with approved: true beats the ask rules of its
+// file.
 //
 // [Layer] combines several files, and [FromFlags] makes a policy of
 // command-line flags. To find mistakes in a policy and to run its tests, use
@@ -103,6 +104,8 @@ type Decision struct {
 	// Arguments are the names of the arguments that the condition and the message
 	// of a rule that asks depend on.
 	Arguments []string
+	// Asking is why a person is asked about a tool; nil if nobody is.
+	Asking *Asking
 }
 
 // RuleLimits are the limits of all rules that allow a call. All of them apply.

@@ -26,12 +26,12 @@ func TestATighteningOnlyForbids(t *testing.T) {
 		for range 30 {
 			req := randomRequest(r)
 			was, is := a.Decide(req).Effect, both.Decide(req).Effect
-			denied, effect, said, _ := project.decide(req)
+			denied, _, _, _ := project.decide(req)
 			want := was
 			switch {
 			case denied:
 				want = Deny
-			case said && effect == Ask && asks(project, req):
+			case asks(project, req): // what its own allow rules approve is not trusted
 				want = min(was, Ask)
 			}
 			if is != want {
@@ -136,5 +136,50 @@ func TestATighteningAllowsNothing(t *testing.T) {
 	}
 	if (*Policy)(nil).Tightening() != nil {
 		t.Error("nothing became something")
+	}
+}
+
+func TestAnApprovedRulePrecedesTheAskRulesOfItsFileOnly(t *testing.T) {
+	parse := func(text string) *Policy {
+		t.Helper()
+		p, err := Parse("policy.yaml", []byte("version: 1\ntools:\n"+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	approving := parse(`
+  deny: [{tool: a.set, when: args.n > 100}]
+  ask: ["a.*"]
+  allow:
+    - {tool: a.set, when: args.n > 10, approved: true}
+    - a.get
+`)
+	for id, want := range map[string]map[int]Effect{"a.set": {5: Ask, 11: Allow, 101: Deny}, "a.get": {5: Ask, 11: Ask}} {
+		for n, effect := range want {
+			d := approving.Decide(call(id, map[string]any{"n": float64(n)}))
+			if d.Effect != effect {
+				t.Errorf("%s %d: %v by %s, want %v", id, n, d.Effect, d.Rule, effect)
+			}
+			if asks := d.Asking != nil && approving.Asks(id, *d.Asking); asks != (effect == Ask) {
+				t.Errorf("%s %d: %+v", id, n, d.Asking)
+			}
+		}
+	}
+	// A condition that fails does not approve, and another file still asks.
+	if d := approving.Decide(call("a.set", nil)); d.Effect != Deny {
+		t.Errorf("%v by %s", d.Effect, d.Rule)
+	}
+	both := Layer(Layered{approving, Named}, Layered{parse("  ask: [a.set]\n"), System})
+	if d := both.Decide(call("a.set", map[string]any{"n": 11.0})); d.Effect != Ask {
+		t.Errorf("%v by %s", d.Effect, d.Rule)
+	}
+	if approving.BestEffect("a.set") != Allow || approving.BestEffect("a.get") != Ask {
+		t.Error("the outlook ignores approved rules")
+	}
+	for _, list := range []string{"ask", "deny"} {
+		if _, err := Parse("policy.yaml", []byte("version: 1\ntools: {"+list+": [{tool: a.b, approved: true}]}\n")); err == nil {
+			t.Errorf("%s may be approved", list)
+		}
 	}
 }

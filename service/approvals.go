@@ -3,49 +3,46 @@ package service
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"slices"
+	"time"
 
+	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/policyfile"
+	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/store"
 )
 
-// Approvals returns the questions of the principal's tenant that wait.
-func (s *Service) Approvals(ctx context.Context, who Principal, limit int) ([]Approval, error) {
-	rows, err := s.o.Store.Approvals(ctx, who.Tenant, limit)
+// Approvals returns the questions of the principal's tenant that a filter selects, and
+// the cursor of the next page.
+func (s *Service) Approvals(ctx context.Context, who Principal, f store.ApprovalFilter) (all []Approval, next string, err error) {
+	rows, more, err := s.o.Store.Approvals(ctx, who.Tenant, f)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	all := []Approval{}
+	all = []Approval{}
 	for _, row := range rows {
 		a, err := approvalOf(row)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		all = append(all, a)
 	}
-	return all, nil
-}
-
-func approvalOf(row store.Approval) (a Approval, err error) {
-	if err := json.Unmarshal(row.Question, &a); err != nil {
-		return a, fault.New(fault.StoreUnavailable, "read the approval %s: %w", row.ID, err)
+	if more {
+		next = rows[len(rows)-1].ID
 	}
-	a.State, a.By, a.Reason = row.State, row.Actor, row.Reason
-	return a, nil
+	return all, next, nil
 }
 
 // waitingOf returns the questions that a run waits for.
 func waitingOf(ctx context.Context, from *store.Store, run store.Run) ([]engine.Waiting, error) {
-	rows, err := from.Approvals(ctx, run.Tenant, maxWaiting)
+	rows, _, err := from.Approvals(ctx, run.Tenant, store.ApprovalFilter{Run: run.ID, Limit: maxWaiting})
 	if err != nil {
 		return nil, err
 	}
 	var out []engine.Waiting
 	for _, row := range rows {
-		if row.Run != run.ID {
-			continue
-		}
 		a, err := approvalOf(row)
 		if err != nil {
 			return nil, err
@@ -55,12 +52,24 @@ func waitingOf(ctx context.Context, from *store.Store, run store.Run) ([]engine.
 	return out, nil
 }
 
-// maxWaiting bounds the questions of a tenant that are searched for those of a run.
+// maxWaiting bounds the questions of a run that are shown.
 const maxWaiting = 1000
 
+// Answering is an answer to a question.
+type Answering struct {
+	Approve bool
+	Always  bool   // writes Approval.AlwaysRule, so that nobody is asked again
+	Reason  string // the program sees it if the call is denied
+	Via     string // api or page
+}
+
 // Decide answers a question of the principal's tenant. An agent's token never answers
-// for a run that it asked for.
-func (s *Service) Decide(ctx context.Context, who Principal, id string, approve bool, reason, via string) (Approval, error) {
+// for a run that it asked for. Only a principal with the scope admin answers with
+// Always.
+func (s *Service) Decide(ctx context.Context, who Principal, id string, a Answering) (Approval, error) {
+	if a.Always && !who.Has(store.ScopeAdmin) {
+		return Approval{}, fault.New(fault.DeniedScope, "the token does not have the scope %s, which always needs", store.ScopeAdmin)
+	}
 	row, err := s.o.Store.Approval(ctx, who.Tenant, id)
 	if err != nil {
 		return Approval{}, err
@@ -72,15 +81,83 @@ func (s *Service) Decide(ctx context.Context, who Principal, id string, approve 
 	if who.Type != store.TypePerson && run.Token == who.ID {
 		return Approval{}, fault.New(fault.DeniedScope, "an agent's token cannot answer for its own run").WithHint("answer with the token of a person")
 	}
-	answer := store.AnswerDenied
-	if approve {
-		answer = store.AnswerApproved
+	d := store.Decision{Answer: store.AnswerDenied, Actor: cmp.Or(who.Name, who.ID), Via: a.Via, Reason: a.Reason, Always: a.Always}
+	if a.Approve {
+		d.Answer = store.AnswerApproved
 	}
-	if row, err = s.o.Store.Decide(ctx, who.Tenant, id, answer, cmp.Or(who.Name, who.ID), via, reason); err != nil {
+	decide := func() (err error) {
+		row, err = s.o.Store.Decide(ctx, who.Tenant, id, d)
+		return err
+	}
+	if a.Always {
+		err = s.always(ctx, row, d, decide)
+	} else {
+		err = decide()
+	}
+	if isAnswer(row.State) { // else a rule that could not be written would keep the run waiting
+		if x := s.runs.execution(who.Tenant, row.Run); x != nil {
+			x.answer(id, replyOf(row))
+		}
+	}
+	if err != nil {
 		return Approval{}, err
 	}
-	if x := s.runs.execution(who.Tenant, row.Run); x != nil {
-		x.answer(id, replyOf(row))
-	}
 	return approvalOf(row)
+}
+
+// always answers a question by calling decide, and writes the rule after which nobody
+// is asked it again. The rule allows nothing that the policy denies.
+func (s *Service) always(ctx context.Context, row store.Approval, d store.Decision, decide func() error) error {
+	if d.Answer != store.AnswerApproved {
+		return fault.New(fault.UsageFlag, "always belongs to the decision approve").WithHint("deny the tool in the policy")
+	}
+	q, err := questionOf(row)
+	if err != nil {
+		return err
+	}
+	s.rules.Lock()
+	defer s.rules.Unlock()
+	t := s.tenants.get(row.Tenant)
+	if t == nil || q.AlwaysRule == "" || q.Asking == nil || t.settings.RuleFile(q.Asking.File) == "" {
+		return fault.New(fault.UsageFlag, "there is no rule that answers this question").WithHint("approve it without always, or change the policy")
+	}
+	rule, _ := policyfile.ForAsking(row.Tool, *q.Asking)
+	decided := false
+	err = policyfile.Change(t.settings.RuleFile(q.Asking.File), func(data []byte) ([]byte, error) {
+		changed, err := withRule(data, row.Tool, *q.Asking, rule)
+		if err != nil || decided {
+			return changed, err
+		}
+		if err := decide(); err != nil {
+			return nil, err
+		}
+		decided = true
+		return changed, t.host.Record(ctx, audit.Event{Run: row.Run, Decision: &audit.Decision{Kind: "rule", Tool: row.Tool, Target: q.AlwaysRule, Effect: policy.Allow.String(),
+			Rule: q.Rule, Writes: true, Approval: &audit.Approval{ID: row.ID, Via: d.Via, By: d.Actor, Answer: "always", MS: time.Since(row.Asked).Milliseconds()}}})
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.tenants.reloadOne(ctx, s.o, s.engine, row.Tenant); err != nil {
+		s.o.Logger.Error("the rule is written, but the files of the tenant cannot be used", "tenant", row.Tenant, "error", err)
+	}
+	return nil
+}
+
+// withRule returns a policy file with a rule, if the file still asks about the tool
+// for the same reason.
+func withRule(data []byte, tool string, a policy.Asking, rule policyfile.Rule) ([]byte, error) {
+	p, err := policy.Parse(a.File, data)
+	if err != nil {
+		return nil, err
+	}
+	if !p.Asks(tool, a) {
+		return nil, fault.New(fault.UsageConflict, "the policy has changed: %s no longer asks about %s for this reason", a.File, tool).WithHint("approve it without always")
+	}
+	if slices.ContainsFunc(p.Rules(), func(r policy.Rule) bool {
+		return r.Effect == policy.Allow && r.Tool.String() == tool && r.When == rule.When && r.Approved == rule.Approved
+	}) {
+		return data, nil // an answer to the same question wrote it
+	}
+	return policyfile.Add(a.File, data, []policyfile.Rule{rule})
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,69 +11,194 @@ import (
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/policyfile"
+	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/store"
 )
 
 // Approval is a question to people about a call, as the API shows it. It has tokens
 // where personal data was.
 type Approval struct {
-	ID      string          `json:"id"`
-	Run     string          `json:"run"`
-	Tool    string          `json:"tool"`
-	Message string          `json:"message,omitempty"`
-	Rule    string          `json:"rule,omitempty"`
-	Actor   string          `json:"actor,omitempty"`
-	Intent  string          `json:"intent,omitempty"`
-	Args    json.RawMessage `json:"args,omitempty"`
-	Since   time.Time       `json:"since"`
-	Expires time.Time       `json:"expires"`
-	State   store.Answer    `json:"state"`
-	By      string          `json:"by,omitempty" jsonschema:"who answered"`
-	Reason  string          `json:"reason,omitempty"`
+	ID         string          `json:"id"`
+	Run        string          `json:"run"`
+	Tool       string          `json:"tool"`
+	Message    string          `json:"message,omitempty"`
+	Rule       string          `json:"rule,omitempty"`
+	Actor      string          `json:"actor,omitempty"`
+	Intent     string          `json:"intent,omitempty"`
+	Args       json.RawMessage `json:"args,omitempty"`
+	Since      time.Time       `json:"since"`
+	Expires    time.Time       `json:"expires"`
+	AlwaysRule string          `json:"always_rule,omitempty" jsonschema:"the file and the rule that an answer with always writes; absent if there is none"`
+	State      store.Answer    `json:"state"`
+	Answered   *time.Time      `json:"answered,omitempty" jsonschema:"when it was answered or expired"`
+	By         string          `json:"by,omitempty" jsonschema:"who answered"`
+	Via        string          `json:"via,omitempty" jsonschema:"where it was answered: api, page or mcp"`
+	Reason     string          `json:"reason,omitempty"`
+	Always     bool            `json:"always,omitempty" jsonschema:"the answer wrote always_rule"`
+}
+
+// question is an approval as the store keeps it.
+type question struct {
+	Approval
+	Asking *policy.Asking `json:"asking,omitempty"`
+}
+
+func approvalOf(row store.Approval) (Approval, error) {
+	q, err := questionOf(row)
+	if err != nil {
+		return q.Approval, err
+	}
+	a := q.Approval
+	a.State, a.By, a.Via, a.Reason, a.Always = row.State, row.Actor, row.Via, row.Reason, row.Always
+	if !row.Answered.IsZero() {
+		a.Answered = &row.Answered
+	}
+	return a, nil
+}
+
+func questionOf(row store.Approval) (q question, err error) {
+	if err := json.Unmarshal(row.Question, &q); err != nil {
+		return q, fault.New(fault.StoreUnavailable, "read the approval %s: %w", row.ID, err)
+	}
+	return q, nil
+}
+
+// alwaysRule returns the rule after which nobody is asked a question again, with its
+// file, as people see it. It is "" if there is none: the question is not about a tool,
+// or a file asks that does not belong to the tenant.
+func (t *Tenant) alwaysRule(q hostfns.Question) string {
+	if q.Asking == nil || t.settings.RuleFile(q.Asking.File) == "" {
+		return ""
+	}
+	rule, ok := policyfile.ForAsking(q.Tool, *q.Asking)
+	if !ok {
+		return ""
+	}
+	return q.Asking.File + ": " + rule.String()
+}
+
+// isForAPI reports whether clients of the API may answer a question.
+func isForAPI(q hostfns.Question) bool {
+	return slices.Contains(q.Via, "api") || slices.Contains(q.Via, "page")
 }
 
 // Ask implements hostfns.Asker. The question is a row, which a client of any process
-// answers.
+// answers. The other asker of the run asks as well; the first answer counts, and the
+// row has it.
 func (x *execution) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, error) {
-	if !slices.Contains(q.Via, "api") && !slices.Contains(q.Via, "page") {
+	switch {
+	case isForAPI(q):
+	case x.other != nil:
+		return x.other.Ask(ctx, q)
+	default:
 		return hostfns.Reply{}, hostfns.ErrNobody
 	}
-	q = q.Covered()
-	shown := Approval{ID: q.ID, Run: q.Run, Tool: q.Tool, Message: q.Message, Rule: q.Rule, Actor: q.Actor, Intent: q.Intent,
-		Args: q.Args, Since: q.Since, Expires: q.Expires, State: store.AnswerWaiting}
-	question, err := json.Marshal(shown)
+	p, err := x.post(ctx, q)
 	if err != nil {
-		return hostfns.Reply{}, fault.New(fault.Internal, "encode the question: %w", err)
+		return hostfns.Reply{}, err
 	}
-	answered := make(chan hostfns.Reply, 1)
-	x.mu.Lock()
-	x.open[q.ID] = answered
-	x.mu.Unlock()
-	defer x.settle(q.ID)
-	x.flush() // what happened before the question comes before it
+	if x.other != nil {
+		asking, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go func() {
+			if reply, err := x.other.Ask(asking, q); err == nil {
+				x.saveAnswer(asking, p, reply)
+			}
+		}()
+	}
+	return x.await(ctx, p)
+}
+
+// posted is a question that is a row.
+type posted struct {
+	id, tool string
+	digest   string // of tool, arguments and rule
+	answered chan hostfns.Reply
+}
+
+// lead is how much earlier a question expires for people than for the run, so that the
+// run learns of an answer in the last second.
+const lead = 2 * pollEvery
+
+// post saves a question, for which the run waits from now on.
+func (x *execution) post(ctx context.Context, q hostfns.Question) (posted, error) {
+	q = q.Covered()
+	expires := q.Expires
+	if expires.Sub(q.Since) > 10*lead {
+		expires = expires.Add(-lead)
+	}
+	kept := question{Approval{ID: q.ID, Run: q.Run, Tool: q.Tool, Message: q.Message, Rule: q.Rule, Actor: q.Actor, Intent: q.Intent,
+		Args: q.Args, Since: q.Since, Expires: expires, AlwaysRule: x.tenant.alwaysRule(q), State: store.AnswerWaiting}, q.Asking}
+	encoded, err := json.Marshal(kept)
+	if err != nil {
+		return posted{}, fault.New(fault.Internal, "encode the question: %w", err)
+	}
 	digest := sha256.Sum256([]byte(q.Tool + "\x00" + string(q.Args) + "\x00" + q.Rule))
+	p := posted{q.ID, q.Tool, hex.EncodeToString(digest[:]), make(chan hostfns.Reply, 1)}
+	x.mu.Lock()
+	x.open[q.ID] = p.answered
+	x.mu.Unlock()
+	x.flush() // what happened before the question comes before it
 	event, _ := json.Marshal(approvalEvent{q.ID, q.Tool, store.AnswerWaiting})
-	row := store.Approval{Tenant: x.lease.Tenant, ID: q.ID, Run: q.Run, Tool: q.Tool, Digest: hex.EncodeToString(digest[:]), Question: question, Expires: q.Expires}
-	if err := x.s.o.Store.Ask(ctx, x.lease, row, store.Event{Type: "approval", Data: event}); err != nil {
-		return hostfns.Reply{}, err
+	row := store.Approval{Tenant: x.lease.Tenant, ID: q.ID, Run: q.Run, Tool: q.Tool, Digest: p.digest, Question: encoded, Expires: expires}
+	if err = x.s.o.Store.Ask(ctx, x.lease, row, store.Event{Type: "approval", Data: event}); err == nil {
+		err = x.s.o.Store.SetState(ctx, x.lease, store.StateWaiting)
 	}
-	if err := x.s.o.Store.SetState(ctx, x.lease, store.StateWaiting); err != nil {
-		return hostfns.Reply{}, err
+	if err != nil {
+		x.settle(q.ID)
+		return p, err
 	}
 	x.s.watchers.wake(runKey{x.lease.Tenant, x.lease.ID})
+	return p, nil
+}
+
+// await waits for the answer to a question.
+func (x *execution) await(ctx context.Context, p posted) (hostfns.Reply, error) {
+	defer x.settle(p.id)
 	for {
 		select {
-		case r := <-answered:
-			x.record("approval", approvalEvent{q.ID, q.Tool, stateOf(r)})
+		case r := <-p.answered:
+			x.record("approval", approvalEvent{p.id, p.tool, stateOf(r)})
 			return r, nil
 		case <-ctx.Done():
-			return hostfns.Reply{}, context.Cause(ctx)
+			return x.withdraw(ctx, p)
 		case <-time.After(pollEvery): // another process may have the answer
 		}
-		a, err := x.s.o.Store.Approval(ctx, x.lease.Tenant, q.ID)
-		if err == nil && (a.State == store.AnswerApproved || a.State == store.AnswerDenied) {
-			x.answer(q.ID, replyOf(a))
+		a, err := x.s.o.Store.Approval(ctx, x.lease.Tenant, p.id)
+		if err == nil && a.Digest == p.digest && isAnswer(a.State) {
+			x.answer(p.id, replyOf(a))
 		}
+	}
+}
+
+// withdraw ends a question that the run no longer waits for, unless it was answered.
+func (x *execution) withdraw(ctx context.Context, p posted) (hostfns.Reply, error) {
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer cancel()
+	a, err := x.s.o.Store.Withdraw(ending, x.lease, p.id)
+	if err == nil && isAnswer(a.State) {
+		r := replyOf(a)
+		x.record("approval", approvalEvent{p.id, p.tool, stateOf(r)})
+		return r, nil
+	}
+	if err != nil {
+		x.s.o.Logger.Warn("cannot withdraw a question", "run", x.lease.ID, "error", err)
+	}
+	x.record("approval", approvalEvent{p.id, p.tool, store.AnswerExpired})
+	return hostfns.Reply{}, context.Cause(ctx)
+}
+
+// saveAnswer saves an answer that did not come over the API, unless there is one.
+func (x *execution) saveAnswer(ctx context.Context, p posted, r hostfns.Reply) {
+	a, err := x.s.o.Store.Decide(ctx, x.lease.Tenant, p.id, store.Decision{Answer: stateOf(r), Actor: cmp.Or(r.Who, x.run.Actor), Via: r.By, Reason: r.Reason})
+	switch {
+	case err == nil:
+		x.answer(p.id, r)
+	case isAnswer(a.State):
+		x.answer(p.id, replyOf(a))
+	default:
+		x.s.o.Logger.Error("cannot save an answer", "run", x.lease.ID, "error", err)
 	}
 }
 
@@ -90,8 +216,11 @@ func stateOf(r hostfns.Reply) store.Answer {
 	return store.AnswerDenied
 }
 
+// isAnswer reports whether a person answered.
+func isAnswer(a store.Answer) bool { return a == store.AnswerApproved || a == store.AnswerDenied }
+
 func replyOf(a store.Approval) hostfns.Reply {
-	return hostfns.Reply{Approved: a.State == store.AnswerApproved, By: a.Via, Who: a.Actor, Reason: a.Reason}
+	return hostfns.Reply{Approved: a.State == store.AnswerApproved, Always: a.Always, By: a.Via, Who: a.Actor, Reason: a.Reason}
 }
 
 // settle ends a question. A run without further questions goes on.

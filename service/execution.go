@@ -12,7 +12,6 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
-	"github.com/wexec/wexec/hostfns/approvals"
 	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/privacy"
@@ -110,6 +109,7 @@ type execution struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	given  *engine.Request // of a caller in this process; nil: the stored request
+	other  hostfns.Asker   // of that caller; or nil
 	asked  request
 	broken error // why the stored request cannot be read
 	done   chan struct{}
@@ -409,11 +409,7 @@ func (x *execution) joined(req engine.Request) engine.Request {
 		}
 	}
 	req.Issued = x.keep
-	if req.Asker == nil {
-		req.Asker = x
-	} else {
-		req.Asker = approvals.First{req.Asker, x}
-	}
+	x.other, req.Asker = req.Asker, x
 	return req
 }
 

@@ -229,7 +229,7 @@ func TestARunThatHadStartedIsNotRunAgain(t *testing.T) {
 			t.Errorf("%s: %+v", id, run)
 		}
 	}
-	if open, err := s.Approvals(t.Context(), l.bot, 10); err != nil || len(open) != 0 {
+	if open, _, err := s.Approvals(t.Context(), l.bot, store.ApprovalFilter{}); err != nil || len(open) != 0 {
 		t.Errorf("%+v %v", open, err)
 	}
 	l.empty(t)

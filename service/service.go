@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/store"
@@ -17,6 +18,7 @@ type Service struct {
 	tenants *tenants
 	runs    *executor
 	tokens  tokenCache
+	rules   sync.Mutex // held while a rule is written
 
 	deletions *deletions
 	artifacts *artifacts

@@ -117,7 +117,7 @@ func loadTenant(o Options, name string) (*Tenant, error) {
 	}
 	t := &Tenant{Name: name, settings: settings}
 	if name == DefaultTenant {
-		t.env = o.Env.Map()
+		t.env = environment(o, name).Map()
 	}
 	return t, nil
 }
@@ -186,6 +186,30 @@ func (x *tenants) close() error {
 	return errors.Join(errs...)
 }
 
+// reloadOne reads the files of a tenant again.
+func (x *tenants) reloadOne(ctx context.Context, o Options, e *engine.Engine, name string) error {
+	x.reloading.Lock()
+	defer x.reloading.Unlock()
+	return x.reloadTenant(ctx, o, e, name)
+}
+
+func (x *tenants) reloadTenant(ctx context.Context, o Options, e *engine.Engine, name string) error {
+	t, err := loadTenant(o, name)
+	if before := x.get(name); err == nil && before != nil {
+		t.host = before.host
+		err = t.host.Reload(t.settings)
+	} else if err == nil {
+		err = t.open(ctx, o, e)
+	}
+	if err != nil {
+		return err
+	}
+	x.mu.Lock()
+	x.all[name] = t
+	x.mu.Unlock()
+	return nil
+}
+
 // reload reads the files of all tenants again. New folders become tenants. One whose
 // folder is gone takes no more runs.
 func (x *tenants) reload(ctx context.Context, o Options, e *engine.Engine) error {
@@ -197,20 +221,9 @@ func (x *tenants) reload(ctx context.Context, o Options, e *engine.Engine) error
 	}
 	var errs []error
 	for _, name := range found {
-		t, err := loadTenant(o, name)
-		if before := x.get(name); err == nil && before != nil {
-			t.host = before.host
-			err = t.host.Reload(t.settings)
-		} else if err == nil {
-			err = t.open(ctx, o, e)
-		}
-		if err != nil {
+		if err := x.reloadTenant(ctx, o, e, name); err != nil {
 			errs = append(errs, err)
-			continue
 		}
-		x.mu.Lock()
-		x.all[name] = t
-		x.mu.Unlock()
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -269,6 +269,7 @@ func (tx *Tx) remove(k key, r *Removed) error {
 		statement string
 	}{
 		{&r.Events, `DELETE FROM events WHERE tenant = $1 AND run = $2`},
+		{new(int64), `DELETE FROM notices WHERE tenant = $1 AND approval IN (SELECT id FROM approvals WHERE tenant = $1 AND run = $2)`},
 		{&r.Approvals, `DELETE FROM approvals WHERE tenant = $1 AND run = $2`},
 		{&r.Requests, `DELETE FROM idempotency WHERE tenant = $1 AND run = $2`},
 		{&r.Vaults, `DELETE FROM vaults WHERE tenant = $1 AND run = $2`},

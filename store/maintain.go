@@ -15,7 +15,7 @@ import (
 
 // tables are the tables that hold data, each after those that it refers to.
 func tables() []string {
-	return []string{"runs", "events", "uses", "idempotency", "queue", "approvals", "tokens", "keys", "vaults", "subjects", "details", "deletions", "spent", "artifacts", "artifact_totals"}
+	return []string{"runs", "events", "uses", "idempotency", "queue", "approvals", "tokens", "keys", "vaults", "subjects", "details", "deletions", "spent", "artifacts", "artifact_totals", "notices", "notice_numbers"}
 }
 
 // Report is what a check found.
@@ -49,6 +49,7 @@ func (s *Store) Check(ctx context.Context) (r Report, err error) {
 			{"queued runs that do not exist", `SELECT tenant, id FROM queue q WHERE kind = 'run' AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = q.tenant AND r.id = q.id)`},
 			{"runs with a gap in their events", `SELECT r.tenant, r.id FROM runs r WHERE r.events <> (SELECT COUNT(*) FROM events e WHERE e.tenant = r.tenant AND e.run = r.id)`},
 			{"questions of runs that do not exist", `SELECT tenant, id FROM approvals a WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = a.tenant AND r.id = a.run)`},
+			{"notices that are in no queue", `SELECT tenant, id FROM notices n WHERE NOT EXISTS (SELECT 1 FROM queue q WHERE q.tenant = n.tenant AND q.kind = 'notice')`},
 			{"idempotency keys of runs that are absent", `SELECT tenant, run FROM idempotency i WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = i.tenant AND r.id = i.run)`},
 			{"totals of artifacts that are wrong", `SELECT tenant, '' FROM artifact_totals t WHERE bytes <> (SELECT COALESCE(SUM(bytes), 0) FROM artifacts a WHERE a.tenant = t.tenant)`},
 		} {

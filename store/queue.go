@@ -16,8 +16,9 @@ type Kind string
 
 // The kinds of work.
 const (
-	KindRun  Kind = "run"
-	KindTask Kind = "task"
+	KindRun    Kind = "run"
+	KindTask   Kind = "task"
+	KindNotice Kind = "notice" // see [Notice]
 )
 
 // Work is an item of the queue.

@@ -28,14 +28,14 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 		if diff := cmp.Diff(want, must(s.Approval(t.Context(), "a", "1"))(t)); diff != "" {
 			t.Error(diff)
 		}
-		if all := must(s.Approvals(t.Context(), "a", 10))(t); len(all) != 2 || all[0].ID != "1" {
+		if all := waiting(t, s, "a"); len(all) != 2 || all[0].ID != "1" {
 			t.Errorf("%+v", all)
 		}
 		answers := make([]error, 10)
 		var all sync.WaitGroup
 		for i := range answers {
 			all.Go(func() {
-				_, answers[i] = s.Decide(t.Context(), "a", "1", []Answer{AnswerApproved, AnswerDenied}[i%2], fmt.Sprint("person", i), "page", "")
+				_, answers[i] = s.Decide(t.Context(), "a", "1", Decision{Answer: []Answer{AnswerApproved, AnswerDenied}[i%2], Actor: fmt.Sprint("person", i), Via: "page"})
 			})
 		}
 		all.Wait()
@@ -51,15 +51,15 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 			t.Errorf("%d answers counted", won)
 		}
 		c.pass(time.Minute)
-		_, err := s.Decide(t.Context(), "a", "2", AnswerApproved, "p", "page", "")
+		_, err := s.Decide(t.Context(), "a", "2", Decision{Answer: AnswerApproved, Actor: "p", Via: "page"})
 		wantCode(t, err, fault.UsageConflict)
 		if a := must(s.Approval(t.Context(), "a", "2"))(t); a.State != AnswerExpired {
 			t.Errorf("%+v", a)
 		}
-		if all := must(s.Approvals(t.Context(), "a", 10))(t); len(all) != 0 {
+		if all := waiting(t, s, "a"); len(all) != 0 {
 			t.Errorf("%+v", all)
 		}
-		_, err = s.Decide(t.Context(), "b", "1", AnswerApproved, "p", "page", "")
+		_, err = s.Decide(t.Context(), "b", "1", Decision{Answer: AnswerApproved, Actor: "p", Via: "page"})
 		wantCode(t, err, fault.UsageRun)
 		if events := must(s.Events(t.Context(), "a", "r", 0, 10))(t); len(events) != 2 {
 			t.Errorf("%+v", events)
@@ -73,12 +73,12 @@ func TestAQuestionExpiresWithItsRun(t *testing.T) {
 		for _, id := range []string{"1", "2"} {
 			check(t, s.Ask(t.Context(), l, Approval{ID: id, Expires: c.now().Add(time.Hour)}, Event{Type: "approval"}))
 		}
-		must(s.Decide(t.Context(), "a", "1", AnswerApproved, "p", "api", ""))(t)
+		must(s.Decide(t.Context(), "a", "1", Decision{Answer: AnswerApproved, Actor: "p", Via: "api"}))(t)
 		check(t, s.End(t.Context(), l, Outcome{Status: "error"}))
-		if all := must(s.Approvals(t.Context(), "a", 10))(t); len(all) != 0 {
+		if all := waiting(t, s, "a"); len(all) != 0 {
 			t.Errorf("questions of a run that has ended wait: %+v", all)
 		}
-		_, err := s.Decide(t.Context(), "a", "2", AnswerApproved, "p", "api", "")
+		_, err := s.Decide(t.Context(), "a", "2", Decision{Answer: AnswerApproved, Actor: "p", Via: "api"})
 		wantCode(t, err, fault.UsageConflict)
 		for id, want := range map[string]Answer{"1": AnswerApproved, "2": AnswerExpired} {
 			if a := must(s.Approval(t.Context(), "a", id))(t); a.State != want {

@@ -179,7 +179,7 @@ func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) er
 			return err
 		}
 		if questions > 0 {
-			if _, err := tx.exec(`UPDATE approvals SET state = 'expired' WHERE tenant = $1 AND run = $2 AND state = 'waiting'`, l.Tenant, l.ID); err != nil {
+			if err := tx.expireQuestions(`tenant = $1 AND run = $2`, l.Tenant, l.ID); err != nil {
 				return err
 			}
 		}

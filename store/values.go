@@ -58,6 +58,14 @@ func notNil(data []byte) []byte {
 	return data
 }
 
+// bit returns how a boolean is stored.
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // timeOf returns a stored time; 0 is the zero time.
 func timeOf(micros int64) time.Time {
 	if micros == 0 {

@@ -60,6 +60,7 @@ internal/jsonc:
 internal/units: fault internal/text
 internal/yamldoc: fault catalogue internal/jsonnum internal/text internal/units
 internal/snapshot: internal/atomicfile internal/ownfile
+internal/policyfile: fault catalogue hostfns policy internal/atomicfile internal/yamldoc
 wasm-modules: fault internal/atomicfile internal/meter internal/snapshot
 guests: fault catalogue wasm-modules internal/text
 hostfns: fault hostfns/packages policy policy/lint audit privacy catalogue hostfns/schema hostfns/internal/guard hostfns/internal/queue hostfns/internal/scrub hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/jsonnum internal/jsonscan internal/telemetry internal/text
@@ -84,7 +85,7 @@ engine/internal/world: fault audit internal/text
 engine/internal/sandbox: fault catalogue policy engine/internal/tokens engine/internal/world internal/meter internal/snapshot internal/text internal/units wasm-modules hostfns
 engine/internal/guestcache: fault engine/internal/sandbox internal/atomicfile internal/ownfile internal/snapshot wasm-modules guests
 config: fault privacy catalogue policy audit internal/atomicfile internal/jsonc internal/meter internal/ownfile internal/snapshot internal/text internal/units internal/yamldoc wasm-modules guests hostfns hostfns/* engine
-service: fault audit policy privacy catalogue config engine hostfns hostfns/approvals internal/atomicfile internal/seal internal/telemetry store store/blobs
+service: fault audit policy privacy catalogue config engine hostfns internal/atomicfile internal/policyfile internal/seal internal/telemetry internal/text store store/blobs
 cmd: *
 tests: *
 internal/tools: *

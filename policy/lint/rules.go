@@ -78,7 +78,7 @@ func (c *checker) checkDead(r *rule, i int, matches []catalogue.Tool) {
 			hint, message = "remove one of them", "the rule never decides: %s always denies %s"
 		case o.effect == policy.Deny && (j < i || r.when != nil):
 			hint, message = "remove it", "the rule has no effect: %s always denies %s"
-		case o.effect == policy.Ask && r.effect == policy.Allow:
+		case o.effect == policy.Ask && r.effect == policy.Allow && !r.Approved:
 			hint, message = "remove one of them", "the rule allows nothing: %s always asks for %s"
 		case o.effect == policy.Allow && r.effect == policy.Allow && r.when != nil:
 			topic, hint = TopicWideAllow, "remove the other rule, or make this condition a deny rule"

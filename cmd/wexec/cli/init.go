@@ -13,11 +13,11 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
-	"github.com/wexec/wexec/cmd/wexec/internal/policyfile"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/policyfile"
 	"github.com/wexec/wexec/internal/yamldoc"
 	"github.com/wexec/wexec/policy"
 )

@@ -14,11 +14,11 @@ import (
 
 	"github.com/wexec/wexec/cmd/wexec/internal/clients"
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
-	"github.com/wexec/wexec/cmd/wexec/internal/policyfile"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/internal/atomicfile"
+	"github.com/wexec/wexec/internal/policyfile"
 	"github.com/wexec/wexec/internal/yamldoc"
 	"github.com/wexec/wexec/policy"
 )

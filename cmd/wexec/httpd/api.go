@@ -14,11 +14,14 @@ import (
 )
 
 type approvalsInput struct {
-	Limit int `query:"limit" doc:"how many questions; 50 unless told, at most 1,000"`
+	State  string `query:"state" enum:"waiting|approved|denied|expired" doc:"waiting unless told"`
+	Limit  int    `query:"limit" doc:"how many questions; 50 unless told, at most 1,000"`
+	Cursor string `query:"cursor" doc:"next of the page before"`
 }
 
 type approvalsPage struct {
 	Approvals []service.Approval `json:"approvals"`
+	Next      string             `json:"next,omitempty"`
 }
 
 // limitOf bounds the length of a page.
@@ -30,8 +33,12 @@ func limitOf(asked int) int {
 }
 
 func listApprovals(s *Server, c *call, in approvalsInput) (page approvalsPage, err error) {
-	page.Approvals, err = s.service.Approvals(c.context(), c.who, limitOf(in.Limit))
-	return page, err
+	switch state := store.Answer(in.State); state {
+	case "", store.AnswerWaiting, store.AnswerApproved, store.AnswerDenied, store.AnswerExpired:
+		page.Approvals, page.Next, err = s.service.Approvals(c.context(), c.who, store.ApprovalFilter{State: state, After: in.Cursor, Limit: limitOf(in.Limit)})
+		return page, err
+	}
+	return page, invalid("state: must be waiting, approved, denied or expired, not %.40q", in.State)
 }
 
 type decideInput struct {
@@ -39,6 +46,7 @@ type decideInput struct {
 	Body struct {
 		Decision string `json:"decision" jsonschema:"approve or deny"`
 		Reason   string `json:"reason,omitempty" jsonschema:"the program sees it if the call is denied"`
+		Always   bool   `json:"always,omitempty" jsonschema:"write always_rule into the policy, so that nobody is asked again; needs the scope admin"`
 	}
 }
 
@@ -49,7 +57,7 @@ func decide(s *Server, c *call, in decideInput) (service.Approval, error) {
 	if len(in.Body.Reason) > 2000 {
 		return service.Approval{}, invalid("reason has more than 2,000 bytes")
 	}
-	return s.service.Decide(c.context(), c.who, in.ID, in.Body.Decision == "approve", in.Body.Reason, "api")
+	return s.service.Decide(c.context(), c.who, in.ID, service.Answering{Approve: in.Body.Decision == "approve", Always: in.Body.Always, Reason: in.Body.Reason, Via: "api"})
 }
 
 // tool is a tool as the API shows it.

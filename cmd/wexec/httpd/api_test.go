@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestTheAPIOnPostgreSQL(t *testing.T) {
-	testpg.Again(t, "ARunIsExecuted|GoesOnWithout|SentTwice|ARunIsCancelled|APersonAnswers|ProcessThatDied|ServerThatStops")
+	testpg.Again(t, "ARunIsExecuted|GoesOnWithout|SentTwice|ARunIsCancelled|APersonAnswers|TwoServers|ProcessThatDied|ServerThatStops")
 }
 
 // api is a server and what checks its requests and answers.
@@ -92,6 +92,20 @@ func newAPI(t *testing.T, more files) *api {
 		a.tokens[name] = secret
 	}
 	return a
+}
+
+// second starts another server on the same store and seal key, with its own folder.
+func (a *api) second(more files) *api {
+	a.t.Helper()
+	b := &api{t: a.t, data: a.t.TempDir(), address: a.address, tokens: a.tokens}
+	key, err := os.ReadFile(filepath.Join(a.data, "seal.key"))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	files{"tenants/default/wexec.yaml": "cache: " + testenv.Cache() + "\n", "seal.key": string(key)}.write(a.t, b.data)
+	more.write(a.t, b.data)
+	b.open()
+	return b
 }
 
 // open opens the store and the service, and serves the API until the test ends.

@@ -38,7 +38,7 @@ func routes() []route {
 		typed("GET", "/v1/runs/{id}", store.ScopeRead, "Show a run", getRun),
 		typed("POST", "/v1/runs/{id}/cancel", store.ScopeRun, "Cancel a run", cancelRun),
 		events,
-		typed("GET", "/v1/approvals", store.ScopeRead, "List the questions that wait for a person", listApprovals),
+		typed("GET", "/v1/approvals", store.ScopeRead, "List the questions to people", listApprovals),
 		typed("POST", "/v1/approvals/{id}", store.ScopeApprove, "Answer a question", decide),
 		typed("GET", "/v1/tools", store.ScopeRead, "List the tools that programs may call", listTools),
 		typed("GET", "/v1/tools/search", store.ScopeRead, "Search tools by words", searchTools),

@@ -528,7 +528,7 @@ func (s *soak) account(called int64) {
 	if err != nil || len(report.Faults) != 0 || report.Rows["queue"] != 0 {
 		t.Errorf("%+v %v", report, err)
 	}
-	waiting, err := s.store.Approvals(t.Context(), "default", 10)
+	waiting, _, err := s.store.Approvals(t.Context(), "default", store.ApprovalFilter{})
 	if err != nil || len(waiting) != 0 {
 		t.Errorf("%d questions wait: %v", len(waiting), err)
 	}

@@ -48,6 +48,7 @@ type Rule struct {
 	Limits            *RuleLimits                   `yaml:"limits" doc:"limits on the calls that this rule allows"`
 	Cache             yamldoc.Value[units.Duration] `yaml:"cache" doc:"how long an answer may be reused"`
 	Timeout           yamldoc.Value[units.Duration] `yaml:"timeout" doc:"how long to wait for an approval"`
+	Approved          bool                          `yaml:"approved" doc:"of an allow rule: it applies even if ask rules of the file match, because a person always approves such calls"`
 	Pos               yamldoc.Position
 }
 

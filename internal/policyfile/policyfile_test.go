@@ -2,6 +2,9 @@ package policyfile
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -84,5 +87,51 @@ func TestStarterIsAPolicy(t *testing.T) {
 		if _, err := policy.Parse("policy.yaml", []byte(Starter(rules))); err != nil {
 			t.Errorf("%v\n%s", err, Starter(rules))
 		}
+	}
+}
+
+func TestForAskingWritesTheConditionAsItIs(t *testing.T) {
+	for _, when := range []string{"", `args.to != "a'b"`, "args.n > 1 && // why\n  args.m < 2", `args.s.matches('^\\d<&>é\t')`} {
+		rule, ok := ForAsking("mail.send", policy.Asking{File: "policy.yaml", When: when})
+		if !ok {
+			t.Fatal(when)
+		}
+		data, err := Add("policy.yaml", []byte("version: 1\ntools:\n  ask: [mail.send] # mine\n"), []Rule{rule})
+		if err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+		p, err := policy.Parse("policy.yaml", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Rules()[1]; got.When != when || !got.Approved || got.Effect != policy.Allow {
+			t.Errorf("%q is written as %q\n%s", when, got.When, data)
+		}
+	}
+	for _, tool := range []string{"a.*", "a.{b}", "a.b?", "a.b\n"} {
+		if _, ok := ForAsking(tool, policy.Asking{}); ok {
+			t.Errorf("%q is a pattern", tool)
+		}
+	}
+}
+
+func TestChangeSeesWhatOthersWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(path, []byte("a"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	err := Change(path, func(data []byte) ([]byte, error) {
+		if calls++; calls == 1 { // an editor saves the file now
+			if err := os.WriteFile(path, []byte("b"), 0o640); err != nil {
+				return nil, err
+			}
+		}
+		return append(data, 'c'), nil
+	})
+	data, _ := os.ReadFile(path)
+	info, _ := os.Stat(path)
+	if err != nil || string(data) != "bc" || calls != 2 || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
+		t.Errorf("%q after %d calls, %v, %v", data, calls, info.Mode(), err)
 	}
 }

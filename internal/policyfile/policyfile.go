@@ -3,7 +3,11 @@
 package policyfile
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +15,7 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/atomicfile"
 	"github.com/wexec/wexec/internal/yamldoc"
 	"github.com/wexec/wexec/policy"
 )
@@ -20,15 +25,39 @@ type Rule struct {
 	List []string // the keys of the list, such as tools and allow
 	Item string   // a scalar
 	Port int      // of a host; zero: the default ports
-	Why  string   // for a comment
+	When string   // condition of an approved tool; empty: none
+	// Approved says that the rule applies even if the file asks about the tool.
+	Approved bool
+	Why      string // for a comment
 }
 
 // text is the rule as YAML on one line.
 func (r Rule) text() string {
-	if r.Port != 0 {
+	switch {
+	case r.Port != 0:
 		return fmt.Sprintf("{host: %s, ports: [%d]}", Quote(r.Item), r.Port)
+	case r.Approved && r.When != "":
+		var when bytes.Buffer // JSON, which is also YAML
+		e := json.NewEncoder(&when)
+		e.SetEscapeHTML(false)
+		_ = e.Encode(r.When) // a string always has a JSON form
+		return fmt.Sprintf("{tool: %s, when: %s, approved: true}", Quote(r.Item), bytes.TrimSpace(when.Bytes()))
+	case r.Approved:
+		return fmt.Sprintf("{tool: %s, approved: true}", Quote(r.Item))
 	}
 	return Quote(r.Item)
+}
+
+// ForAsking returns the rule by which a person is no longer asked about a tool for
+// a reason. It is as narrow as the question: the tool, and the condition under which
+// the policy asks. It is false for a name that is not written as a pattern for itself.
+func ForAsking(tool string, a policy.Asking) (Rule, bool) {
+	return Rule{List: allowTool, Item: tool, When: a.When, Approved: !a.Default}, !hasPattern(tool)
+}
+
+// hasPattern reports whether a name is not written as a pattern for itself.
+func hasPattern(name string) bool {
+	return strings.ContainsFunc(name, func(c rune) bool { return strings.ContainsRune("*?{}[]\\", c) || c < ' ' })
 }
 
 // ForGrant returns the rule that allows what a program lacks, for a policy file in
@@ -56,7 +85,7 @@ func ForGrant(g hostfns.Grant, dir string) (Rule, bool) {
 			r.Why = "and everything in this folder"
 		}
 	}
-	return r, !strings.ContainsFunc(r.Item, func(c rune) bool { return strings.ContainsRune("*?{}[]\\", c) || c < ' ' })
+	return r, !hasPattern(r.Item)
 }
 
 // String returns the rule as it is shown to a person, with its comment.
@@ -169,6 +198,49 @@ func Add(name string, data []byte, rules []Rule) ([]byte, error) {
 		return fail(err)
 	}
 	return data, nil
+}
+
+// Change replaces a policy file by what change makes of its text, and syncs it to disk.
+// If the file changes meanwhile, change is called again with the new text. Callers
+// exclude each other.
+func Change(path string, change func(data []byte) ([]byte, error)) error {
+	fail := func(err error) error { return fault.New(fault.UsageFile, "write the rule: %w", err) }
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return fail(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return fail(err)
+	}
+	for {
+		before, err := os.ReadFile(path)
+		if err != nil {
+			return fail(err)
+		}
+		after, err := change(before)
+		if err != nil || bytes.Equal(before, after) {
+			return err
+		}
+		now, err := os.ReadFile(path)
+		if err != nil {
+			return fail(err)
+		}
+		if !bytes.Equal(before, now) {
+			continue
+		}
+		err = atomicfile.WriteFunc(path, info.Mode().Perm(), func(f *os.File) error {
+			_, err := f.Write(after)
+			return errors.Join(err, f.Sync())
+		})
+		if err == nil {
+			err = atomicfile.SyncDir(filepath.Dir(path))
+		}
+		if err != nil {
+			return fail(err)
+		}
+		return nil
+	}
 }
 
 // Quote returns a scalar of YAML, quoted if necessary.
