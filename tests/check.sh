@@ -92,7 +92,7 @@ part "programs compared with Node and Python" tests -count=1 -run 'ProgramsAgree
 part "interpreter and portable snapshots" elsewhere
 part "fresh clone" tests -count=1 -run FreshClone ./tests
 part "plugins in C, Go and Rust" plugins
-part "real servers and type checkers" tests -count=1 ./tests/servers
+part "real servers, type checkers and deployment" tests -count=1 -timeout 20m ./tests/servers ./tests/deploy
 part "long attacks, faults and cases" long
 part "race" race
 part "race, long tests of the engine" long_race

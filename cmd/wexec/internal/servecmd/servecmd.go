@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -55,6 +56,7 @@ func (c Commands) Serve() *cli.Command {
 			&cli.BoolFlag{Name: "behind-proxy", Usage: "clients come through a proxy that encrypts"},
 			&cli.IntFlag{Name: "max-runs", Usage: "`N`: run at most N programs at once; further ones wait in the store", Value: 256},
 			&cli.StringFlag{Name: "log", Usage: "`LEVEL`: debug, info, warn or error", Value: "info"},
+			&cli.BoolFlag{Name: "ready", Usage: "ask the server at --listen whether it takes work, and exit with 0 if it does"},
 			&cli.BoolFlag{Name: "check", Usage: "check flags, store and the files of tenants, and exit"},
 		},
 		Action: c.serve,
@@ -65,15 +67,18 @@ func (c Commands) serve(ctx *cli.Context) error {
 	if ctx.Args().Len() > 0 {
 		return fault.New(fault.UsageFlag, "wexec serve takes no arguments, but has %q", ctx.Args().First())
 	}
-	data, err := c.Env.DataDir(ctx.String("data"))
-	if err != nil {
-		return err
-	}
 	security, err := c.tls(ctx)
 	if err != nil {
 		return err
 	}
 	address, err := addressOf(ctx.String("listen"), security != nil || ctx.Bool("behind-proxy"))
+	if err != nil {
+		return err
+	}
+	if ctx.Bool("ready") {
+		return askReady(ctx.Context, address, security != nil)
+	}
+	data, err := c.Env.DataDir(ctx.String("data"))
 	if err != nil {
 		return err
 	}
@@ -186,6 +191,36 @@ func addressOf(text string, encrypted bool) (string, error) {
 			WithHint("set --tls-cert and --tls-key, or --behind-proxy if a proxy encrypts")
 	}
 	return net.JoinHostPort(host, port), nil
+}
+
+// askReady asks the server at an address of this machine whether it takes work. The
+// answer has no secrets, so the certificate need not name the address.
+func askReady(ctx context.Context, address string, encrypted bool) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	scheme, client := "http", &http.Client{Timeout: 5 * time.Second}
+	if encrypted {
+		scheme = "https"
+		client.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // see above
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+net.JoinHostPort(host, port)+"/ready", nil)
+	if err != nil {
+		return err
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return fault.New(fault.UpstreamUnavailable, "ask the server at %s: %w", address, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return fault.New(fault.UpstreamUnavailable, "the server at %s takes no work: %s", address, res.Status)
+	}
+	return nil
 }
 
 // reloadAtHangup reads the files of the tenants again at SIGHUP, until stop is
