@@ -190,10 +190,14 @@ func Load(env *Environment, flags Flags) (*Settings, error) {
 
 // LoadTenant reads the settings of a tenant of a server: those of the system, and
 // wexec.yaml, policy.yaml and mcp.json of the tenant's folder. Files of a user or a
-// project do not apply. Programs reach no file below data, the server's folder.
+// project do not apply. Programs reach no file below data, the server's folder, which
+// has the cache unless the environment names another place.
 func LoadTenant(env *Environment, dir, data string) (*Settings, error) {
 	s := newSettings(env, filepath.Join(dir, "audit"))
 	s.data = data
+	if s.Cache, _ = env.Lookup("WEXEC_CACHE"); s.Cache == "" {
+		s.Cache = cmp.Or(env.cacheDir(), filepath.Join(data, "cache"))
+	}
 	for _, folder := range []struct {
 		dir    string
 		origin policy.Origin
@@ -237,6 +241,10 @@ func (s *Settings) readFolder(env *Environment, dir string, origin policy.Origin
 	path := filepath.Join(dir, "wexec.yaml")
 	var read reader = readBounded
 	has, trusted := exists, true
+	confined := origin == policy.Named && env.Within != ""
+	if confined {
+		read = env.readWithin
+	}
 	if origin == policy.Project {
 		read, has, trusted = s.Project.read, func(path string) bool { return s.Project.texts[path] != nil }, s.Project.Trusted
 	}
@@ -245,6 +253,11 @@ func (s *Settings) readFolder(env *Environment, dir string, origin policy.Origin
 		return err
 	}
 	var policies, mcps []string
+	if ok && confined {
+		if err := f.confined(path, env.Within); err != nil {
+			return err
+		}
+	}
 	if ok {
 		policies, mcps = f.Policy, f.MCP
 		s.apply(f, dir, path, trusted)

@@ -18,6 +18,9 @@ type Environment struct {
 	Vars   []string // NAME=value
 	System string   // folder of the system's configuration; may be empty
 	OS     string   // as runtime.GOOS
+	// Within is the folder of a tenant that a server's operator does not trust with
+	// the machine: files outside it are not read for the tenant. Empty: no bound.
+	Within string
 }
 
 // Process returns the environment of this process.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -149,6 +150,26 @@ func parseFile(name string, data []byte) (*file, error) {
 		}
 	}
 	return &f, nil
+}
+
+// confined refuses settings of a tenant that write to the machine, start commands on it,
+// or read files outside the tenant's folder.
+func (f *file) confined(name, folder string) error {
+	for key, set := range map[string]bool{"cache": f.Cache != "", "audit": f.Audit != nil} {
+		if set {
+			return fault.New(fault.UsageConfig, "%s: only the operator of the server may set %s", name, key).WithHint("remove %s", key)
+		}
+	}
+	for _, p := range f.Packages {
+		real, err := filepath.EvalSymlinks(absolute(folder, p.V.Path))
+		if err == nil {
+			folder, err = filepath.EvalSymlinks(folder)
+		}
+		if rel, relErr := filepath.Rel(folder, real); err != nil || relErr != nil || !filepath.IsLocal(rel) {
+			return fault.New(fault.UsageConfig, "%s:%d: the package %s is outside the folder of the tenant", name, p.Pos.Line, p.V.Path)
+		}
+	}
+	return nil
 }
 
 // servers returns the servers that a wexec.yaml defines itself.

@@ -274,7 +274,11 @@ func (e *Environment) secret(_ context.Context, from string) (string, error) {
 		if rest, ok := strings.CutPrefix(name, "~/"); ok {
 			name = filepath.Join(e.Home, rest)
 		}
-		data, err := os.ReadFile(filepath.Clean(name))
+		read := os.ReadFile
+		if e.Within != "" {
+			read = e.readWithin
+		}
+		data, err := read(filepath.Clean(name))
 		if err != nil {
 			return "", fault.New(fault.UsageConfig, "read the secret's file: %w", pathCause(err))
 		}

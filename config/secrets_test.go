@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +25,36 @@ func TestSecretsAreRecognizedByNameAndForm(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, got.Servers[i].Secrets); diff != "" {
 			t.Errorf("%s: %s", got.Servers[i].Name, diff)
+		}
+	}
+}
+
+// A tenant's policy takes secrets from its own folder only.
+func TestATenantTakesSecretsFromItsFolder(t *testing.T) {
+	data := t.TempDir()
+	within := filepath.Join(data, "tenants", "acme")
+	if err := os.MkdirAll(within, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Join(within, "key"), filepath.Join(data, "seal.key")} {
+		if err := os.WriteFile(path, []byte("value\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../../seal.key", filepath.Join(within, "link")); err != nil {
+		t.Fatal(err)
+	}
+	env := &Environment{Dir: within, Within: within}
+	for from, ok := range map[string]bool{
+		"file:" + filepath.Join(within, "key"):            true,
+		"file:" + filepath.Join(within, "link"):           false,
+		"file:" + filepath.Join(within, "../../seal.key"): false,
+		"file:/etc/hostname":                              false,
+		"env:PATH":                                        false,
+	} {
+		value, err := env.secret(t.Context(), from)
+		if (err == nil) != ok || ok && value != "value" {
+			t.Errorf("%s: %q %v", from, value, err)
 		}
 	}
 }

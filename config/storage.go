@@ -26,6 +26,11 @@ func readBounded(path string) ([]byte, error) {
 		return nil, fault.New(fault.UsageFile, "read %s: %w", path, pathCause(err))
 	}
 	defer f.Close()
+	return readAll(f, path)
+}
+
+// readAll reads a file of a bounded size.
+func readAll(f *os.File, path string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, fault.New(fault.UsageFile, "read %s: %w", path, pathCause(err))
@@ -34,6 +39,24 @@ func readBounded(path string) ([]byte, error) {
 		return nil, fault.New(fault.UsageConfig, "%s is larger than %d MiB", path, maxFile>>20)
 	}
 	return data, nil
+}
+
+// readWithin reads a file of a tenant. A path or a link that leads out of its folder
+// fails.
+func (e *Environment) readWithin(path string) ([]byte, error) {
+	name, err := filepath.Rel(e.Within, path)
+	if err != nil {
+		return nil, fault.New(fault.UsageFile, "read %s: %w", path, pathCause(err))
+	}
+	f, err := os.OpenInRoot(e.Within, name)
+	if err != nil {
+		return nil, fault.New(fault.UsageFile, "read %s: %w", path, pathCause(err))
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fault.New(fault.UsageConfig, "%s is not a regular file", path)
+	}
+	return readAll(f, path)
 }
 
 // readUntrusted reads a file that nobody named, such as one of a cloned project.

@@ -108,8 +108,7 @@ func (x *tenants) load(o Options) (*config.Settings, error) {
 	return x.all[DefaultTenant].settings, nil
 }
 
-// loadTenant reads the files of a tenant. A tenant other than the default one starts
-// no commands on this machine and reaches none of its files.
+// loadTenant reads the files of a tenant.
 func loadTenant(o Options, name string) (*Tenant, error) {
 	settings, err := readTenant(o, name)
 	if err != nil {
@@ -122,24 +121,42 @@ func loadTenant(o Options, name string) (*Tenant, error) {
 	return t, nil
 }
 
+// readTenant reads the settings of a tenant. A tenant other than the default one, and
+// that one too if the operator lists it, starts commands on this machine and reaches
+// its files only as the operator says.
 func readTenant(o Options, name string) (*config.Settings, error) {
 	dir := filepath.Join(o.Data, "tenants", name)
 	settings, err := config.LoadTenant(environment(o, name), dir, o.Data)
 	if err != nil {
 		return nil, fault.New(fault.CodeOf(err), "tenant %s: %w", name, err).WithHint("%s", fault.HintOf(err))
 	}
-	if name == DefaultTenant {
+	allowed, err := config.Operator(o.Data)
+	if err != nil {
+		return nil, err
+	}
+	operator, listed := allowed[name]
+	if name == DefaultTenant && !listed {
 		return settings, nil
 	}
-	for _, server := range settings.Servers {
-		if server.Command != "" {
-			return nil, fault.New(fault.UsageConfig, "tenant %s: server %s is a command, and only the tenant %s may start commands on this machine", name, server.Name, DefaultTenant).
-				WithHint("serve it over HTTP, and set its url")
+	for i, server := range settings.Servers {
+		if server.Command == "" {
+			continue
 		}
+		if !operator.Stdio {
+			return nil, fault.New(fault.UsageConfig, "tenant %s: server %s is a command, and the operator does not let the tenant start commands on this machine", name, server.Name).
+				WithHint("serve it over HTTP, and set its url; or let the operator write  tenants: {%s: {stdio: true, user: NAME}}  to wexec.yaml in the data folder", name)
+		}
+		settings.Servers[i].User = operator.User
 	}
-	if files := settings.Policy().Files(); len(files.Read)+len(files.Write) > 0 {
-		return nil, fault.New(fault.UsageConfig, "tenant %s: the policy grants files of this machine, which only the tenant %s may reach", name, DefaultTenant).
-			WithHint("remove the files block of its policy.yaml")
+	files := settings.Policy().Files()
+	for _, granted := range slices.Concat(files.Read, files.Write) {
+		if operator.Root == "" {
+			return nil, fault.New(fault.UsageConfig, "tenant %s: the policy grants files of this machine, and the operator names no root for the tenant", name).
+				WithHint("remove the files block of its policy.yaml; or let the operator write  tenants: {%s: {root: FOLDER}}  to wexec.yaml in the data folder", name)
+		}
+		if rel, err := filepath.Rel(operator.Root, granted.Path); err != nil || !filepath.IsLocal(rel) || strings.Contains(granted.Pattern, "..") {
+			return nil, fault.New(fault.UsageConfig, "tenant %s: the policy grants %s, which is outside %s, the root of the tenant", name, granted.Pattern, operator.Root)
+		}
 	}
 	return settings, nil
 }
@@ -150,7 +167,7 @@ func environment(o Options, name string) *config.Environment {
 	env := *o.Env
 	env.Dir = filepath.Join(o.Data, "tenants", name)
 	if name != DefaultTenant {
-		env.Vars = nil
+		env.Vars, env.Within = nil, env.Dir
 	}
 	env.Vars = slices.DeleteFunc(slices.Clone(env.Vars), func(v string) bool { return strings.HasPrefix(strings.ToUpper(v), seal.Variable+"=") })
 	return &env

@@ -60,6 +60,12 @@ func start(s Server, environ []string, e ending, secrets *scrub.Scrubber) (*proc
 	p.cmd.Stderr = p.stderr
 	p.cmd.WaitDelay = time.Second
 	e.own(p.cmd)
+	if s.User != "" {
+		err = become(p.cmd, s.User)
+	}
+	if err != nil {
+		return nil, fault.New(fault.UpstreamUnavailable, "start server %s as the user %s: %w", s.Name, s.User, err)
+	}
 	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
 		p.stdout, err = p.cmd.StdoutPipe()
 	}

@@ -28,6 +28,7 @@ type Server struct {
 	Args    []string          // stdio: its arguments
 	Env     map[string]string // stdio: added to a small clean environment
 	Dir     string            // stdio: its working folder
+	User    string            // stdio: the user that it runs as, on Unix; empty: that of the host
 
 	URL     string            // http, sse
 	Headers map[string]string // http, sse
