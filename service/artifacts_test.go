@@ -239,7 +239,7 @@ func TestExpiredArtifactsAndBlobsWithoutARowAreRemoved(t *testing.T) {
 
 func TestALargeArtifactIsKeptInSlices(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("short: writes 500 MB twice")
 	}
 	const size = 500_000_000
 	eachStore(t, func(t *testing.T, x *artifacts, _ *clock) {
