@@ -19,7 +19,7 @@ import (
 // and calls no tool then, keeps what it acknowledged, and goes on when there is space.
 func TestAFullDiskStopsAServerAndSpaceStartsIt(t *testing.T) {
 	if testing.Short() {
-		t.Skip("fills a disk several times")
+		t.Skip("short: fills a disk several times")
 	}
 	if os.Getuid() != 0 {
 		t.Skip("needs root to mount a small disk")

@@ -1,7 +1,6 @@
 package httpd
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -13,8 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -386,40 +383,6 @@ func TestARunGoesOnWithoutItsCaller(t *testing.T) {
 	}
 }
 
-type event struct {
-	id   int64
-	kind string
-	data []byte
-}
-
-// events reads the event stream of a run to its end.
-func (a *api) events(token, run, last string) (all []event) {
-	a.t.Helper()
-	req, _ := http.NewRequestWithContext(a.t.Context(), "GET", a.url+"/v1/runs/"+run+"/events", nil)
-	req.Header.Set("Authorization", "Bearer "+a.tokens[token])
-	if last != "" {
-		req.Header.Set("Last-Event-ID", last)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil || res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" {
-		a.t.Fatal(res, err)
-	}
-	defer res.Body.Close()
-	var e event
-	for lines := bufio.NewScanner(res.Body); lines.Scan(); {
-		switch name, value, _ := strings.Cut(lines.Text(), ": "); name {
-		case "id":
-			_, _ = fmt.Sscan(value, &e.id)
-		case "event":
-			e.kind = value
-		case "data":
-			e.data = []byte(value)
-			all = append(all, e)
-		}
-	}
-	return all
-}
-
 func TestARequestThatIsSentTwiceIsOneRun(t *testing.T) {
 	a := newAPI(t, nil)
 	const body = `{"language":"js","code":"return Math.random()"}`
@@ -475,41 +438,6 @@ func TestARunIsCancelled(t *testing.T) {
 	if done.Cancelled {
 		t.Error("a run was cancelled that had ended")
 	}
-}
-
-// pinger is an MCP server with the tool ping, and how often it was called.
-func pinger(t *testing.T) (mcpFile string, called *atomic.Int64) {
-	called = new(atomic.Int64)
-	server := mcp.NewServer(&mcp.Implementation{Name: "pinger", Version: "1"}, nil)
-	mcp.AddTool(server, &mcp.Tool{Name: "ping"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-		called.Add(1)
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "pong"}}}, nil, nil
-	})
-	return serveMCP(t, server), called
-}
-
-// holder is an MCP server with the tool hold, which answers after release, and entered,
-// which is closed when it is called.
-func holder(t *testing.T) (mcpFile string, entered <-chan struct{}, release func()) {
-	called, gate := make(chan struct{}), make(chan struct{})
-	server := mcp.NewServer(&mcp.Implementation{Name: "holder", Version: "1"}, nil)
-	mcp.AddTool(server, &mcp.Tool{Name: "hold"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-		close(called)
-		select {
-		case <-gate:
-		case <-ctx.Done():
-		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "held"}}}, nil, nil
-	})
-	return serveMCP(t, server), called, sync.OnceFunc(func() { close(gate) })
-}
-
-// serveMCP serves an MCP server as p, and returns the file that names it.
-func serveMCP(t *testing.T, server *mcp.Server) (mcpFile string) {
-	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
-	t.Cleanup(web.Close)
-	t.Cleanup(web.CloseClientConnections)
-	return `{"mcpServers": {"p": {"type": "http", "url": "` + web.URL + `"}}}`
 }
 
 // ping is a request for a run that calls the tool.

@@ -19,7 +19,7 @@ import (
 	"github.com/wexec/wexec/store"
 )
 
-// loopback is a server of its own listener, as wexec serve has it.
+// loopback is a server with the listener that wexec serve has.
 type loopback struct {
 	server *Server
 	store  *store.Store

@@ -52,7 +52,7 @@ func (l loopback) try(t *testing.T, code, key string) (id string) {
 // often connections to PostgreSQL are lost and the database stops. The server recovers.
 func TestADatabaseThatIsLostCostsTime(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts a PostgreSQL of its own, and stops it")
+		t.Skip("short: starts another PostgreSQL, and stops it")
 	}
 	database := testpg.Own(t)
 	l := newLoopback(t, database.Address(), nil)

@@ -86,6 +86,11 @@ func TestSoak(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, code := range []string{"1", "# Python"} { // compile the guests
+		if _, err := s.post(http.DefaultClient, "agent", "?wait=5m", code, "warm"+code, "", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
 	begun := time.Now()
 	s.load(span/5, soakRequests/5)
 	first := s.measure()
@@ -118,7 +123,7 @@ func (s *soak) kinds() []struct {
 	}
 	program := func(code, want string) func(*http.Client, int) error {
 		return func(c *http.Client, n int) error {
-			_, err := s.post(c, "agent", "", code, intentOf(n), "", want)
+			_, err := s.post(c, "agent", "?wait=5m", code, intentOf(n), "", want)
 			return err
 		}
 	}
@@ -154,7 +159,7 @@ func (s *soak) load(span time.Duration, requests int64) {
 	end := time.Now().Add(span)
 	transport := &http.Transport{MaxIdleConnsPerHost: soakClients}
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, Timeout: 2 * time.Minute}
+	client := &http.Client{Transport: transport, Timeout: 6 * time.Minute}
 	for i := range 4 {
 		session, err := mcp.NewClient(&mcp.Implementation{Name: fmt.Sprint("client", i), Version: "1"}, nil).Connect(s.t.Context(),
 			&mcp.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: bearer(s.tokens["agent"])}}, nil)
@@ -272,7 +277,7 @@ func (s *soak) post(client *http.Client, token, query, code, intent, key, want s
 }
 
 func (s *soak) python(c *http.Client, n int) error {
-	_, err := s.post(c, "agent", "", "# sum\nsum(range(10))", intentOf(n), "", "")
+	_, err := s.post(c, "agent", "?wait=5m", "# sum\nsum(range(10))", intentOf(n), "", "")
 	return err
 }
 
@@ -364,11 +369,11 @@ func (s *soak) leaving(c *http.Client, n int) error {
 }
 
 func (s *soak) twice(c *http.Client, n int) error {
-	first, err := s.post(c, "agent", "", "return Math.random()", intentOf(n), intentOf(n), "")
+	first, err := s.post(c, "agent", "?wait=5m", "return Math.random()", intentOf(n), intentOf(n), "")
 	if err != nil {
 		return err
 	}
-	second, err := s.post(c, "agent", "", "return Math.random()", intentOf(n), intentOf(n), "")
+	second, err := s.post(c, "agent", "?wait=5m", "return Math.random()", intentOf(n), intentOf(n), "")
 	if err == nil && first.RunID != second.RunID {
 		err = fmt.Errorf("the runs %s and %s", first.RunID, second.RunID)
 	}
@@ -385,7 +390,7 @@ func (s *soak) list(c *http.Client, _ int) error {
 
 // question asks a person, who answers, or cancels the run.
 func (s *soak) question(c *http.Client, n int) error {
-	a, err := s.post(c, "agent", "?wait=20s", "return await tools.p.ask()", intentOf(n), "", "-")
+	a, err := s.post(c, "agent", "?wait=5m", "return await tools.p.ask()", intentOf(n), "", "-")
 	if err != nil {
 		return err
 	}
@@ -423,7 +428,7 @@ func (s *soak) wrong(c *http.Client, n int) error {
 }
 
 func (s *soak) over(c *http.Client, n int) error {
-	a, err := s.send(s.t.Context(), c, "poor", "POST", "/v1/runs", body("javascript", "1", "poor"+intentOf(n)), "")
+	a, err := s.send(s.t.Context(), c, "poor", "POST", "/v1/runs?wait=5m", body("javascript", "1", "poor"+intentOf(n)), "")
 	switch {
 	case err != nil:
 		return err
@@ -517,8 +522,9 @@ func (s *soak) account(called int64) {
 		return count, bad
 	}
 	runs, bad := sum("run")
-	pings, _ := sum("tool")
-	if runs != int64(len(kept)) || bad != failed || pings != called {
+	pings, cut := sum("tool")
+	// a call that a limit cut may not have arrived
+	if runs != int64(len(kept)) || bad != failed || called > pings || called < pings-cut {
 		t.Errorf("usage counts %d runs, %d failed, %d calls; the store has %d and %d, the tool was called %d times", runs, bad, pings, len(kept), failed, called)
 	}
 	if s.all["over the quota"] >= soakQuota && poor != soakQuota {
