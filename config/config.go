@@ -49,6 +49,8 @@ type Settings struct {
 	LearnTypes    bool            // learn the types of answers that no server declares
 	Packages      []PinnedPackage // those of all layers
 	Quotas        Quotas
+	Features      map[string]int // the percentage of actors that have a feature; absent: all
+	Model         string         // of the tenant's agents; may be empty
 	Log           string
 	Warnings      []string
 	IgnoredGrants []string // settings of MCP files that only a policy can make
@@ -311,6 +313,14 @@ func (s *Settings) apply(f *file, dir, path string, trusted bool) {
 		s.Packages, s.files = append(s.Packages, pinned), append(s.files, pinned.Path)
 		s.note(Value{"packages." + p.V.Path, p.V.SHA256, path})
 	}
+	for name, share := range f.Features.shares() {
+		if s.Features == nil {
+			s.Features = map[string]int{}
+		}
+		s.Features[name] = share
+		s.note(Value{"features." + name, fmt.Sprintf("%d%%", share), path})
+	}
+	s.setText(&s.Model, "model", f.Model, path)
 	if f.Quotas != (Quotas{}) {
 		s.Quotas = f.Quotas
 		if f.Quotas.Artifacts > 0 {

@@ -232,3 +232,29 @@ func TestEmbeddings(t *testing.T) {
 		}
 	}
 }
+
+func TestSharesOfFeaturesAreChecked(t *testing.T) {
+	for text, want := range map[string]Share{"on": 100, "true": 100, "off": 0, "0": 0, "25%": 25, "7": 7, "100%": 100} {
+		var s Share
+		if err := s.UnmarshalText([]byte(text)); err != nil || s != want {
+			t.Errorf("%s: %d %v", text, s, err)
+		}
+	}
+	for _, text := range []string{"", "maybe", "-1", "101", "101%", "2.5", "%", "25%%", "1e1"} {
+		if err := new(Share).UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is a share", text)
+		}
+	}
+	f, err := parseFile("wexec.yaml", []byte("features: {skills: off, models: 25%, tasks: on}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.Features.shares(); len(got) != 3 || got["skills"] != 0 || got["models"] != 25 || got["tasks"] != 100 {
+		t.Errorf("%v", got)
+	}
+	for _, text := range []string{"features: {flying: on}", "features: {skills: perhaps}", "features: on", "quotas: {running: 1.5}", "quotas: {fuel_per_day: -1}"} {
+		if _, err := parseFile("wexec.yaml", []byte(text+"\n")); !errors.Is(err, fault.UsageConfig) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

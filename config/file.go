@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,6 +30,8 @@ type file struct {
 	Packages   []yamldoc.Value[filePackage] `yaml:"packages" doc:"archives that programs may import from; written by wexec packages add"`
 	Quotas     Quotas                       `yaml:"quotas" doc:"of a tenant of wexec serve: what its runs may use; days are those of UTC"`
 	Retention  *fileRetention               `yaml:"retention" doc:"how long a server keeps what lasts"`
+	Features   fileFeatures                 `yaml:"features" doc:"of a tenant of wexec serve: what its actors may use"`
+	Model      string                       `yaml:"model" doc:"of a tenant of wexec serve: the model of its agents, whose price the cost of runs has"`
 	Log        string                       `yaml:"log" enum:"debug|info|warn|error" doc:"least important messages that are logged"`
 }
 
@@ -101,6 +104,48 @@ func (q Quotas) values(origin string) []Value {
 		}
 	}
 	return out
+}
+
+// fileFeatures has the share of the actors that have each feature.
+type fileFeatures struct {
+	Skills     yamldoc.Value[Share] `yaml:"skills" doc:"skills: on, off, or a percentage of the actors"`
+	Models     yamldoc.Value[Share] `yaml:"models" doc:"calls of models: on, off, or a percentage of the actors"`
+	Documents  yamldoc.Value[Share] `yaml:"documents" doc:"documents: on, off, or a percentage of the actors"`
+	Programs   yamldoc.Value[Share] `yaml:"programs" doc:"programs that a model writes: on, off, or a percentage of the actors"`
+	Tasks      yamldoc.Value[Share] `yaml:"tasks" doc:"tasks: on, off, or a percentage of the actors"`
+	Workspaces yamldoc.Value[Share] `yaml:"workspaces" doc:"workspaces: on, off, or a percentage of the actors"`
+}
+
+// shares returns the features that are set, by name.
+func (f fileFeatures) shares() map[string]int {
+	all := map[string]int{}
+	for name, share := range map[string]yamldoc.Value[Share]{"skills": f.Skills, "models": f.Models, "documents": f.Documents,
+		"programs": f.Programs, "tasks": f.Tasks, "workspaces": f.Workspaces} {
+		if share.IsSet() {
+			all[name] = int(share.V)
+		}
+	}
+	return all
+}
+
+// Share is a percentage of actors: on, off, 25%.
+type Share int
+
+// UnmarshalText reads a share.
+func (s *Share) UnmarshalText(text []byte) error {
+	switch word := string(text); word {
+	case "on", "true":
+		*s = 100
+	case "off", "false":
+		*s = 0
+	default:
+		n, err := strconv.ParseUint(strings.TrimSuffix(word, "%"), 10, 8)
+		if err != nil || n > 100 {
+			return fault.New(fault.UsageConfig, "%.40q is not a share", word).WithHint("write on, off, or a percentage such as 25%%")
+		}
+		*s = Share(n)
+	}
+	return nil
 }
 
 // Value is one setting and its origin.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/wexec/wexec/engine/internal/tokens"
 	"github.com/wexec/wexec/fault"
 )
 
@@ -96,7 +97,21 @@ type Usage struct {
 	// ContextSavings is 1 − TokensOut/TokensInTools, at least 0; nil without
 	// calls.
 	ContextSavings *float64 `json:"context_savings,omitempty"`
+	// Cost is what the run cost; nil without a server that knows prices.
+	Cost *Cost `json:"cost,omitempty"`
 }
+
+// Cost is amounts of money by the prices of the model on whose behalf a program runs.
+type Cost struct {
+	Currency string  `json:"currency"`
+	Model    string  `json:"model"`   // whose prices Plain and Program have
+	Models   float64 `json:"models"`  // of calls of models by the program
+	Plain    float64 `json:"plain"`   // what plain tool calls would have cost; 0 without calls
+	Program  float64 `json:"program"` // of writing the program and reading its result
+}
+
+// EstimateTokens estimates the tokens of a text, as [Usage] does.
+func EstimateTokens(text []byte) int64 { return tokens.Estimate(text) }
 
 // A Call is one tool call. A result lists calls in the order of their starts.
 type Call struct {

@@ -1,11 +1,13 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -383,6 +385,7 @@ func (x *execution) result() (*engine.Result, error) {
 		req := x.joined(*x.given)
 		req.Limits = within(req.Limits, fuel)
 		res, err := x.s.engine.Run(ctx, req)
+		x.price(res, req)
 		return spentUp(res, err, x.given.Limits, fuel)
 	}
 	table, err := x.tenant.tableFor(asked.Tools)
@@ -390,12 +393,22 @@ func (x *execution) result() (*engine.Result, error) {
 		return refused(err)
 	}
 	p, limits := asked.Program, x.tenant.Limits(asked.Limits)
-	res, err := x.s.engine.Run(ctx, engine.Request{
+	req := engine.Request{
 		ID: run.ID, Language: p.Language, Code: p.Code, File: p.File, Args: p.Args, Intent: p.Intent, Limits: within(limits, fuel),
 		Deterministic: p.Deterministic, Seed: p.Seed, Cache: p.Cache, Session: p.Session, Input: []byte(p.Input), DryRun: p.Dry,
 		Actor: asked.By, Trigger: asked.Trigger, Table: table, Env: x.tenant.env, Asker: x, Progress: x.progress, Issued: x.keep,
-	})
+	}
+	res, err := x.s.engine.Run(ctx, req)
+	x.price(res, req)
 	return spentUp(res, err, limits, fuel)
+}
+
+// price puts the cost of a run into its result.
+func (x *execution) price(res *engine.Result, req engine.Request) {
+	if res != nil && x.tenant != nil {
+		written := engine.EstimateTokens([]byte(req.Code)) + engine.EstimateTokens(req.Args)
+		res.Usage.Cost = x.s.tenants.prices.cost(cmp.Or(x.asked.Model, x.tenant.settings.Model), written, req.Table, res.Usage)
+	}
 }
 
 // joined is the request of a caller in this process, whose asker and progress are
@@ -434,6 +447,11 @@ func outcomeOf(res *engine.Result, runErr error) (store.Outcome, error) {
 	if res.Error != nil {
 		o.Error = res.Error.Message
 		o.Uses[0].Failed = 1
+	}
+	if c := res.Usage.Cost; c != nil {
+		money := int64(math.Round((c.Models + c.Program) * 1e6))
+		o.Uses[0].Money = money
+		o.Uses = append(o.Uses, store.Use{Kind: "model", Name: c.Model, Count: 1, Failed: o.Uses[0].Failed, Tokens: res.Usage.TokensOut, Money: money})
 	}
 	byTool := map[string]int{}
 	for _, c := range res.Calls {

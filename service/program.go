@@ -79,6 +79,7 @@ type request struct {
 	Tools   []string     `json:"tools,omitempty"`
 	Trigger string       `json:"trigger"`
 	Quotas  store.Quotas `json:"quotas,omitzero"`  // of the token
+	Model   string       `json:"model,omitempty"`  // of the token
 	Parent  string       `json:"parent,omitempty"` // the span of the caller, see telemetry.Parent
 }
 

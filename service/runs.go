@@ -32,7 +32,7 @@ func (s *Service) Submit(ctx context.Context, who Principal, sub Submission, wai
 	if len(sub.Key) > maxName {
 		return nil, fault.New(fault.UsageFlag, "the idempotency key has more than %d bytes", maxName)
 	}
-	request, digest, err := request{Program: sub.Program, By: who.Actor(), Tools: who.Tools, Trigger: sub.Trigger, Quotas: who.Quotas}.stored(ctx)
+	request, digest, err := request{Program: sub.Program, By: who.Actor(), Tools: who.Tools, Trigger: sub.Trigger, Quotas: who.Quotas, Model: who.Model}.stored(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (r request) stored(ctx context.Context) (data []byte, digest string, err er
 // over the API.
 func (s *Service) Run(ctx context.Context, who Principal, req engine.Request) (*engine.Result, error) {
 	refused := func(err error) (*engine.Result, error) { return refusal(req.ID, err) }
-	asked := request{By: req.Actor, Tools: who.Tools, Trigger: req.Trigger, Quotas: who.Quotas,
+	asked := request{By: req.Actor, Tools: who.Tools, Trigger: req.Trigger, Quotas: who.Quotas, Model: who.Model,
 		Program: Program{Language: req.Language, Code: req.Code, File: req.File, Args: req.Args, Intent: req.Intent, Limits: req.Limits, Session: req.Session}}
 	stored, _, err := asked.stored(ctx)
 	if err != nil {

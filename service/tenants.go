@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"maps"
 	"os"
@@ -45,6 +47,18 @@ func (t *Tenant) tableFor(patterns []string) (*hostfns.Table, error) {
 	return t.host.Narrowed(patterns)
 }
 
+// Feature reports whether an actor of the tenant has a feature, such as "skills". One
+// that the tenant's files do not name is on. A percentage selects the same actors
+// each time, on every server, and more of them when it rises.
+func (t *Tenant) Feature(name, actor string) bool {
+	share, set := t.settings.Features[name]
+	if !set {
+		return true
+	}
+	sum := sha256.Sum256([]byte(t.Name + "\x00" + name + "\x00" + actor))
+	return binary.BigEndian.Uint64(sum[:])%100 < uint64(share)
+}
+
 // Limits returns the limits of a run that asks for others.
 func (t *Tenant) Limits(asked policy.Limits) policy.Limits {
 	return t.Table().Policy().Limits().Tighten(t.settings.Limits).OrDefaults().Tighten(asked)
@@ -53,6 +67,8 @@ func (t *Tenant) Limits(asked policy.Limits) policy.Limits {
 // tenants are the tenants by name.
 type tenants struct {
 	reloading sync.Mutex
+
+	prices pricing
 
 	mu   sync.RWMutex
 	all  map[string]*Tenant
@@ -99,9 +115,12 @@ func (x *tenants) load(o Options) (*config.Settings, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := x.prices.read(o.Data); err != nil {
+		return nil, err
+	}
 	x.all = map[string]*Tenant{}
 	for _, name := range all {
-		if x.all[name], err = loadTenant(o, name); err != nil {
+		if x.all[name], err = x.loadTenant(o, name); err != nil {
 			return nil, err
 		}
 	}
@@ -109,10 +128,13 @@ func (x *tenants) load(o Options) (*config.Settings, error) {
 }
 
 // loadTenant reads the files of a tenant.
-func loadTenant(o Options, name string) (*Tenant, error) {
+func (x *tenants) loadTenant(o Options, name string) (*Tenant, error) {
 	settings, err := readTenant(o, name)
 	if err != nil {
 		return nil, err
+	}
+	if err := x.prices.check(settings.Model); err != nil {
+		return nil, fault.New(fault.CodeOf(err), "tenant %s: model: %w", name, err).WithHint("%s", fault.HintOf(err))
 	}
 	t := &Tenant{Name: name, settings: settings}
 	if name == DefaultTenant {
@@ -211,7 +233,7 @@ func (x *tenants) reloadOne(ctx context.Context, o Options, e *engine.Engine, na
 }
 
 func (x *tenants) reloadTenant(ctx context.Context, o Options, e *engine.Engine, name string) error {
-	t, err := loadTenant(o, name)
+	t, err := x.loadTenant(o, name)
 	if before := x.get(name); err == nil && before != nil {
 		t.host = before.host
 		err = t.host.Reload(t.settings)
@@ -237,6 +259,9 @@ func (x *tenants) reload(ctx context.Context, o Options, e *engine.Engine) error
 		return err
 	}
 	var errs []error
+	if err := x.prices.read(o.Data); err != nil {
+		errs = append(errs, err)
+	}
 	for _, name := range found {
 		if err := x.reloadTenant(ctx, o, e, name); err != nil {
 			errs = append(errs, err)

@@ -116,6 +116,9 @@ func (s *Service) CreateToken(ctx context.Context, t store.Token) (secret, id st
 	if !t.Expires.IsZero() && t.Expires.Before(time.Now()) {
 		return "", "", fault.New(fault.UsageToken, "the token would be expired already")
 	}
+	if err := s.tenants.prices.check(t.Model); err != nil {
+		return "", "", fault.New(fault.UsageToken, "%w", err).WithHint("%s", fault.HintOf(err))
+	}
 	t.ID = store.NewTokenID()
 	secret, err = s.o.Store.CreateToken(ctx, t)
 	return secret, t.ID, err

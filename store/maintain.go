@@ -196,8 +196,7 @@ func copyFile(from, to string) error {
 const pruneStep = 500
 
 // Prune removes runs that ended before a time, with what belongs to them, and
-// returns how many. The empty tenant is all tenants, and then artifacts that have
-// expired are removed as well; servers collect their blobs.
+// returns how many. The empty tenant is all tenants.
 func (s *Store) Prune(ctx context.Context, tenant string, before time.Time) (removed int, err error) {
 	for {
 		var old []key
@@ -216,13 +215,7 @@ func (s *Store) Prune(ctx context.Context, tenant string, before time.Time) (rem
 			return removed, err
 		}
 		if removed += len(old); len(old) < pruneStep {
-			break
+			return removed, nil
 		}
 	}
-	for tenant == "" {
-		if old, err := s.ExpireArtifacts(ctx); err != nil || len(old) == 0 {
-			return removed, err
-		}
-	}
-	return removed, nil
 }

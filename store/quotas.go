@@ -216,10 +216,10 @@ func (tx *Tx) today(a Account, now int64) (s Spent, err error) {
 }
 
 // spend adds what a run used to its accounts.
-func (tx *Tx) spend(accounts []Account, u Use, now int64) error {
+func (tx *Tx) spend(accounts []Account, s Spent, now int64) error {
 	for _, a := range bounded(accounts) {
 		if _, err := tx.exec(`UPDATE spent SET fuel = fuel + $4, tokens = tokens + $5, money = money + $6 WHERE tenant = $1 AND token = $2 AND day = $3`,
-			a.Tenant, a.Token, now/dayMicros, u.Fuel, u.Tokens, u.Money); err != nil {
+			a.Tenant, a.Token, now/dayMicros, s.Fuel, s.Tokens, s.Money); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -191,20 +192,43 @@ func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) er
 				return err
 			}
 		}
-		for _, u := range o.Uses {
-			if _, err := tx.exec(`INSERT INTO uses (tenant, run, kind, name, actor, at, count, failed, fuel, tokens, money, micros)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-				l.Tenant, l.ID, u.Kind, u.Name, actor, now, u.Count, u.Failed, u.Fuel, u.Tokens, u.Money, u.Time.Microseconds()); err != nil {
+		for some := range slices.Chunk(o.Uses, maxUses) {
+			if err := tx.use(l, actor, some, now); err != nil {
 				return err
 			}
+		}
+		for _, u := range o.Uses {
 			if u.Kind == "run" {
-				if err := tx.spend(o.Accounts, u, now); err != nil {
+				if err := tx.spend(o.Accounts, Spent{Fuel: u.Fuel, Tokens: u.Tokens, Money: u.Money}, now); err != nil {
 					return err
 				}
 			}
 		}
 		return tx.keepVault(l, o)
 	})
+}
+
+// maxUses bounds the uses that one statement inserts.
+const maxUses = 50
+
+// use records what a run used.
+func (tx *Tx) use(l Lease, actor string, uses []Use, now int64) error {
+	insert := strings.Builder{}
+	insert.WriteString(`INSERT INTO uses (tenant, run, actor, at, kind, name, count, failed, fuel, tokens, money, micros) VALUES `)
+	args := []any{l.Tenant, l.ID, actor, now}
+	for i, u := range uses {
+		if i > 0 {
+			insert.WriteString(", ")
+		}
+		insert.WriteString("($1, $2, $3, $4")
+		for _, value := range []any{u.Kind, u.Name, u.Count, u.Failed, u.Fuel, u.Tokens, u.Money, u.Time.Microseconds()} {
+			args = append(args, value)
+			insert.WriteString(", " + placeholder(len(args)))
+		}
+		insert.WriteString(")")
+	}
+	_, err := tx.exec(insert.String(), args...)
+	return err
 }
 
 const runColumns = `r.tenant, r.id, r.state, r.status, r.code, r.actor, r.token, r.language, r.skill, r.session, r.intent, r.created, r.started, r.ended`

@@ -158,12 +158,13 @@ type usageInput struct {
 
 // used is what runs, calls or skills used.
 type used struct {
-	Key    string `json:"key" jsonschema:"the day in UTC, or the name"`
-	Count  int64  `json:"count"`
-	Failed int64  `json:"failed"`
-	Fuel   int64  `json:"fuel"`
-	Tokens int64  `json:"tokens"`
-	MS     int64  `json:"ms"`
+	Key    string  `json:"key" jsonschema:"the day in UTC, or the name"`
+	Count  int64   `json:"count"`
+	Failed int64   `json:"failed"`
+	Fuel   int64   `json:"fuel"`
+	Tokens int64   `json:"tokens"`
+	Money  float64 `json:"money" jsonschema:"in the currency of the prices"`
+	MS     int64   `json:"ms"`
 }
 
 type usagePage struct {
@@ -187,7 +188,7 @@ func usage(s *Server, c *call, in usageInput) (usagePage, error) {
 	sums, err := s.service.Store().Usage(c.context(), c.who.Tenant, kind, by, in.Since, in.Until)
 	page := usagePage{Usage: []used{}}
 	for _, u := range sums {
-		page.Usage = append(page.Usage, used{u.Key, u.Count, u.Failed, u.Fuel, u.Tokens, u.Time.Milliseconds()})
+		page.Usage = append(page.Usage, used{u.Key, u.Count, u.Failed, u.Fuel, u.Tokens, float64(u.Money) / 1e6, u.Time.Milliseconds()})
 	}
 	return page, err
 }

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestTheAPIOnPostgreSQL(t *testing.T) {
-	testpg.Again(t, "ARunIsExecuted|GoesOnWithout|SentTwice|ARunIsCancelled|APersonAnswers|TwoServers|ProcessThatDied|ServerThatStops")
+	testpg.Again(t, "ARunIsExecuted|GoesOnWithout|SentTwice|ARunIsCancelled|APersonAnswers|TwoServers|ProcessThatDied|ServerThatStops|UsageSums|OverAQuota|ATokenHasQuotas")
 }
 
 // api is a server and what checks its requests and answers.

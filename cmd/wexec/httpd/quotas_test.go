@@ -1,9 +1,7 @@
 package httpd
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -99,11 +97,11 @@ func (a *api) mcp(token string) (*mcp.ClientSession, error) {
 func TestATokenHasQuotasBelowThoseOfItsTenant(t *testing.T) {
 	a := newAPI(t, withQuotas("{runs_per_day: 4}", nil))
 	var made struct{ ID, Token string }
-	a.call("admin", "POST", "/v1/tokens", `{"name":"n","scopes":["run"],"quotas":{"runs_per_day":2,"money_per_day":1.5},"model":"m"}`).is(201, &made)
+	a.call("admin", "POST", "/v1/tokens", `{"name":"n","scopes":["run"],"quotas":{"runs_per_day":2,"money_per_day":1.5},"model":"gpt-5"}`).is(201, &made)
 	var page struct{ Tokens []store.Token }
 	a.call("admin", "GET", "/v1/tokens", "").is(200, &page)
 	for _, token := range page.Tokens {
-		if token.ID == made.ID && (token.Quotas != store.Quotas{RunsPerDay: 2, MoneyPerDay: 1.5} || token.Model != "m") {
+		if token.ID == made.ID && (token.Quotas != store.Quotas{RunsPerDay: 2, MoneyPerDay: 1.5} || token.Model != "gpt-5") {
 			t.Errorf("%+v", token)
 		}
 	}
@@ -178,8 +176,4 @@ func TestQuotasOfAFileAreChecked(t *testing.T) {
 		t.Error(err)
 	}
 	a.call("agent", "POST", "/v1/runs", bodies["POST /v1/runs"]).overQuota("runs_per_day", "1 of 1") // after a reload
-	data, err := json.Marshal(store.Quotas{})
-	if string(data) != "{}" || err != nil {
-		t.Error(fmt.Sprint(string(data), err))
-	}
 }

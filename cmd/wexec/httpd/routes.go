@@ -132,9 +132,6 @@ func readInput(c *call, into reflect.Value) error {
 			text = c.r.Header.Get(name)
 		}
 		if text == "" {
-			if query.Has(name) && (value.Kind() != reflect.String || field.Tag.Get("enum") != "") {
-				return invalid("%s: must not be empty", name)
-			}
 			continue
 		}
 		if err := setText(value, text); err != nil {

@@ -16,11 +16,16 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 
 	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/internal/prices"
 )
 
 func comparison(t *testing.T) *compare {
 	t.Helper()
-	return &compare{ctx: t.Context(), work: t.TempDir(), trip: trip, tokens: codec.NewO200kBase()}
+	list, err := prices.Public()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &compare{ctx: t.Context(), work: t.TempDir(), trip: trip, tokens: codec.NewO200kBase(), prices: list}
 }
 
 func outcomeOf(name string, plain, program int, goal float64) outcome {

@@ -2,7 +2,7 @@
 // with one program. It counts tokens, round trips and wall time, prints a table,
 // and writes docs/understand/compare.md and docs/understand/compare.svg. Usage:
 //
-//	go run ./internal/tools/compare [-only WORD] [-out DIR] [-trip 800ms] [-tests=false]
+//	go run ./internal/tools/compare [-only WORD] [-out DIR] [-trip 800ms] [-tests=false] [-prices]
 //
 // No model is involved: the calls and the programs are fixed, and the time of the
 // model is simulated.
@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/tiktoken-go/tokenizer/codec"
+
+	"github.com/wexec/wexec/internal/prices"
 )
 
 // trip is the simulated time of one turn of the model.
@@ -43,14 +45,22 @@ func command() error {
 	only := flag.String("only", "", "run only jobs with this word in their name, and write nothing")
 	out := flag.String("out", "docs/understand", "the `FOLDER` for compare.md and compare.svg")
 	wait := flag.Duration("trip", trip, "the time of one turn of the model")
+	again := flag.Bool("prices", false, "run nothing: only calculate the money in compare.md again from its token counts")
 	tests := flag.Bool("tests", true, "also run the tests with labelled examples")
 	flag.Parse()
+	list, err := prices.Public()
+	if err != nil {
+		return err
+	}
+	if *again {
+		return priced(filepath.Join(*out, "compare.md"), list)
+	}
 	work, err := os.MkdirTemp("", "wexec-compare-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
-	c := &compare{ctx: context.Background(), work: work, trip: *wait, tokens: codec.NewO200kBase()}
+	c := &compare{ctx: context.Background(), work: work, trip: *wait, tokens: codec.NewO200kBase(), prices: list}
 	if err := c.build(); err != nil {
 		return err
 	}
@@ -70,6 +80,7 @@ func command() error {
 		return errors.New("no job with this word in its name")
 	}
 	fmt.Print(table(outcomes))
+	fmt.Print(c.money(countsOf(outcomes)))
 	var corpora []corpus
 	if *tests {
 		fmt.Fprintln(os.Stderr, "compare: the corpora of privacy and search")

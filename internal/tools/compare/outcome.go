@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/tiktoken-go/tokenizer/codec"
+
+	"github.com/wexec/wexec/internal/prices"
 )
 
 // compare has the state that all jobs share.
@@ -16,6 +18,7 @@ type compare struct {
 	work   string // temporary folder
 	trip   time.Duration
 	tokens *codec.Codec // o200k
+	prices *prices.List
 }
 
 func (c *compare) demo() string {

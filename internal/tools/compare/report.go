@@ -90,6 +90,7 @@ The goal for time is %.0f %% less.
 			grouped(o.plain.definitions), grouped(o.plain.written), grouped(o.plain.read),
 			grouped(o.program.definitions), grouped(o.program.written), grouped(o.program.read))
 	}
+	b.WriteString(c.money(countsOf(all)))
 	fmt.Fprintf(&b, `
 ## The estimate in each result
 
