@@ -22,7 +22,7 @@ require (
 	github.com/urfave/cli/v2 v2.27.7 // the command line
 	go.uber.org/goleak v1.3.0 // tests: goroutine leaks
 	golang.org/x/net v0.62.0 // internationalized host names, HTTP header checks
-	golang.org/x/oauth2 v0.35.0 // logins to HTTP MCP servers
+	golang.org/x/oauth2 v0.37.0 // logins to HTTP MCP servers
 	golang.org/x/sys v0.49.0 // memory mappings and process groups
 	golang.org/x/term v0.47.0 // terminal detection and password input
 	golang.org/x/text v0.43.0 // Unicode normalization
@@ -79,14 +79,21 @@ require (
 )
 
 require (
+	github.com/prometheus/client_model v0.6.3 // tests: reads metrics as Prometheus does
+	github.com/prometheus/common v0.73.1 // tests: reads metrics as Prometheus does
+)
+
+require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/go-openapi/jsonpointer v0.22.5 // indirect
 	github.com/go-openapi/swag/jsonname v0.25.5 // indirect
 	github.com/gorilla/mux v1.8.0 // indirect
+	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/oasdiff/yaml v0.1.1 // indirect
 	github.com/oasdiff/yaml3 v0.0.14 // indirect
+	github.com/pandatix/go-abnf v0.5.3 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	go.opentelemetry.io/otel/metric v1.47.0 // indirect

@@ -238,6 +238,9 @@ func (e *Engine) Forget(match func(text []byte) bool) error {
 // is listed from the call of [Engine.Run] until that returns.
 func (e *Engine) Runs() []ActiveRun { return e.active.list() }
 
+// Memory returns the bytes of memory that the instances of guests have.
+func (e *Engine) Memory() int64 { return e.ledger.Bytes() }
+
 // Cancel ends the run with an id, with the code cancelled, and reports whether the
 // run was active. It does not wait for the end. If a host gave several runs the same
 // id, all of them end.

@@ -17,6 +17,7 @@ import (
 	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/privacy"
+	"github.com/wexec/wexec/service/metrics"
 	"github.com/wexec/wexec/store"
 )
 
@@ -27,6 +28,7 @@ type executor struct {
 	tenants  *tenants
 	owner    string // of leases
 	watchers watchers
+	metrics  metrics.Set
 
 	ctx    context.Context // ends with the service
 	stop   context.CancelCauseFunc
@@ -289,6 +291,7 @@ func (x *execution) renew() {
 // execute runs the program and records its end.
 func (x *execution) execute() {
 	x.res, x.err = x.result()
+	x.s.metrics.Ended(x.run.Language, x.res)
 	x.flushing.Lock() // the end is after all events
 	defer x.flushing.Unlock()
 	events := x.take()

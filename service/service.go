@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/service/metrics"
 	"github.com/wexec/wexec/store"
 )
 
@@ -94,6 +95,9 @@ func (s *Service) Close() error {
 
 // Engine returns the engine of all tenants.
 func (s *Service) Engine() *engine.Engine { return s.engine }
+
+// Metrics returns the counts of the runs of this process.
+func (s *Service) Metrics() *metrics.Set { return &s.runs.metrics }
 
 // Tenant returns a tenant, or nil.
 func (s *Service) Tenant(name string) *Tenant { return s.tenants.get(name) }

@@ -318,3 +318,12 @@ func (s *Store) Retry(ctx context.Context, l Lease, n Notice, due time.Time) err
 		return err
 	})
 }
+
+// WaitingApprovals returns how many questions of all tenants wait.
+func (s *Store) WaitingApprovals(ctx context.Context) (n int, err error) {
+	err = s.look(ctx, func(tx *Tx) error {
+		_, err := tx.row([]any{&n}, `SELECT COUNT(*) FROM approvals WHERE state = 'waiting' AND expires > $1`, tx.s.micros())
+		return err
+	})
+	return n, err
+}

@@ -86,7 +86,8 @@ engine/internal/world: fault audit internal/text
 engine/internal/sandbox: fault catalogue policy engine/internal/tokens engine/internal/world internal/meter internal/snapshot internal/text internal/units wasm-modules hostfns
 engine/internal/guestcache: fault engine/internal/sandbox internal/atomicfile internal/ownfile internal/snapshot wasm-modules guests
 config: fault privacy catalogue policy audit internal/atomicfile internal/jsonc internal/meter internal/ownfile internal/snapshot internal/text internal/units internal/yamldoc wasm-modules guests hostfns hostfns/* engine
-service: fault audit policy privacy catalogue config engine hostfns internal/atomicfile internal/policyfile internal/prices internal/seal internal/telemetry internal/text store store/blobs
+service: fault audit policy privacy catalogue config engine hostfns internal/atomicfile internal/policyfile internal/prices internal/seal internal/telemetry internal/text service/metrics store store/blobs
+service/metrics: fault engine
 cmd: *
 tests: *
 internal/tools: *

@@ -32,7 +32,10 @@ func routes() []route {
 	put.status, put.streams = http.StatusCreated, true
 	download := route{method: "GET", path: artifactsPath + "/{sha256}", scope: store.ScopeRead, summary: "Read an artifact, with ranges; without the scope reveal, texts of others have tokens instead of personal data and no ranges",
 		in: inputOf[artifactInput](), status: http.StatusOK, also: []int{http.StatusPartialContent, http.StatusNotModified}, media: "*/*", serve: getArtifact}
+	metrics := route{method: "GET", path: "/metrics", scope: store.ScopeAdmin, summary: "Read the metrics of the server, in the text format of Prometheus",
+		in: inputOf[none](), status: http.StatusOK, media: "text/plain; version=0.0.4; charset=utf-8", serve: serveMetrics}
 	return []route{
+		metrics,
 		run,
 		typed("GET", "/v1/runs", store.ScopeRead, "List runs, the newest first", listRuns),
 		typed("GET", "/v1/runs/{id}", store.ScopeRead, "Show a run", getRun),
@@ -80,7 +83,7 @@ func New(o Options) (*Server, error) {
 	mux.HandleFunc("GET /ready", s.ready)
 	mux.HandleFunc(mcpd.Path, s.serveMCP)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { writeNotFound(w, r, mux) })
-	s.handler = s.bounded(mux)
+	s.handler = logged(o.Access, s.bounded(mux))
 	return s, nil
 }
 

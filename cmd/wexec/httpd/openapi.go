@@ -57,7 +57,7 @@ func openAPI(version string, routes []route) ([]byte, error) {
 
 // operation describes a route.
 func (x *schemas) operation(rt route) (map[string]any, error) {
-	noun, _, _ := strings.Cut(strings.TrimPrefix(rt.path, "/v1/"), "/")
+	noun, _, _ := strings.Cut(rt.name(), "/")
 	op := map[string]any{"summary": rt.summary, "operationId": operationID(rt), "tags": []string{noun}}
 	if rt.scope != "" {
 		op["description"] = "Needs a token with the scope " + string(rt.scope) + "."
@@ -158,11 +158,16 @@ func numField(t reflect.Type) int {
 	return t.NumField()
 }
 
+// name is the path of a route without what all have.
+func (rt route) name() string {
+	return strings.TrimPrefix(strings.TrimPrefix(rt.path, "/v1"), "/")
+}
+
 // operationID names a route for generated clients, such as getRunsById.
 func operationID(rt route) string {
 	var b strings.Builder
 	b.WriteString(strings.ToLower(rt.method))
-	for part := range strings.SplitSeq(strings.TrimPrefix(rt.path, "/v1/"), "/") {
+	for part := range strings.SplitSeq(rt.name(), "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
 			part = "by" + strings.ToUpper(name[:1]) + strings.TrimSuffix(name[1:], "}")
 		}

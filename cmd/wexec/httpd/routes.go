@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,6 +39,7 @@ const (
 type Options struct {
 	Service *service.Service
 	Logger  *slog.Logger
+	Access  *slog.Logger // gets a record for each request; nil: none
 	// Proxied says that all connections come from a proxy, and have its address.
 	Proxied bool
 }
@@ -127,6 +129,9 @@ func readInput(c *call, into reflect.Value) error {
 				return invalid("the parameter %s is given twice", name)
 			}
 			text = query.Get(name)
+			if words := field.Tag.Get("enum"); words != "" && query.Has(name) && !slices.Contains(strings.Split(words, "|"), text) {
+				return invalid("%s: must be one of %s", name, strings.ReplaceAll(words, "|", ", "))
+			}
 		default:
 			name = field.Tag.Get("header")
 			text = c.r.Header.Get(name)
@@ -341,5 +346,6 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (service.Principa
 		return who, fault.New(fault.LimitBusy, "too many connections are open")
 	}
 	w.Header().Del("Connection")
+	accessOf(r.Context()).by(who.ID)
 	return who, nil
 }

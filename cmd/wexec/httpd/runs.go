@@ -50,6 +50,9 @@ func submit(s *Server, c *call, in submitInput) (submitted, error) {
 	if errors.Is(err, fault.UsageConflict) { // the key was used with another body
 		err = statusError{err, http.StatusUnprocessableEntity}
 	}
+	if err == nil {
+		accessOf(c.context()).about(run.RunID)
+	}
 	return submitted{run}, err
 }
 
@@ -96,7 +99,11 @@ type runInput struct {
 }
 
 func getRun(s *Server, c *call, in runInput) (*service.Run, error) {
-	return s.service.Get(c.context(), c.who, in.ID)
+	run, err := s.service.Get(c.context(), c.who, in.ID)
+	if err == nil {
+		accessOf(c.context()).about(run.RunID)
+	}
+	return run, err
 }
 
 // cancelled says whether a run had not ended.
@@ -107,6 +114,9 @@ type cancelled struct {
 
 func cancelRun(s *Server, c *call, in runInput) (cancelled, error) {
 	ok, err := s.service.Cancel(c.context(), c.who, in.ID)
+	if err == nil {
+		accessOf(c.context()).about(in.ID)
+	}
 	return cancelled{in.ID, ok}, err
 }
 
@@ -137,6 +147,7 @@ func streamEvents(s *Server, c *call) error {
 	if _, err := s.service.Get(c.context(), c.who, id); err != nil {
 		return err
 	}
+	accessOf(c.context()).about(id)
 	h := c.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")

@@ -56,6 +56,7 @@ func (c Commands) Serve() *cli.Command {
 			&cli.BoolFlag{Name: "behind-proxy", Usage: "clients come through a proxy that encrypts"},
 			&cli.IntFlag{Name: "max-runs", Usage: "`N`: run at most N programs at once; further ones wait in the store", Value: 256},
 			&cli.StringFlag{Name: "log", Usage: "`LEVEL`: debug, info, warn or error", Value: "info"},
+			&cli.StringFlag{Name: "access-log", Usage: "`FILE`: add a line of JSON for each request, without what clients wrote; /dev/stderr for the terminal", TakesFile: true},
 			&cli.BoolFlag{Name: "ready", Usage: "ask the server at --listen whether it takes work, and exit with 0 if it does"},
 			&cli.BoolFlag{Name: "check", Usage: "check flags, store and the files of tenants, and exit"},
 		},
@@ -114,7 +115,11 @@ func (c Commands) serve(ctx *cli.Context) error {
 		c.Term.Note("the flags, the store and the files of the tenants can be used")
 		return nil
 	}
-	server, err := httpd.New(httpd.Options{Service: served, Logger: logger, Proxied: ctx.Bool("behind-proxy")})
+	requests, err := c.accessLog(ctx.String("access-log"))
+	if err != nil {
+		return err
+	}
+	server, err := httpd.New(httpd.Options{Service: served, Logger: logger, Access: requests, Proxied: ctx.Bool("behind-proxy")})
 	if err != nil {
 		return err
 	}
@@ -148,6 +153,18 @@ func (c Commands) firstToken(ctx context.Context, s *service.Service, data strin
 	c.Term.Print("the token of the administrator, which is shown this once:  %s", secret)
 	c.Term.Print("programs may call tools after you write policy.yaml and mcp.json in %s", filepath.Join(data, "tenants", service.DefaultTenant))
 	return nil
+}
+
+// accessLog returns the log of requests in a file, or nil without a name.
+func (c Commands) accessLog(name string) (*slog.Logger, error) {
+	if name == "" {
+		return nil, nil
+	}
+	f, err := os.OpenFile(c.path(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fault.New(fault.UsageFile, "open the access log: %w", err)
+	}
+	return slog.New(slog.NewJSONHandler(f, nil)), nil // the process ends with its server
 }
 
 // tls returns the certificate of the server, or nil.
