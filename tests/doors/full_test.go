@@ -69,8 +69,8 @@ func TestAFullDiskStopsAServerAndSpaceStartsIt(t *testing.T) {
 	ballast := filepath.Join(data, "ballast")
 	for round := range 2 {
 		fill(t, ballast)
-		refused, key := 0, 0
-		for key = 100_000 * (round + 1); refused < 5; key++ {
+		refused, key := 0, 100_000*(round+1)
+		for ; refused < 5; key++ {
 			if !send(fmt.Sprint(key)) {
 				refused++
 				fill(t, ballast)
