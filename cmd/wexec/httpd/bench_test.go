@@ -40,7 +40,7 @@ func newLoopback(t testing.TB, address string, more files) loopback {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := New(Options{Service: served})
+	server, err := New(Options{Service: served, Proxied: true}) // all clients have one address
 	if err != nil {
 		t.Fatal(err)
 	}

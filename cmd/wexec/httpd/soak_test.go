@@ -43,6 +43,7 @@ type soak struct {
 	tokens  map[string]string
 	clients []*mcp.ClientSession
 	bulk    string
+	day     int // of the first request, in UTC
 
 	sent atomic.Int64
 	mu   sync.Mutex
@@ -92,6 +93,7 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	begun := time.Now()
+	s.day = begun.UTC().YearDay()
 	s.load(span/5, soakRequests/5)
 	first := s.measure()
 	s.load(span-time.Since(begun), soakRequests)
@@ -394,6 +396,9 @@ func (s *soak) question(c *http.Client, n int) error {
 	if err != nil {
 		return err
 	}
+	if a.Error.Code == "limit.time" { // before it asked
+		return nil
+	}
 	if len(a.Waiting) != 1 {
 		return fmt.Errorf("%+v does not wait", a)
 	}
@@ -527,7 +532,7 @@ func (s *soak) account(called int64) {
 	if runs != int64(len(kept)) || bad != failed || called > pings || called < pings-cut {
 		t.Errorf("usage counts %d runs, %d failed, %d calls; the store has %d and %d, the tool was called %d times", runs, bad, pings, len(kept), failed, called)
 	}
-	if s.all["over the quota"] >= soakQuota && poor != soakQuota {
+	if s.all["over the quota"] >= soakQuota && poor != soakQuota && s.day == time.Now().UTC().YearDay() {
 		t.Errorf("%d runs of a token that may start %d", poor, soakQuota)
 	}
 	report, err := s.store.Check(t.Context())
