@@ -27,12 +27,31 @@ func (s *Service) Approvals(ctx context.Context, who Principal, f store.Approval
 		if err != nil {
 			return nil, "", err
 		}
+		if who.Has(store.ScopeApprove) {
+			a.MayAnswer = s.mayAnswer(ctx, who, row) == nil
+		}
 		all = append(all, a)
 	}
 	if more {
 		next = rows[len(rows)-1].ID
 	}
 	return all, next, nil
+}
+
+// mayAnswer returns why a principal cannot answer a question. An agent's token never
+// answers for a run that it asked for.
+func (s *Service) mayAnswer(ctx context.Context, who Principal, row store.Approval) error {
+	if who.Type == store.TypePerson {
+		return nil
+	}
+	run, err := s.o.Store.Run(ctx, who.Tenant, row.Run)
+	if err != nil {
+		return err
+	}
+	if run.Token == who.ID {
+		return fault.New(fault.DeniedScope, "an agent's token cannot answer for its own run").WithHint("answer with the token of a person")
+	}
+	return nil
 }
 
 // waitingOf returns the questions that a run waits for.
@@ -74,12 +93,8 @@ func (s *Service) Decide(ctx context.Context, who Principal, id string, a Answer
 	if err != nil {
 		return Approval{}, err
 	}
-	run, err := s.o.Store.Run(ctx, who.Tenant, row.Run)
-	if err != nil {
+	if err := s.mayAnswer(ctx, who, row); err != nil {
 		return Approval{}, err
-	}
-	if who.Type != store.TypePerson && run.Token == who.ID {
-		return Approval{}, fault.New(fault.DeniedScope, "an agent's token cannot answer for its own run").WithHint("answer with the token of a person")
 	}
 	d := store.Decision{Answer: store.AnswerDenied, Actor: cmp.Or(who.Name, who.ID), Via: a.Via, Reason: a.Reason, Always: a.Always}
 	if a.Approve {

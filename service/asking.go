@@ -37,6 +37,7 @@ type Approval struct {
 	Via        string          `json:"via,omitempty" jsonschema:"where it was answered: api, page or mcp"`
 	Reason     string          `json:"reason,omitempty"`
 	Always     bool            `json:"always,omitempty" jsonschema:"the answer wrote always_rule"`
+	MayAnswer  bool            `json:"may_answer,omitempty" jsonschema:"the token of the request may answer"`
 }
 
 // question is an approval as the store keeps it.

@@ -397,7 +397,7 @@ func (x *execution) result() (*engine.Result, error) {
 	}
 	p, limits := asked.Program, x.tenant.Limits(asked.Limits)
 	req := engine.Request{
-		ID: run.ID, Language: p.Language, Code: p.Code, File: p.File, Args: p.Args, Intent: p.Intent, Limits: within(limits, fuel),
+		ID: run.ID, Language: p.Language, Code: p.Code, File: p.File, Args: p.Args, Argv: p.Argv, Intent: p.Intent, Limits: within(limits, fuel),
 		Deterministic: p.Deterministic, Seed: p.Seed, Cache: p.Cache, Session: p.Session, Input: []byte(p.Input), DryRun: p.Dry,
 		Actor: asked.By, Trigger: asked.Trigger, Table: table, Env: x.tenant.env, Asker: x, Progress: x.progress, Issued: x.keep,
 	}

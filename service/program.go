@@ -26,6 +26,7 @@ type Program struct {
 	Code          string          `json:"code" jsonschema:"the program"`
 	File          string          `json:"file,omitempty" jsonschema:"its name in errors"`
 	Args          json.RawMessage `json:"args,omitempty" jsonschema:"what the program sees as args"`
+	Argv          []string        `json:"argv,omitempty" jsonschema:"what the program sees as its command line, after its name"`
 	Intent        string          `json:"intent,omitempty" jsonschema:"its purpose in words"`
 	Limits        policy.Limits   `json:"limits,omitzero" jsonschema:"limits below those of the tenant"`
 	Deterministic bool            `json:"deterministic,omitempty" jsonschema:"a virtual clock and seeded random numbers"`

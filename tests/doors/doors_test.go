@@ -62,7 +62,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("NO_COLOR", "1")
 			return errors.Join(os.MkdirAll(home, 0o700), os.MkdirAll(filepath.Join(e.WorkDir, "run"), 0o700))
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "shape": shape, "saved": saved, "served": served},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "shape": shape, "saved": saved, "served": served, "same": same},
 	})
 }
 

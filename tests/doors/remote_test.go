@@ -1,9 +1,11 @@
 package doors
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -19,6 +21,9 @@ func served(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	self, err := exec.LookPath("wexec")
 	ts.Check(err)
+	tenant := filepath.Join(ts.MkAbs(args[0]), "tenants", "default")
+	ts.Check(os.MkdirAll(tenant, 0o700))
+	ts.Check(os.WriteFile(filepath.Join(tenant, "wexec.yaml"), []byte("cache: "+ts.Getenv("WEXEC_CACHE")+"\n"), 0o600)) // compiled guests
 	cmd := exec.Command(self, "serve", "--listen", "127.0.0.1:0", "--data", args[0])
 	cmd.Dir = ts.Getenv("WORK")
 	for _, name := range []string{"HOME", "PATH", "WEXEC_CACHE", "NO_COLOR"} {
@@ -38,4 +43,35 @@ func served(ts *testscript.TestScript, _ bool, args []string) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	ts.Fatalf("%s", strings.TrimSpace(fmt.Sprintf("the server does not start: %s", says)))
+}
+
+// same runs a program here and on the server of the script, and compares what the command
+// prints and its exit status: same STATUS ARGS… [< FILE]
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || neg {
+		ts.Fatalf("usage: same STATUS ARGS… [< FILE]")
+	}
+	input := ""
+	if n := len(args); n > 2 && args[n-2] == "<" {
+		input, args = ts.ReadFile(args[n-1]), args[:n-2]
+	}
+	self, err := exec.LookPath("wexec")
+	ts.Check(err)
+	var printed [2]string
+	for i, more := range [][]string{{"run"}, {"run", "--server", ts.Getenv("SERVER"), "--token-file", "token.txt"}} {
+		var stdout, stderr bytes.Buffer
+		cmd := exec.Command(self, append(more, args[1:]...)...)
+		cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = ts.Getenv("WORK"), strings.NewReader(input), &stdout, &stderr
+		for _, name := range []string{"HOME", "PATH", "WEXEC_CACHE", "NO_COLOR"} {
+			cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+		}
+		_ = cmd.Run() // its status is compared
+		printed[i] = fmt.Sprintf("status %d\n-- stdout --\n%s\n-- stderr --\n%s", cmd.ProcessState.ExitCode(), &stdout, &stderr)
+	}
+	if printed[0] != printed[1] {
+		ts.Fatalf("here:\n%s\non the server:\n%s", printed[0], printed[1])
+	}
+	if !strings.HasPrefix(printed[0], "status "+args[0]+"\n") {
+		ts.Fatalf("%s", printed[0])
+	}
 }

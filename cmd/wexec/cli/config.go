@@ -42,6 +42,7 @@ func voidFlags(command string) []commandline.Void {
 	switch command {
 	case "run":
 		return append(none,
+			commandline.Void{Flags: []string{"token-file", "allow-http"}, Without: "server", Why: "the program runs here"},
 			commandline.Void{Flags: []string{"json"}, With: "jsonl", Why: "every line is JSON, and the last one is the Result"},
 			commandline.Void{Flags: []string{"watch", "dry-run", "stats", "timeline", "no-cache", "deterministic"}, With: "check", Why: "nothing runs"})
 	case "mcp":

@@ -124,7 +124,7 @@ func shebangLanguage(code string) string {
 
 // likelyLanguage guesses the language of a run from unparsed arguments: the
 // value of -l, or else the first name of a file that has a language. It returns
-// "" if there is neither.
+// "" if there is neither, or if a server runs the program.
 func likelyLanguage(args []string) string {
 	byFile := ""
 	for i, arg := range args {
@@ -132,6 +132,8 @@ func likelyLanguage(args []string) string {
 		switch name {
 		case "--":
 			return byFile
+		case "--server", "-server": // which has the guest
+			return ""
 		case "-l", "--l", "-language", "--language":
 			if !joined && i+1 < len(args) {
 				value = args[i+1]

@@ -17,6 +17,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/wexec/wexec/cmd/wexec/internal/apiclient"
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/otlp"
 	"github.com/wexec/wexec/cmd/wexec/internal/repl"
@@ -53,7 +54,7 @@ func (a *app) runCommand() *cli.Command {
 		ArgsUsage: "FILE|- [-- ARGS…]",
 		Description: "The language is that of the file's name, of its first line, or of -l. Arguments after FILE are the\n" +
 			"program's. Standard input is data if FILE or -e is given, and code if FILE is -.",
-		Flags:  slices.Concat(flags, settingFlags(), limitFlags(), allowFlags()),
+		Flags:  slices.Concat(flags, apiclient.Flags(), settingFlags(), limitFlags(), allowFlags()),
 		Action: a.run,
 	}
 }
@@ -64,6 +65,9 @@ func (a *app) run(ctx *cli.Context) error {
 		return a.failed(ctx, err)
 	}
 	a.noteMisplacedFlag(ctx, req)
+	if ctx.IsSet("server") {
+		return a.runOnServer(ctx, req)
+	}
 	settings, err := a.settings(ctx)
 	if err != nil {
 		return a.failed(ctx, err)
@@ -92,7 +96,38 @@ func (a *app) run(ctx *cli.Context) error {
 	case ctx.Bool("watch"):
 		return a.watch(ctx, host, req)
 	}
-	return a.runOnce(ctx, host, req)
+	return a.runOnce(ctx, host.Engine.Run, host, req)
+}
+
+// runOnServer runs a program on the server that --server names.
+func (a *app) runOnServer(ctx *cli.Context, req engine.Request) error {
+	for _, f := range slices.Concat(settingFlags(), allowFlags(), []cli.Flag{&cli.StringFlag{Name: "packages"}, &cli.BoolFlag{Name: "check"}, &cli.BoolFlag{Name: "watch"}}) {
+		if name := f.Names()[0]; ctx.IsSet(name) && name != "quiet" && name != "verbose" {
+			return a.failed(ctx, fault.New(fault.UsageFlag, "%s has no effect on a server, where the files of its tenant apply", commandline.Dashed(name)).
+				WithHint("remove it, or remove --server to run the program here"))
+		}
+	}
+	client, err := apiclient.Open(ctx, a.Env, a.term, "")
+	if err != nil {
+		return a.failed(ctx, err)
+	}
+	defer func() { _ = client.Close() }()
+	runner := apiclient.Runner{Client: client}
+	if a.canAsk() {
+		runner.Asker = terminal.NewAsker(a.term, a.Stdin)
+	}
+	switch {
+	case terminal.IsTerminal(a.Stdin): // where questions are answered
+		req.Stdin = nil
+	case req.Stdin != nil:
+		reading := time.AfterFunc(time.Second, func() { a.term.Note("reading standard input to its end, since the server gets it as a whole") })
+		data, err := a.readStdin("the program's input")
+		if reading.Stop(); err != nil {
+			return a.failed(ctx, err)
+		}
+		req.Stdin = bytes.NewReader(data)
+	}
+	return a.runOnce(ctx, runner.Run, nil, req)
 }
 
 // noteMisplacedFlag tells a person about a flag of wexec after a program that
@@ -137,7 +172,7 @@ func (a *app) watch(ctx *cli.Context, host *config.Host, req engine.Request) err
 				return err
 			}
 			req.Code, req.Stdin = string(data), nil
-			if err := a.runOnce(ctx, host, req); err != nil {
+			if err := a.runOnce(ctx, host.Engine.Run, host, req); err != nil {
 				a.term.Note("%s: waiting for a change", req.File)
 			}
 		}
@@ -149,8 +184,8 @@ func (a *app) watch(ctx *cli.Context, host *config.Host, req engine.Request) err
 	}
 }
 
-// runOnce runs a request and prints its result.
-func (a *app) runOnce(ctx *cli.Context, host *config.Host, req engine.Request) error {
+// runOnce runs a request and prints its result. host is nil if a server runs it.
+func (a *app) runOnce(ctx *cli.Context, run func(context.Context, engine.Request) (*engine.Result, error), host *config.Host, req engine.Request) error {
 	plain := !ctx.Bool("json") && !ctx.Bool("jsonl")
 	var status *terminal.Progress
 	var picture *timeline.Recorder
@@ -171,7 +206,7 @@ func (a *app) runOnce(ctx *cli.Context, host *config.Host, req engine.Request) e
 			_ = a.printLine(e)
 		}
 	}
-	res, err := host.Engine.Run(ctx.Context, req)
+	res, err := run(ctx.Context, req)
 	status.End()
 	switch {
 	case ctx.Bool("jsonl"): // even with --json: each line is a document
@@ -188,7 +223,9 @@ func (a *app) runOnce(ctx *cli.Context, host *config.Host, req engine.Request) e
 		}
 		if err != nil && !exitedItself(err) && !ctx.Bool("dry-run") {
 			a.term.Error(err)
-			a.advise(ctx, host, req, err)
+			if host != nil {
+				a.advise(ctx, host, req, err)
+			}
 		}
 		if fault.CodeOf(err) == fault.Cancelled {
 			a.printDone(res)
@@ -205,8 +242,16 @@ func (a *app) runOnce(ctx *cli.Context, host *config.Host, req engine.Request) e
 	if ctx.Bool("dry-run") && plain {
 		a.printDryRun(res, err)
 	}
+	if res.Status == engine.StatusWaiting {
+		a.term.Note("run %s waits for a person to answer; see it end with wexec logs %s --follow --server URL", res.RunID, res.RunID)
+		return exitStatus(exitWaiting)
+	}
 	return statusOf(res, err)
 }
+
+// exitWaiting is the exit status of a run that waits and goes on without the command:
+// EX_TEMPFAIL of sysexits.h.
+const exitWaiting = 75
 
 // checkTimeline checks before the run that its picture can be written, since the
 // run cannot be undone.

@@ -139,7 +139,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
 		return
 	}
 	if r.Context().Err() != nil {
-		return // the client has gone
+		panic(http.ErrAbortHandler) // the client has gone: an empty answer would mean success
 	}
 	if code := fault.CodeOf(err); code.Class() == fault.ClassInternal {
 		s.o.Logger.Error("a request failed", "method", r.Method, "route", rt.path, "error", err)

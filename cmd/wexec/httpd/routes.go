@@ -148,6 +148,8 @@ func readInput(c *call, into reflect.Value) error {
 			return invalid("unknown parameter %.60q", name)
 		}
 	}
+	// A connection whose deadline passes cancels its requests, and this one may wait long.
+	_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
 	return nil
 }
 
