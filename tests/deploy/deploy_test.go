@@ -207,7 +207,7 @@ func TestTheBinaryIsEnough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+s.Token)
+	req.Header.Set("Authorization", "Bearer "+s.Token(t))
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -87,7 +87,7 @@ func TestAGeneratedTypeScriptClient(t *testing.T) {
 	write(t, filepath.Join(dir, "package.json"), `{"type": "module"}`)
 	succeeds(t, dir, nil, generate, document, "-o", "api.ts")
 	succeeds(t, dir, nil, tsc, "--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes", "--target", "es2022", "--lib", "es2022,dom,dom.iterable", "--module", "es2022", "--moduleResolution", "bundler", "client.ts")
-	out := succeeds(t, dir, []string{"URL=" + s.URL, "TOKEN=" + s.Token}, "node", "client.js")
+	out := succeeds(t, dir, []string{"URL=" + s.URL, "TOKEN=" + s.Token(t)}, "node", "client.js")
 	for _, want := range []string{"made a token", "ran a program", "followed events", "resumed the stream", "listed runs by pages", "cancelled a run", "an agent cannot answer", "answered an approval", "a wrong request is a problem"} {
 		if !strings.Contains(out, want+"\n") {
 			t.Errorf("the client did not report %q:\n%s", want, out)
@@ -107,7 +107,7 @@ func TestAGeneratedGoClient(t *testing.T) {
 	env := []string{"GOFLAGS=-mod=mod", "GOWORK=off"}
 	succeeds(t, dir, env, "go", "run", generator, "-generate", "types,client", "-package", "main", "-o", "api.go", document)
 	succeeds(t, dir, env, "go", "get", library)
-	out := succeeds(t, dir, slices.Concat(env, []string{"URL=" + s.URL, "TOKEN=" + s.Token}), "go", "run", ".")
+	out := succeeds(t, dir, slices.Concat(env, []string{"URL=" + s.URL, "TOKEN=" + s.Token(t)}), "go", "run", ".")
 	if want := "token true\nrun 42 true\ncancelled true cancelled\nlisted 2\nproblem 404 usage.run\n"; out != want {
 		t.Errorf("the client printed\n%s\nwant\n%s", out, want)
 	}

@@ -13,9 +13,8 @@ import (
 
 // Server is a process of wexec serve.
 type Server struct {
-	URL   string
-	Token string // that of the administrator, which the first start prints
-	Cmd   *exec.Cmd
+	URL string
+	Cmd *exec.Cmd
 
 	mu   sync.Mutex
 	says strings.Builder
@@ -56,18 +55,31 @@ func Await(t testing.TB, cmd *exec.Cmd) *Server {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	address := regexp.MustCompile(`API is at (https?://\S+)/v1`)
-	for range 1200 {
+	for range 12_000 {
 		if m := address.FindStringSubmatch(s.Says()); m != nil {
 			s.URL = m[1]
 			if s.Status("/ready") == http.StatusOK {
-				s.Token = regexp.MustCompile(`wx_\S+`).FindString(s.Says())
 				return s
 			}
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond)
 	}
 	t.Fatalf("the server is not ready after a minute: %s", s.Says())
 	return nil
+}
+
+// Token waits for the token of the administrator, which the first start prints.
+func (s *Server) Token(t testing.TB) string {
+	t.Helper()
+	line := regexp.MustCompile(`(wx_\S+)\n`)
+	for range 6000 {
+		if m := line.FindStringSubmatch(s.Says()); m != nil {
+			return m[1]
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("no token after 30 s: %s", s.Says())
+	return ""
 }
 
 // Status is the status of a page, or 0 if the server does not answer.
