@@ -51,6 +51,7 @@ type Settings struct {
 	Quotas        Quotas
 	Features      map[string]int // the percentage of actors that have a feature; absent: all
 	Model         string         // of the tenant's agents; may be empty
+	Retention     time.Duration  // of runs in a server
 	Log           string
 	Warnings      []string
 	IgnoredGrants []string // settings of MCP files that only a policy can make
@@ -62,6 +63,12 @@ type Settings struct {
 	data     string            // folder of the server whose tenant this is; or ""
 	writable map[string]string // policy files that a person's rules may go to, by the name that decisions use
 }
+
+// How long a server keeps runs unless told, and the least.
+const (
+	defaultRetention = 30 * 24 * time.Hour
+	leastRetention   = time.Hour
+)
 
 // Audit says where and how runs are recorded.
 type Audit struct {
@@ -217,7 +224,7 @@ func LoadTenant(env *Environment, dir, data string) (*Settings, error) {
 // newSettings returns the defaults.
 func newSettings(env *Environment, auditDir string) *Settings {
 	s := &Settings{Cache: env.cacheDir(), Audit: Audit{Dir: auditDir, Rotate: 64 << 20, Sync: "writes"},
-		Artifacts: Artifacts{Keep: 30 * 24 * time.Hour, Quota: 10 << 30}, LearnTypes: true, Log: "warn"}
+		Artifacts: Artifacts{Keep: 30 * 24 * time.Hour, Quota: 10 << 30}, LearnTypes: true, Retention: defaultRetention, Log: "warn"}
 	s.note(s.defaults()...)
 	return s
 }
@@ -321,6 +328,10 @@ func (s *Settings) apply(f *file, dir, path string, trusted bool) {
 		s.note(Value{"features." + name, fmt.Sprintf("%d%%", share), path})
 	}
 	s.setText(&s.Model, "model", f.Model, path)
+	if r := f.Retention; r != nil && r.Runs > 0 {
+		s.Retention = max(time.Duration(r.Runs), leastRetention)
+		s.note(Value{"retention.runs", s.Retention.String(), path})
+	}
 	if f.Quotas != (Quotas{}) {
 		s.Quotas = f.Quotas
 		if f.Quotas.Artifacts > 0 {

@@ -36,6 +36,7 @@ type file struct {
 }
 
 type fileRetention struct {
+	Runs      units.Duration `yaml:"runs" doc:"runs that ended, with their events, approvals and usage; at least 1h"`
 	Artifacts units.Duration `yaml:"artifacts" doc:"the longest time that an artifact is kept"`
 }
 

@@ -4,6 +4,11 @@
 // A [Service] executes runs under leases of a store, so that a run which a process
 // has lost ends with an error and never runs twice. What it stores and answers has
 // tokens where personal data was.
+//
+// A person can be deleted. The values of a run's tokens are a sealed row, and an HMAC
+// of each leads to the run; texts are searched for marks of the value: its length, a
+// rolling hash and an HMAC. So the record of a deletion has no value and applies again
+// to a store that is restored from an older backup. A run is removed as a whole.
 package service
 
 import (

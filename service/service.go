@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/service/metrics"
@@ -23,7 +24,7 @@ type Service struct {
 
 	deletions *deletions
 	artifacts *artifacts
-	tending   func() // ends the work in the background
+	tending   []func() // end the work in the background
 }
 
 // Open starts a service: it reads the tenants and executes what waits in the store.
@@ -60,7 +61,7 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	if s.artifacts, err = openArtifacts(o); err != nil {
 		return nil, errors.Join(err, s.tenants.close(), s.engine.Close())
 	}
-	s.tending = background(ctx, s.artifacts.tend)
+	s.tending = []func(){background(ctx, s.artifacts.tend), background(ctx, s.maintain)}
 	s.runs = newExecutor(context.WithoutCancel(ctx), o, s.engine, s.tenants)
 	return s, nil
 }
@@ -89,7 +90,9 @@ func (s *Service) Draining() bool { return s.runs.isDraining() }
 // Close cancels what runs and frees everything but the store.
 func (s *Service) Close() error {
 	s.runs.close()
-	s.tending()
+	for _, end := range s.tending {
+		end()
+	}
 	return errors.Join(s.artifacts.blobs.Close(), s.tenants.close(), s.engine.Close())
 }
 
@@ -112,3 +115,35 @@ func (s *Service) Store() *store.Store { return s.o.Store }
 
 // Version returns the version of the server.
 func (s *Service) Version() string { return s.o.Version }
+
+// maintainEvery is how often a server does what is due.
+const maintainEvery = time.Minute
+
+// maintain does what is due until the context ends.
+func (s *Service) maintain(ctx context.Context) {
+	ticks := time.NewTicker(maintainEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return
+		}
+		if err := s.Maintain(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			s.o.Logger.Error("cannot remove what is no longer kept", "error", err)
+		}
+	}
+}
+
+// Maintain removes the runs that the tenants no longer keep, and applies the deletions
+// that are not applied to all runs yet. A server does so each minute.
+func (s *Service) Maintain(ctx context.Context, now time.Time) error {
+	errs := []error{s.deletions.sync(ctx)}
+	_, err := s.deletions.catchUp(ctx)
+	errs = append(errs, err)
+	for _, t := range s.tenants.list() {
+		_, err := s.o.Store.Prune(ctx, t.Name, now.Add(-t.settings.Retention))
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}

@@ -81,6 +81,13 @@ func (x *tenants) get(name string) *Tenant {
 	return x.all[name]
 }
 
+// list returns the tenants.
+func (x *tenants) list() []*Tenant {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return slices.Collect(maps.Values(x.all))
+}
+
 // isTenantName reports whether a tenant may have a name, which is that of its folder.
 func isTenantName(name string) bool {
 	return len(name) <= 63 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == "" && !strings.ContainsAny(name[:1], "_-")

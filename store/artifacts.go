@@ -176,13 +176,13 @@ func (s *Store) DeleteArtifact(ctx context.Context, tenant, id string) (a Artifa
 	return a, err
 }
 
-// ExpireArtifacts removes artifacts that have expired, at most pruneStep, and
+// ExpireArtifacts removes artifacts that have expired, at most removeStep, and
 // returns the digests of their blobs. Several processes may call it at once.
 func (s *Store) ExpireArtifacts(ctx context.Context) (blobs []string, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		blobs = nil
 		var old []Artifact
-		for scan, err := range tx.rows(`SELECT `+artifactColumns+` FROM artifacts WHERE expires <= $1 ORDER BY expires, tenant, id LIMIT $2`+s.skipLocked(), s.micros(), pruneStep) {
+		for scan, err := range tx.rows(`SELECT `+artifactColumns+` FROM artifacts WHERE expires <= $1 ORDER BY expires, tenant, id LIMIT $2`+s.skipLocked(), s.micros(), removeStep) {
 			if err != nil {
 				return err
 			}
@@ -195,6 +195,23 @@ func (s *Store) ExpireArtifacts(ctx context.Context) (blobs []string, err error)
 		return tx.deleteArtifacts(old)
 	})
 	return blobs, err
+}
+
+// removeArtifacts removes the artifacts that a run put. Their blobs cannot be read
+// without the rows.
+func (tx *Tx) removeArtifacts(tenant, run string) (int64, error) {
+	var all []Artifact
+	for scan, err := range tx.rows(`SELECT `+artifactColumns+` FROM artifacts WHERE tenant = $1 AND run = $2`, tenant, run) {
+		if err != nil {
+			return 0, err
+		}
+		a, err := scanArtifact(scan)
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, a)
+	}
+	return int64(len(all)), tx.deleteArtifacts(all)
 }
 
 // deleteArtifacts removes rows that the transaction has read. One that another

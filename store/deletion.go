@@ -5,22 +5,6 @@ import (
 	"time"
 )
 
-// keepVault saves the vault of a run that ends, and by which digests it is found.
-func (tx *Tx) keepVault(l Lease, o Outcome) error {
-	if len(o.Vault.Data) == 0 {
-		return nil
-	}
-	if _, err := tx.exec(`INSERT INTO vaults (tenant, run, wrapped, sealed) VALUES ($1, $2, $3, $4)`, l.Tenant, l.ID, o.Vault.Wrapped, o.Vault.Data); err != nil {
-		return err
-	}
-	for _, digest := range o.Subjects {
-		if _, err := tx.exec(`INSERT INTO subjects (tenant, digest, run) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, l.Tenant, digest, l.ID); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Vault returns the sealed vault of a run. It is empty if the run has none.
 func (s *Store) Vault(ctx context.Context, tenant, run string) (v Sealed, err error) {
 	err = s.view(ctx, func(tx *Tx) error {
@@ -211,7 +195,7 @@ func (s *Store) Actors(ctx context.Context, tenant string) (actors []string, err
 
 // Removed is how much was removed.
 type Removed struct {
-	Runs, Events, Approvals, Requests, Vaults, Details, Tokens int64
+	Runs, Events, Approvals, Requests, Vaults, Details, Artifacts, Tokens int64
 }
 
 // add adds what another step removed.
@@ -222,25 +206,29 @@ func (r *Removed) add(more Removed) {
 	r.Requests += more.Requests
 	r.Vaults += more.Vaults
 	r.Details += more.Details
+	r.Artifacts += more.Artifacts
 	r.Tokens += more.Tokens
 }
+
+// removeStep bounds the runs that one transaction removes, so that other writers do
+// not wait long.
+const removeStep = 500
 
 // Remove removes runs with all that belongs to them. Those that have not ended stay,
 // and are returned, unless no server uses the store.
 func (s *Store) Remove(ctx context.Context, tenant string, runs []string, unused bool) (removed Removed, active []string, err error) {
-	for from := 0; from < len(runs); from += pruneStep {
-		step := runs[from:min(from+pruneStep, len(runs))]
+	for from := 0; from < len(runs); from += removeStep {
+		step := runs[from:min(from+removeStep, len(runs))]
 		var r Removed
 		var left []string
 		err := s.update(ctx, func(tx *Tx) error {
 			r, left = Removed{}, nil
 			for _, id := range step {
-				var state State
-				found, err := tx.row([]any{&state}, `SELECT state FROM runs WHERE tenant = $1 AND id = $2`+tx.s.lock(), tenant, id)
-				if err != nil {
+				var active int64
+				if _, err := tx.row([]any{&active}, `SELECT CASE WHEN state = 'done' THEN 0 ELSE 1 END FROM runs WHERE tenant = $1 AND id = $2`+tx.s.lock(), tenant, id); err != nil {
 					return err
 				}
-				if found && state != StateDone && !unused {
+				if active != 0 && !unused {
 					left = append(left, id)
 					continue
 				}
@@ -250,6 +238,11 @@ func (s *Store) Remove(ctx context.Context, tenant string, runs []string, unused
 				if err := tx.remove(key{tenant, id}, &r); err != nil {
 					return err
 				}
+				n, err := tx.removeArtifacts(tenant, id)
+				if err != nil {
+					return err
+				}
+				r.Artifacts += n
 			}
 			return nil
 		})

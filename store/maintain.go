@@ -191,17 +191,14 @@ func copyFile(from, to string) error {
 	return out.Close()
 }
 
-// pruneStep bounds the runs that one transaction removes, so that other
-// writers do not wait long.
-const pruneStep = 500
-
 // Prune removes runs that ended before a time, with what belongs to them, and
-// returns how many. The empty tenant is all tenants.
+// returns how many. The empty tenant is all tenants, and then artifacts that have
+// expired are removed as well; servers collect their blobs.
 func (s *Store) Prune(ctx context.Context, tenant string, before time.Time) (removed int, err error) {
 	for {
 		var old []key
 		err := s.update(ctx, func(tx *Tx) error {
-			if old, err = tx.keys(`SELECT tenant, id FROM runs WHERE state = 'done' AND ended < $1 AND ($3 = '' OR tenant = $3) ORDER BY ended LIMIT $2`, before.UnixMicro(), pruneStep, tenant); err != nil {
+			if old, err = tx.keys(`SELECT tenant, id FROM runs WHERE state = 'done' AND ended < $1 AND ($3 = '' OR tenant = $3) ORDER BY ended LIMIT $2`, before.UnixMicro(), removeStep, tenant); err != nil {
 				return err
 			}
 			for _, k := range old {
@@ -214,8 +211,14 @@ func (s *Store) Prune(ctx context.Context, tenant string, before time.Time) (rem
 		if err != nil {
 			return removed, err
 		}
-		if removed += len(old); len(old) < pruneStep {
-			return removed, nil
+		if removed += len(old); len(old) < removeStep {
+			break
 		}
 	}
+	for tenant == "" {
+		if old, err := s.ExpireArtifacts(ctx); err != nil || len(old) == 0 {
+			return removed, err
+		}
+	}
+	return removed, nil
 }

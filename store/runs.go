@@ -231,6 +231,22 @@ func (tx *Tx) use(l Lease, actor string, uses []Use, now int64) error {
 	return err
 }
 
+// keepVault saves the vault of a run that ends, and by which digests it is found.
+func (tx *Tx) keepVault(l Lease, o Outcome) error {
+	if len(o.Vault.Data) == 0 {
+		return nil
+	}
+	if _, err := tx.exec(`INSERT INTO vaults (tenant, run, wrapped, sealed) VALUES ($1, $2, $3, $4)`, l.Tenant, l.ID, o.Vault.Wrapped, o.Vault.Data); err != nil {
+		return err
+	}
+	for _, digest := range o.Subjects {
+		if _, err := tx.exec(`INSERT INTO subjects (tenant, digest, run) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, l.Tenant, digest, l.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 const runColumns = `r.tenant, r.id, r.state, r.status, r.code, r.actor, r.token, r.language, r.skill, r.session, r.intent, r.created, r.started, r.ended`
 
 // scanRun reads the columns above, and more.

@@ -19,6 +19,7 @@ CREATE TABLE artifacts (
 );
 
 CREATE INDEX artifacts_blob ON artifacts (blob);
+CREATE INDEX artifacts_run ON artifacts (tenant, run);
 CREATE INDEX artifacts_expires ON artifacts (expires);
 CREATE INDEX artifacts_created ON artifacts (tenant, created, id);
 

@@ -26,6 +26,8 @@ func routes() []route {
 		in: inputOf[eventsInput](), status: http.StatusOK, media: "text/event-stream", serve: streamEvents}
 	run := typed("POST", "/v1/runs", store.ScopeRun, "Run a program", submit)
 	run.also = []int{http.StatusAccepted}
+	export := route{method: "GET", path: "/v1/audit/export", scope: store.ScopeAdmin, summary: "Export the audit log as lines of JSON",
+		in: inputOf[exportInput](), status: http.StatusOK, media: "application/x-ndjson", serve: exportAudit}
 	makeToken := typed("POST", "/v1/tokens", store.ScopeAdmin, "Make a token, which is shown once", createToken)
 	makeToken.status = http.StatusCreated
 	put := typed("POST", artifactsPath, store.ScopeRun, "Keep content as an artifact", putArtifact)
@@ -56,6 +58,8 @@ func routes() []route {
 		typed("GET", "/v1/tokens", store.ScopeAdmin, "List tokens", listTokens),
 		makeToken,
 		typed("POST", "/v1/subjects/delete", store.ScopeAdmin, "Delete a person: the runs that have a value or are of an actor", deleteSubject),
+		typed("GET", "/v1/audit/verify", store.ScopeAdmin, "Verify the audit log of this server", verifyAudit),
+		export,
 		typed("DELETE", "/v1/tokens/{id}", store.ScopeAdmin, "Revoke a token", revokeToken),
 	}
 }

@@ -139,6 +139,9 @@ func readInput(c *call, into reflect.Value) error {
 		if text == "" {
 			continue
 		}
+		if of := field.Tag.Get("enum"); of != "" && !slices.Contains(strings.Split(of, "|"), text) {
+			return invalid("%s must be %s, not %.40q", name, strings.ReplaceAll(of, "|", ", "), text)
+		}
 		if err := setText(value, text); err != nil {
 			return invalid("%s: %s", name, err)
 		}

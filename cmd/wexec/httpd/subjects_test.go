@@ -6,12 +6,14 @@ import (
 	"database/sql"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf16"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -336,5 +338,83 @@ func TestARestoredBackupDoesNotHaveWhatWasDeletedSince(t *testing.T) {
 	}
 	if found := a.has(person); len(found) > 0 {
 		t.Errorf("after the restore:\n%s", strings.Join(found, "\n"))
+	}
+}
+
+func TestTheAuditIsVerifiedAndExportedWithoutThePerson(t *testing.T) {
+	a := newAPI(t, files{"tenants/default/mcp.json": directory(t), "tenants/default/policy.yaml": "version: 1\ntools: {allow: ['p.*']}\naudit: {code: full, inputs: full, outputs: full}\n"})
+	of, others := a.people()
+	export := func(token, query string) string {
+		t.Helper()
+		got := a.call(token, "GET", "/v1/audit/export"+query, "").is(200)
+		for line := range bytes.Lines(got.body) {
+			if !json.Valid(line) {
+				t.Errorf("a line is not JSON: %s", line)
+			}
+		}
+		return string(got.body)
+	}
+	before := export("admin", "")
+	for _, part := range []string{of[0], others[0], "[EMAIL_1]", `const a = await tools.p.who`, `"type":"decision"`, `"id":"actor_`} {
+		if !strings.Contains(before, part) {
+			t.Errorf("the export does not have %s", part)
+		}
+	}
+	if one := export("admin", "?run="+others[0]); strings.Contains(one, of[0]) || !strings.Contains(one, "who({name") {
+		t.Errorf("the export of a run is\n%s", one)
+	}
+	if strings.Contains(before, `"bot"`) || strings.Contains(export("other", ""), of[0]) || export("admin", "?until=2001-01-01T00:00:00Z") != "" {
+		t.Error("the export has the name of an actor, another tenant, or another time")
+	}
+	a.call("admin", "GET", "/v1/audit/export?since=yesterday", "").problem(400, "usage.flag")
+	a.call("admin", "POST", "/v1/subjects/delete", `{"kind":"email","value":"`+person+`"}`).is(200)
+	after := export("admin", "")
+	if !strings.Contains(after, of[0]) || !strings.Contains(after, others[0]) || !strings.Contains(after, `"type":"deletion"`) {
+		t.Error("the chain does not have all records after the deletion")
+	}
+	for _, spelling := range spellings(person) {
+		if strings.Contains(after, string(spelling)) {
+			t.Errorf("the export has %q after the deletion", spelling)
+		}
+	}
+	var report struct {
+		OK       bool
+		Records  int
+		Problems []any
+	}
+	a.call("admin", "GET", "/v1/audit/verify", "").is(200, &report)
+	if !report.OK || report.Records != strings.Count(after, "\n") {
+		t.Errorf("%+v, and %d records", report, strings.Count(after, "\n"))
+	}
+	segments, err := filepath.Glob(filepath.Join(a.data, "tenants/default/audit/*.jsonl"))
+	if err != nil || len(segments) == 0 {
+		t.Fatal(segments, err)
+	}
+	data, err := os.ReadFile(segments[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(segments[0], bytes.Replace(data, []byte(`"effect":"allow"`), []byte(`"effect":"chose"`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if a.call("admin", "GET", "/v1/audit/verify", "").is(200, &report); report.OK || len(report.Problems) == 0 {
+		t.Errorf("a record was changed: %+v", report)
+	}
+}
+
+func TestRunsAreKeptAsLongAsTheTenantSays(t *testing.T) {
+	a := newAPI(t, files{"tenants/other/wexec.yaml": "retention: {runs: 2h}\n"})
+	var short, long shownRun
+	a.call("other", "POST", "/v1/runs", bodies["POST /v1/runs"]).is(200, &short)
+	a.call("agent", "POST", "/v1/runs", bodies["POST /v1/runs"]).is(200, &long)
+	shown := func(token, id string) bool { return a.call(token, "GET", "/v1/runs/"+id, "").status == 200 }
+	if err := a.service.Maintain(t.Context(), time.Now().Add(time.Hour)); err != nil || !shown("other", short.RunID) || !shown("agent", long.RunID) {
+		t.Errorf("after an hour: %v", err)
+	}
+	if err := a.service.Maintain(t.Context(), time.Now().Add(3*time.Hour)); err != nil || shown("other", short.RunID) || !shown("agent", long.RunID) {
+		t.Errorf("after 3 hours: %v", err)
+	}
+	if err := a.service.Maintain(t.Context(), time.Now().Add(31*24*time.Hour)); err != nil || shown("agent", long.RunID) {
+		t.Errorf("after 31 days: %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/internal/units"
+	"github.com/wexec/wexec/service"
 	"github.com/wexec/wexec/store"
 )
 
@@ -26,7 +27,9 @@ func (c Commands) Store() *cli.Command {
 			{Name: "check", Usage: "find damage and records that contradict each other", Flags: flags(), Action: c.with(existing(), c.check)},
 			{Name: "backup", Usage: "write a copy to a new file", ArgsUsage: "FILE", Flags: flags(), Action: c.with(existing(), c.backup),
 				Description: "The file is a SQLite store, also if the database is PostgreSQL. It has the state of one moment; servers go on writing."},
-			{Name: "restore", Usage: "copy a backup into a new store", ArgsUsage: "FILE", Flags: flags(), Action: c.restore},
+			{Name: "restore", Usage: "copy a backup into a new store", ArgsUsage: "FILE", Action: c.restore, Flags: flags(
+				&cli.StringFlag{Name: "key", Usage: "`FILE`: the seal key of the servers (default seal.key in the data folder)", TakesFile: true}),
+				Description: "Deletions of people that the data folder has a record of, and that are later than the backup, are applied again."},
 			{Name: "copy", Usage: "copy a store into a new one, such as from SQLite to PostgreSQL", ArgsUsage: "FROM TO", Action: c.copy, Flags: []cli.Flag{
 				&cli.BoolFlag{Name: "json", Usage: "print JSON"}}},
 			{Name: "prune", Usage: "remove old runs with their events, approvals and usage", Action: c.with(existing(), c.prune), Flags: flags(
@@ -117,8 +120,31 @@ func (c Commands) restore(ctx *cli.Context) error {
 	if _, err := os.Stat(file); err != nil { // before the store is created
 		return fault.New(fault.UsageFile, "the backup cannot be read: %w", err)
 	}
-	if err := use(ctx.Context, address, store.Options{}, func(s *store.Store) error { return s.Restore(ctx.Context, file) }); err != nil {
+	data, err := c.Env.DataDir(ctx.String("data"))
+	if err != nil {
 		return err
+	}
+	applied := 0
+	if err := use(ctx.Context, address, store.Options{}, func(s *store.Store) error {
+		if err := s.Restore(ctx.Context, file); err != nil {
+			return err
+		}
+		applied, err = service.ApplyDeletions(ctx.Context, s, data, func() (*service.Keys, error) {
+			key := ctx.String("key")
+			if key != "" {
+				key = c.path(key)
+			}
+			return service.OpenKeys(ctx.Context, s, c.Env, data, key)
+		})
+		if err != nil {
+			c.Term.Warn("the backup is restored, and later deletions of people are not applied to it yet: the first start of wexec serve with the seal key applies them")
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	if applied > 0 {
+		c.Term.Note("applied %s again", terminal.Count(applied, "deletion"))
 	}
 	return c.copied(ctx, fmt.Sprintf("restored %s in %s", args[0], store.Redacted(address)), address, map[string]any{"store": store.Redacted(address), "file": file})
 }

@@ -3,9 +3,12 @@ package service
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/wexec/wexec/audit"
@@ -146,4 +149,100 @@ func (s *Service) cancelRuns(who Principal) func(ctx context.Context, run string
 		_, err := s.Cancel(ctx, who, run)
 		return err
 	}
+}
+
+// AuditFilter selects records of the audit log.
+type AuditFilter struct {
+	Run          string
+	Since, Until time.Time
+}
+
+// AuditRecord is a record of the chain, and what is kept of it outside the chain
+// unless that was deleted.
+type AuditRecord struct {
+	audit.Event
+	Whole json.RawMessage `json:"whole,omitempty"` // the part that the type names, with all that the policy keeps
+}
+
+// verifying bounds the verifications of a process: each reads a whole log.
+var verifying sync.Mutex
+
+// VerifyAudit checks the chain that this process keeps of the principal's tenant.
+func (s *Service) VerifyAudit(ctx context.Context, who Principal) (audit.Report, error) {
+	t := s.tenants.get(who.Tenant)
+	if t == nil {
+		return audit.Report{}, errNoTenant()
+	}
+	if !verifying.TryLock() {
+		return audit.Report{}, fault.New(fault.LimitBusy, "another log is being verified").WithHint("send the request again in some seconds")
+	}
+	defer verifying.Unlock()
+	return audit.Verify(t.settings.Audit.Dir)
+}
+
+// Audit yields the records of the chain that this process keeps of the principal's
+// tenant, in the order of their times, with their details.
+func (s *Service) Audit(ctx context.Context, who Principal, f AuditFilter) iter.Seq2[AuditRecord, error] {
+	return func(yield func(AuditRecord, error) bool) {
+		t := s.tenants.get(who.Tenant)
+		if t == nil {
+			yield(AuditRecord{}, errNoTenant())
+			return
+		}
+		known := details{s: s, tenant: who.Tenant}
+		for e, err := range audit.Read(ctx, t.settings.Audit.Dir, audit.Filter{Run: f.Run, Since: f.Since, Until: f.Until}) {
+			record := AuditRecord{Event: e}
+			if err == nil && e.Detail != "" {
+				record.Whole, err = known.of(ctx, e)
+			}
+			if !yield(record, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func errNoTenant() error {
+	return fault.New(fault.DeniedToken, "the tenant of the token does not exist")
+}
+
+// details finds the details of records. It keeps those of the last few runs, whose
+// records follow each other.
+type details struct {
+	s      *Service
+	tenant string
+	runs   map[string]map[string]json.RawMessage // by run and digest
+}
+
+// maxDetailed is of how many runs the details are kept.
+const maxDetailed = 16
+
+// of returns the detail of a record, or nil if it was deleted.
+func (d *details) of(ctx context.Context, e audit.Event) (json.RawMessage, error) {
+	found, ok := d.runs[e.Run]
+	if !ok {
+		if d.runs == nil || len(d.runs) >= maxDetailed {
+			d.runs = map[string]map[string]json.RawMessage{}
+		}
+		found = map[string]json.RawMessage{}
+		parts, err := d.s.o.Store.Details(ctx, d.tenant, e.Run)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range parts {
+			var texts []json.RawMessage
+			if err := d.s.o.Keys.open(ctx, detailPurpose(d.tenant, e.Run), part, &texts); err != nil {
+				return nil, err
+			}
+			for _, text := range texts {
+				var one detail
+				if err := json.Unmarshal(text, &one); err != nil {
+					return nil, fault.New(fault.StoreUnavailable, "decode a detail of run %s: %w", e.Run, err)
+				}
+				found[audit.Digest(text)] = one.Whole
+			}
+		}
+		d.runs[e.Run] = found
+	}
+	return found[e.Detail], nil
 }
