@@ -13,6 +13,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/prices"
+	"github.com/wexec/wexec/policy"
 )
 
 // PricesFile is the file in the data folder that replaces the public prices.
@@ -126,4 +127,27 @@ func (p *pricing) defined(table *hostfns.Table) (n int64) {
 	}
 	p.definitions[offered] = n
 	return n
+}
+
+// within lowers the limits of a run to the fuel that its accounts have left for this
+// day.
+func within(l policy.Limits, fuel int64) policy.Limits {
+	if fuel < l.OrDefaults().Fuel {
+		l.Fuel = fuel
+	}
+	return l
+}
+
+// spentUp says that a run which used all of the fuel that its accounts had left is
+// over a quota, where the limit of the run would have allowed more.
+func spentUp(res *engine.Result, err error, asked policy.Limits, fuel int64) (*engine.Result, error) {
+	if res == nil || res.Error == nil || res.Error.Code != fault.LimitFuel || asked.OrDefaults().Fuel <= fuel {
+		return res, err
+	}
+	over := fault.New(fault.LimitQuota, "the run used the last fuel that a quota allows on this day").
+		WithHint("wait until midnight UTC, or ask an administrator for a higher quota")
+	place := *res.Error
+	res.Error = errorOf(over)
+	res.Error.File, res.Error.Line, res.Error.Column, res.Error.Excerpt, res.Error.Stack = place.File, place.Line, place.Column, place.Excerpt, place.Stack
+	return res, over
 }

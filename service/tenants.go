@@ -19,6 +19,7 @@ import (
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/seal"
 	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/store"
 )
 
 // DefaultTenant is the tenant that always exists.
@@ -91,6 +92,23 @@ func (x *tenants) list() []*Tenant {
 // isTenantName reports whether a tenant may have a name, which is that of its folder.
 func isTenantName(name string) bool {
 	return len(name) <= 63 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == "" && !strings.ContainsAny(name[:1], "_-")
+}
+
+// quotas returns the quotas of all runs of the tenant.
+func (t *Tenant) quotas() store.Quotas {
+	q := t.settings.Quotas
+	return store.Quotas{Running: int64(q.Running), Queued: int64(q.Queued), RunsPerDay: int64(q.RunsPerDay),
+		FuelPerDay: int64(q.FuelPerDay), TokensPerDay: int64(q.TokensPerDay), MoneyPerDay: q.MoneyPerDay.Float()}
+}
+
+// accounts returns what a run is counted for: its tenant, with the present quotas,
+// and its token.
+func (x *tenants) accounts(run store.Run, ofToken store.Quotas) []store.Account {
+	var all []store.Account
+	if t := x.get(run.Tenant); t != nil {
+		all = append(all, store.Account{Tenant: run.Tenant, Quotas: t.quotas()})
+	}
+	return append(all, store.Account{Tenant: run.Tenant, Token: run.Token, Quotas: ofToken})
 }
 
 // names lists the folders of the tenants. The default one is made.
