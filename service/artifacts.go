@@ -280,8 +280,8 @@ func (s *Service) OpenArtifact(ctx context.Context, who Principal, id string) (a
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case !a.Text, a.Run != "", a.Token == who.ID:
-		return a, nil, nil // no text, or covered when it was put, or the principal's own
+	case !a.Text, a.Run == "" && a.Token == who.ID:
+		return a, nil, nil // no text, or what the principal sent
 	case who.Has(store.ScopeReveal):
 		s.o.Logger.Info("values of an artifact are revealed", "tenant", who.Tenant, "artifact", id, "to", who.ID)
 		return a, nil, nil

@@ -232,16 +232,6 @@ func (tx *Tx) deleteArtifacts(all []Artifact) error {
 	return nil
 }
 
-// HasArtifacts reports whether there is any artifact.
-func (s *Store) HasArtifacts(ctx context.Context) (has bool, err error) {
-	err = s.view(ctx, func(tx *Tx) error {
-		var n int64
-		has, err = tx.row([]any{&n}, `SELECT 1 FROM artifacts LIMIT 1`)
-		return err
-	})
-	return has, err
-}
-
 // UsesBlob reports whether an artifact has a blob.
 func (s *Store) UsesBlob(ctx context.Context, digest string) (used bool, err error) {
 	err = s.view(ctx, func(tx *Tx) error {

@@ -51,13 +51,20 @@ func TestAnArtifactIsKeptUntilItExpires(t *testing.T) {
 		if all, _, err := s.Artifacts(t.Context(), "a", "", 10); len(all) != 0 || err != nil {
 			t.Errorf("%+v, %v", all, err)
 		}
+		must(s.PutArtifact(t.Context(), artifact(c, "b", "1", 10), noQuota))(t)
+		must(s.Prune(t.Context(), "b", c.now()))(t)
 		for _, want := range []int{1, 0} {
 			if blobs := must(s.ExpireArtifacts(t.Context()))(t); len(blobs) != want {
 				t.Errorf("%v", blobs)
 			}
 		}
-		if must(s.ArtifactBytes(t.Context(), "a"))(t) != 0 || must(s.HasArtifacts(t.Context()))(t) {
-			t.Error("an expired artifact is counted")
+		if must(s.ArtifactBytes(t.Context(), "a"))(t) != 0 || must(s.ArtifactBytes(t.Context(), "b"))(t) != 10 {
+			t.Error("the bytes of artifacts are wrong")
+		}
+		c.pass(time.Hour)
+		must(s.Prune(t.Context(), "", c.now()))(t)
+		if must(s.UsesBlob(t.Context(), "blob of b1"))(t) {
+			t.Error("an expired artifact is not pruned")
 		}
 	})
 }

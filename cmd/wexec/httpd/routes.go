@@ -137,6 +137,9 @@ func readInput(c *call, into reflect.Value) error {
 			text = c.r.Header.Get(name)
 		}
 		if text == "" {
+			if query.Has(name) && (value.Kind() != reflect.String || field.Tag.Get("enum") != "") {
+				return invalid("%s: must not be empty", name)
+			}
 			continue
 		}
 		if of := field.Tag.Get("enum"); of != "" && !slices.Contains(strings.Split(of, "|"), text) {
