@@ -80,6 +80,7 @@ type Account struct {
 	Quotas        Quotas
 }
 
+// String names the account in messages.
 func (a Account) String() string {
 	if a.Token != "" {
 		return "token " + a.Token

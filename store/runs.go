@@ -291,8 +291,8 @@ type Filter struct {
 	Limit                                int    // at most 1,000; 0 means 50
 }
 
-// Runs returns the newest runs of a tenant that a filter selects, with summaries in
-// place of their requests and results. If there may be more, the id of the last one
+// Runs returns the newest runs of a tenant that a filter selects, with summaries and
+// without their requests and results. If there may be more, the id of the last one
 // continues the list as Filter.Before.
 func (s *Store) Runs(ctx context.Context, tenant string, f Filter) (runs []Run, more bool, err error) {
 	if f.Limit <= 0 {

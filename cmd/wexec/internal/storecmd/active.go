@@ -22,7 +22,7 @@ import (
 // PS is wexec ps.
 func (c Commands) PS() *cli.Command {
 	return &cli.Command{Name: "ps", Usage: "list the runs that have not ended", Action: c.of(existing(), c.listActive), Flags: serverFlags(tenantFlag()),
-		Description: "Runs of this machine are listed if they are kept: by wexec serve, by wexec run --keep, or with  keep: true  in wexec.yaml."}
+		Description: "Without --server these are the runs of a wexec serve with the same data folder."}
 }
 
 // Logs is wexec logs.
