@@ -107,7 +107,7 @@ func (c *compare) repriced(document string) (string, error) {
 		return "", err
 	}
 	before, rest, found := strings.Cut(document, moneyTitle)
-	next := 0
+	var next int
 	if found {
 		next = strings.Index(rest, "\n## ")
 	} else if next = strings.Index(document, "\n## The estimate"); next >= 0 {
