@@ -54,7 +54,7 @@ func (a *app) runCommand() *cli.Command {
 		ArgsUsage: "FILE|- [-- ARGS…]",
 		Description: "The language is that of the file's name, of its first line, or of -l. Arguments after FILE are the\n" +
 			"program's. Standard input is data if FILE or -e is given, and code if FILE is -.",
-		Flags:  slices.Concat(flags, apiclient.Flags(), settingFlags(), limitFlags(), allowFlags()),
+		Flags:  slices.Concat(flags, apiclient.Flags("default: run on this machine"), settingFlags(), limitFlags(), allowFlags()),
 		Action: a.run,
 	}
 }
@@ -243,7 +243,7 @@ func (a *app) runOnce(ctx *cli.Context, run func(context.Context, engine.Request
 		a.printDryRun(res, err)
 	}
 	if res.Status == engine.StatusWaiting {
-		a.term.Note("run %s waits for a person to answer; see it end with wexec logs %s --follow --server URL", res.RunID, res.RunID)
+		a.term.Note("run %s waits for a person to answer; see it end with wexec logs %s --follow --server %s", res.RunID, res.RunID, ctx.String("server"))
 		return exitStatus(exitWaiting)
 	}
 	return statusOf(res, err)

@@ -70,6 +70,9 @@ func isLoopback(host string) bool {
 // String names the server in messages about its records.
 func (c *Client) String() string { return "the server" }
 
+// Address is the address of the server.
+func (c *Client) Address() string { return c.base.String() }
+
 // Close closes idle connections.
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()

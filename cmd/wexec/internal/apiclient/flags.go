@@ -14,10 +14,11 @@ import (
 	"github.com/wexec/wexec/fault"
 )
 
-// Flags are the flags that name a server and its token.
-func Flags() []cli.Flag {
+// Flags are the flags that name a server and its token. address says what holds
+// without an address.
+func Flags(address string) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "server", Usage: "`URL`: ask the server of wexec serve at this address (default WEXEC_SERVER)"},
+		&cli.StringFlag{Name: "server", Usage: "`URL`: ask the server of wexec serve at this address (" + address + ")"},
 		&cli.StringFlag{Name: "token-file", Usage: "`FILE`: the token for the server (default WEXEC_TOKEN_FILE)", TakesFile: true},
 		&cli.BoolFlag{Name: "allow-http", Usage: "send the token to another machine without encryption"},
 	}

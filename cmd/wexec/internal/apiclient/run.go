@@ -49,7 +49,7 @@ func (r Runner) Run(ctx context.Context, req engine.Request) (*engine.Result, er
 	run, err := r.Client.Submit(ctx, program, rand.Text())
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return failed("", fault.New(fault.Cancelled, "%w; whether the server runs the program is not known", err).WithHint("see wexec ps --server URL"))
+		return failed("", fault.New(fault.Cancelled, "%w; whether the server runs the program is not known", err).WithHint("see wexec ps --server %s", r.Client.Address()))
 	case err != nil:
 		return failed("", err)
 	}
@@ -67,7 +67,7 @@ func (r Runner) Run(ctx context.Context, req engine.Request) (*engine.Result, er
 		}
 		return &run.Result, nil
 	case err != nil:
-		return failed(f.run, fault.New(fault.CodeOf(err), "follow run %s: %w", f.run, err).WithHint("see how it goes on: wexec logs %s --follow --server URL", f.run))
+		return failed(f.run, fault.New(fault.CodeOf(err), "follow run %s: %w", f.run, err).WithHint("see how it goes on: wexec logs %s --follow --server %s", f.run, r.Client.Address()))
 	}
 	if f.res.Error != nil {
 		return &f.res, f.res.Error
