@@ -34,7 +34,9 @@ type records interface {
 
 // serverFlags returns the flags that say which store or which server, after those of a
 // command.
-func serverFlags(own ...cli.Flag) []cli.Flag { return append(flags(own...), apiclient.Flags("default WEXEC_SERVER")...) }
+func serverFlags(own ...cli.Flag) []cli.Flag {
+	return append(flags(own...), apiclient.Flags("default WEXEC_SERVER")...)
+}
 
 // of makes an action over the records of the store or the server that the flags name.
 // WEXEC_SERVER counts where no flag names a store.
