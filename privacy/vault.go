@@ -55,7 +55,7 @@ type original struct {
 	at     int    // how many values the vault had before
 }
 
-// Issued is a token and the value that it stands for.
+// Issued is a token and the value that it replaces.
 type Issued struct {
 	Token     string `json:"token"`
 	Kind      Kind   `json:"kind"`

@@ -23,7 +23,7 @@ type pager struct {
 	index    []byte // of each page the size and how many lines begin in it
 }
 
-// isTextType reports whether content of a media type is a text, in whatever encoding.
+// isTextType reports whether content of a media type is a text, in any encoding.
 func isTextType(media string) bool {
 	media, _, _ = mime.ParseMediaType(media)
 	if strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+xml") {

@@ -177,7 +177,7 @@ func TestARunThatIsTakenOverEnds(t *testing.T) {
 	l.empty(t)
 }
 
-// What a process had begun and lost is not begun again, whatever it was doing.
+// What a process had begun and lost is not begun again.
 func TestARunThatHadStartedIsNotRunAgain(t *testing.T) {
 	address := testpg.Store(t)
 	dead, err := store.Open(t.Context(), address, store.Options{Now: func() time.Time { return time.Now().Add(-time.Minute) }})

@@ -118,7 +118,7 @@ func (r *recorder) split(e *audit.Event) (whole any, more bool) {
 	return whole, more
 }
 
-// pseudonym stands for an actor in the chain.
+// pseudonym is what the chain has of an actor.
 func (r *recorder) pseudonym(actor string) string {
 	if actor == "" {
 		return ""

@@ -124,7 +124,7 @@ func shebangLanguage(code string) string {
 
 // likelyLanguage guesses the language of a run from unparsed arguments: the
 // value of -l, or else the first name of a file that has a language. It returns
-// "" if there is neither, or if a server runs the program.
+// "" if it finds no language, or if a server runs the program.
 func likelyLanguage(args []string) string {
 	byFile := ""
 	for i, arg := range args {
