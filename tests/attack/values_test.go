@@ -56,7 +56,7 @@ var outlets = map[string]string{
 	"Result.privacy.mode": "host", "Result.privacy.counts": "host",
 	"Result.provenance.code_sha256": "host", "Result.provenance.args_sha256": "host", "Result.provenance.value_sha256": "host",
 	"Result.provenance.policy_sha256": "host", "Result.provenance.guest_sha256": "host", "Result.provenance.tools": "program",
-	"Result.provenance.audit_head": "host", "Result.cache": "host",
+	"Result.provenance.audit_head": "host", "Result.cache": "host", "Result.usage.cost.currency": "host", "Result.usage.cost.model": "host",
 	"Result.waiting.id": "host", "Result.waiting.tool": "host", "Result.waiting.message": "host", // of Question
 
 	"Progress.type": "host", "Progress.run": "host", "Progress.text": "program", "Progress.stream": "host",
@@ -77,7 +77,8 @@ var outlets = map[string]string{
 	"Record.call.tool": "program", "Record.call.code": "host", "Record.call.message": "program", "Record.call.answer_sha256": "host",
 	"Record.call.answer": "program", "Record.call.args": "program",
 	"Record.privacy.tool": "host", "Record.privacy.where": "host", "Record.privacy.mode": "host", "Record.privacy.counts": "host", "Record.privacy.fields": "program",
-	"Record.anchor.error": "host",
+	"Record.anchor.error": "host", "Record.detail": "host",
+	"Record.deletion.id": "host", "Record.deletion.of": "host", "Record.deletion.by": "host", "Record.deletion.removed": "host",
 	"Record.end.status":   "host", "Record.end.code": "host", "Record.end.message": "program", "Record.end.value_sha256": "host",
 	"Record.end.value": "program", "Record.end.stdout_sha256": "host", "Record.end.stdout": "program", "Record.end.stderr_sha256": "host",
 	"Record.end.stderr": "program", "Record.end.cache": "host", "Record.end.tools": "program", "Record.end.found": "host",
