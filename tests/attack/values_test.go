@@ -79,7 +79,7 @@ var outlets = map[string]string{
 	"Record.privacy.tool": "host", "Record.privacy.where": "host", "Record.privacy.mode": "host", "Record.privacy.counts": "host", "Record.privacy.fields": "program",
 	"Record.anchor.error": "host", "Record.detail": "host",
 	"Record.deletion.id": "host", "Record.deletion.of": "host", "Record.deletion.by": "host", "Record.deletion.removed": "host",
-	"Record.end.status":   "host", "Record.end.code": "host", "Record.end.message": "program", "Record.end.value_sha256": "host",
+	"Record.end.status": "host", "Record.end.code": "host", "Record.end.message": "program", "Record.end.value_sha256": "host",
 	"Record.end.value": "program", "Record.end.stdout_sha256": "host", "Record.end.stdout": "program", "Record.end.stderr_sha256": "host",
 	"Record.end.stderr": "program", "Record.end.cache": "host", "Record.end.tools": "program", "Record.end.found": "host",
 	"Record.end.saw.input": "host", "Record.end.saw.looks.op": "host", "Record.end.saw.looks.path": "host",

@@ -48,16 +48,16 @@ const (
 	edge, bar             = 18, 34
 )
 
-// svg draws the film. Every shot is a text that is visible during its interval.
+// svg draws the film, with a label for those who cannot see it. Every shot is a text that is visible during its interval.
 // Viewers without animation show the last frame.
-func (f *film) svg() []byte {
+func (f *film) svg(label string) []byte {
 	used := 0
 	for _, s := range f.shots {
 		used = max(used, s.row+1)
 	}
 	width, height := int(math.Ceil(columns*charWidth))+2*edge, used*lineHeight+bar+edge
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" role="img" aria-label="a terminal: wexec runs a program that calls three servers">`+"\n", width, height)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" role="img" aria-label="%s">`+"\n", width, height, label)
 	b.WriteString(`<style>
 text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#d5d8de;white-space:pre}
 .c1{font-weight:bold}.c2{fill:#8a909c}.c31{fill:#f07178}.c32{fill:#8fcf7d}.c33{fill:#e5c07b}.c34{fill:#7aa8f0}.c36{fill:#6cc7c7}

@@ -29,7 +29,7 @@ func TestAFilmIsXMLAndEndsWithWhatIsThere(t *testing.T) {
 	f.shoot(time.Second)
 	f.screen.write([]byte("\r\x1b[Kdone\r\n"))
 	f.shoot(time.Second)
-	svg := string(f.svg())
+	svg := string(f.svg("a film"))
 	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
 		if _, err := d.Token(); err == io.EOF {
 			break

@@ -109,6 +109,18 @@ func (s *screen) color(parameters string) {
 	}
 }
 
+// text returns what is on the screen.
+func (s *screen) text() string {
+	var b strings.Builder
+	for _, row := range s.cells {
+		for _, c := range row {
+			b.WriteRune(c.r)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
 // line splits a row into pieces of the same style.
 func (s *screen) line(y int) []piece {
 	var out []piece
