@@ -51,6 +51,7 @@ type job struct {
 	guestErr *guestError  // the program's own failure
 
 	eventMu sync.Mutex
+	silent  bool // the listener heard that the run is done
 }
 
 func newResult(id string) *Result {
@@ -250,6 +251,10 @@ func (j *job) event(e Event) {
 	}
 	j.eventMu.Lock()
 	defer j.eventMu.Unlock()
+	if j.silent { // a guest that others wait for too is still compiled
+		return
+	}
+	j.silent = e.Type == EventDone
 	e.Run, e.Time = j.res.RunID, time.Now().UTC()
 	if j.host != nil {
 		e.Fuel = j.host.Fuel()

@@ -113,7 +113,7 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 		question.coveredGrant = r.redactor.display(c.grant.Name)
 	}
 	approval := &audit.Approval{ID: question.ID, Answer: "no"}
-	traced, span := startSpan(ctx, telemetry.Approval)
+	traced, span := startSpan(ctx, telemetry.Approval, trace.SpanKindInternal)
 	defer func() { endApproval(span, approval) }()
 	asking, cancel := context.WithTimeout(traced, timeout)
 	defer cancel()

@@ -127,16 +127,16 @@ func (c *call) startSpan(ctx context.Context) (context.Context, trace.Span) {
 	if c.kind == lookupCall {
 		return ctx, nil
 	}
-	return startSpan(ctx, telemetry.Call, trace.WithSpanKind(trace.SpanKindClient))
+	return startSpan(ctx, telemetry.Call, trace.SpanKindClient)
 }
 
 // startSpan starts a child of the span of a context. It is nil if that is not recorded.
-func startSpan(ctx context.Context, name string, o ...trace.SpanStartOption) (context.Context, trace.Span) {
+func startSpan(ctx context.Context, name string, kind trace.SpanKind) (context.Context, trace.Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
 		return ctx, nil
 	}
-	return parent.TracerProvider().Tracer(telemetry.Scope).Start(ctx, name, o...)
+	return parent.TracerProvider().Tracer(telemetry.Scope).Start(ctx, name, trace.WithSpanKind(kind))
 }
 
 // endSpan ends the span of a call. The name that a program gave to a tool that does

@@ -176,11 +176,11 @@ func (a *api) people() (of, others []string) {
 		`{"language":"python","code":"import base64; print(base64.b64decode('` + b64 + `').decode())"}`,
 	} {
 		var run shownRun
-		a.call("agent", "POST", "/v1/runs", b, "Idempotency-Key", fmt.Sprintf("p%d", i)).is(200, &run)
+		a.call("agent", "POST", "/v1/runs?wait=5m", b, "Idempotency-Key", fmt.Sprintf("p%d", i)).is(200, &run)
 		of = append(of, run.RunID)
 	}
 	var run shownRun
-	a.call("agent", "POST", "/v1/runs", body(`"seed":1`), "Idempotency-Key", person).is(200, &run)
+	a.call("agent", "POST", "/v1/runs?wait=5m", body(`"seed":1`), "Idempotency-Key", person).is(200, &run)
 	of = append(of, run.RunID)
 	for _, b := range []string{
 		fmt.Sprintf(who, "charles"),
@@ -188,7 +188,7 @@ func (a *api) people() (of, others []string) {
 		body(`"args":{"to":"Ada_Lovelace@example.org"}`),
 		body(`"intent":"greet Ada"`),
 	} {
-		a.call("agent", "POST", "/v1/runs", b).is(200, &run)
+		a.call("agent", "POST", "/v1/runs?wait=5m", b).is(200, &run)
 		others = append(others, run.RunID)
 	}
 	return of, others
@@ -262,7 +262,7 @@ func TestAnActorIsDeletedWithRunsAnswersAndTokens(t *testing.T) {
 	var made struct{ ID, Token string }
 	a.call("admin", "POST", "/v1/tokens", `{"name":"`+name+`","type":"person","scopes":["admin"]}`).is(201, &made)
 	var own, others shownRun
-	a.call(made.Token, "POST", "/v1/runs", `{"language":"js","code":"return 1"}`).is(200, &own)
+	a.call(made.Token, "POST", "/v1/runs?wait=5m", `{"language":"js","code":"return 1"}`).is(200, &own)
 	a.call("agent", "POST", "/v1/runs", ping).is(202, &others)
 	a.call(made.Token, "POST", "/v1/approvals/"+others.Waiting[0].ID, `{"decision":"approve","reason":"because"}`).is(200)
 	until(t, "the run is done", func() bool {
@@ -405,8 +405,8 @@ func TestTheAuditIsVerifiedAndExportedWithoutThePerson(t *testing.T) {
 func TestRunsAreKeptAsLongAsTheTenantSays(t *testing.T) {
 	a := newAPI(t, files{"tenants/other/wexec.yaml": "retention: {runs: 2h}\n"})
 	var short, long shownRun
-	a.call("other", "POST", "/v1/runs", bodies["POST /v1/runs"]).is(200, &short)
-	a.call("agent", "POST", "/v1/runs", bodies["POST /v1/runs"]).is(200, &long)
+	a.call("other", "POST", "/v1/runs?wait=5m", bodies["POST /v1/runs"]).is(200, &short)
+	a.call("agent", "POST", "/v1/runs?wait=5m", bodies["POST /v1/runs"]).is(200, &long)
 	shown := func(token, id string) bool { return a.call(token, "GET", "/v1/runs/"+id, "").status == 200 }
 	if err := a.service.Maintain(t.Context(), time.Now().Add(time.Hour)); err != nil || !shown("other", short.RunID) || !shown("agent", long.RunID) {
 		t.Errorf("after an hour: %v", err)
