@@ -61,7 +61,7 @@ func TestADatabaseThatIsLostCostsTime(t *testing.T) {
 	go func() { long <- l.try(t, "await new Promise(r => setTimeout(r, 3000)); return 'kept'", "long") }()
 	stop := make(chan struct{})
 	var mu sync.Mutex
-	answered, refused := map[string]string{}, 0
+	answered := map[string]string{}
 	var clients sync.WaitGroup
 	for client := range 4 {
 		clients.Go(func() {
@@ -72,9 +72,6 @@ func TestADatabaseThatIsLostCostsTime(t *testing.T) {
 					if id = l.try(t, "1+1", key); id != "" {
 						break
 					}
-					mu.Lock()
-					refused++
-					mu.Unlock()
 					if time.Since(begun) > 2*time.Minute {
 						t.Error("the server does not recover")
 						return
@@ -102,7 +99,7 @@ func TestADatabaseThatIsLostCostsTime(t *testing.T) {
 		if err := database.Down(); err != nil {
 			t.Fatal(err)
 		}
-		for down := false; !down; { // clients see it
+		for down := false; !down; { // a client is refused; others may wait until it is back
 			down = l.try(t, "1", "while it is down") == ""
 		}
 		if err := database.Up(); err != nil {
@@ -134,8 +131,8 @@ func TestADatabaseThatIsLostCostsTime(t *testing.T) {
 			t.Errorf("the request %s was answered with the run %q, the store has %q", key, id, kept[key])
 		}
 	}
-	if refused == 0 || len(answered) < 10 {
-		t.Errorf("%d requests were answered, %d refused", len(answered), refused)
+	if len(answered) < 10 {
+		t.Errorf("%d requests were answered", len(answered))
 	}
 	until(t, "no run is open", func() bool {
 		q, err := l.store.Queue(t.Context(), store.KindRun, "")
