@@ -62,6 +62,9 @@ func (p *Provider) Mount(m hostfns.Mount) (sys.FS, io.Closer, error) {
 		tmp:   newMemory(cmp.Or(m.Memory, defaultMemory), m.Gate, m.Now),
 		tools: func() sys.FS { return &sysfs.AdaptFS{FS: toolTree(m.Catalogue)} },
 	}
+	if m.Workspace != nil {
+		t.workspace = m.Workspace.Files(m.Gate)
+	}
 	t.descriptors.tmp = t.tmp
 	if root := cleanDir(m.Root); root != "" {
 		t.app = &host{gate: m.Gate, grant: root, app: true, never: never}
@@ -112,6 +115,8 @@ type tree struct {
 	packages  *host         // nil: no folder of packages
 	installed func() sys.FS // packages that are not in a folder; nil: none
 
+	workspace sys.FS // nil: the run has none
+
 	descriptors descriptors
 }
 
@@ -131,7 +136,7 @@ func (t *tree) Close() error {
 
 // place is a path resolved to a part.
 type place struct {
-	tmp   bool
+	own   sys.FS        // /tmp or the workspace: what a program may do there it decides itself
 	fixed func() sys.FS // a read-only tree: the catalogue or packages
 	host  *host         // app or a grant
 	names []string
@@ -147,7 +152,8 @@ const (
 	toolsName = "mcp-servers"
 	appName   = "app"
 
-	packagesName = "packages"
+	packagesName  = "packages"
+	workspaceName = "workspace"
 )
 
 // find resolves a path to its part. The path comes from the guest:
@@ -166,6 +172,10 @@ func (t *tree) find(name string) (place, sys.Errno) {
 	if rest == "" {
 		rest = "."
 	}
+	if first == workspaceName && t.workspace != nil {
+		p.own, p.rel = t.workspace, rest
+		return p, 0
+	}
 	if rest != "." {
 		// A grant below the host's /tmp, or below a folder with such a
 		// name, takes precedence.
@@ -175,7 +185,7 @@ func (t *tree) find(name string) (place, sys.Errno) {
 	}
 	switch {
 	case first == tmpName:
-		p.tmp, p.rel = true, rest
+		p.own, p.rel = t.tmp, rest
 		return p, 0
 	case first == toolsName:
 		p.fixed, p.rel = t.tools, rest
@@ -310,6 +320,9 @@ func (t *tree) leading(abs string) []string {
 // top returns the names in "/".
 func (t *tree) top() []string {
 	names := []string{toolsName, tmpName}
+	if t.workspace != nil {
+		names = append(names, workspaceName)
+	}
 	if t.app != nil {
 		names = append(names, appName)
 	}
@@ -347,8 +360,8 @@ func (t *tree) open(p place, flag sys.Oflag, perm fs.FileMode) (sys.File, sys.Er
 			return nil, sys.EISDIR
 		}
 		return newFolder(p.entries(), folderStat(p.guest)), 0
-	case p.tmp:
-		return t.tmp.OpenFile(p.rel, flag, perm)
+	case p.own != nil:
+		return p.own.OpenFile(p.rel, flag, perm)
 	case p.fixed != nil:
 		if flag&writing != 0 {
 			return nil, sys.EROFS
@@ -380,8 +393,10 @@ func (t *tree) stat(name string, follow bool) (stat.Stat_t, sys.Errno) {
 		return stat.Stat_t{}, errno
 	case p.dir:
 		return folderStat(p.guest), 0
-	case p.tmp:
-		return t.tmp.Stat(p.rel)
+	case p.own != nil && follow:
+		return p.own.Stat(p.rel)
+	case p.own != nil:
+		return p.own.Lstat(p.rel)
 	case p.fixed != nil:
 		return p.fixed().Stat(p.rel)
 	}
@@ -389,45 +404,43 @@ func (t *tree) stat(name string, follow bool) (stat.Stat_t, sys.Errno) {
 }
 
 // change applies a change of one path.
-func (t *tree) change(name string, tmp func(rel string) sys.Errno, host func(*host, target) sys.Errno) sys.Errno {
+func (t *tree) change(name string, own func(fs sys.FS, rel string) sys.Errno, host func(*host, target) sys.Errno) sys.Errno {
 	p, errno := t.reach(name, access{write: true, link: true})
 	switch {
 	case errno != 0:
 		return errno
 	case p.dir, p.fixed != nil:
 		return sys.EROFS
-	case p.tmp:
-		return tmp(p.rel)
+	case p.own != nil:
+		return own(p.own, p.rel)
 	}
 	return host(p.host, p.target)
 }
 
 // Mkdir asks nobody: programs make every folder on the way to a file.
-func (t *tree) Mkdir(name string, _ fs.FileMode) sys.Errno {
+func (t *tree) Mkdir(name string, perm fs.FileMode) sys.Errno {
 	if p, errno := t.find(name); p.ungranted {
 		return errno
 	}
-	return t.change(name, t.tmp.mkdir, (*host).mkdir)
+	return t.change(name, func(own sys.FS, rel string) sys.Errno { return own.Mkdir(rel, perm) }, (*host).mkdir)
 }
 
 func (t *tree) Rmdir(name string) sys.Errno {
-	return t.change(name, func(rel string) sys.Errno { return t.tmp.remove(rel, true) },
-		func(h *host, p target) sys.Errno { return h.remove(p, true) })
+	return t.change(name, sys.FS.Rmdir, func(h *host, p target) sys.Errno { return h.remove(p, true) })
 }
 
 func (t *tree) Unlink(name string) sys.Errno {
-	return t.change(name, func(rel string) sys.Errno { return t.tmp.remove(rel, false) },
-		func(h *host, p target) sys.Errno { return h.remove(p, false) })
+	return t.change(name, sys.FS.Unlink, func(h *host, p target) sys.Errno { return h.remove(p, false) })
 }
 
 func (t *tree) Utimens(name string, atim, mtim int64) sys.Errno {
-	return t.change(name, func(rel string) sys.Errno { return t.tmp.touch(rel, atim, mtim) },
+	return t.change(name, func(own sys.FS, rel string) sys.Errno { return own.Utimens(rel, atim, mtim) },
 		func(h *host, p target) sys.Errno { return h.touch(p, atim, mtim) })
 }
 
-// Chmod does nothing in /tmp and fails elsewhere.
-func (t *tree) Chmod(name string, _ fs.FileMode) sys.Errno {
-	return t.change(name, func(rel string) sys.Errno { _, errno := t.tmp.Stat(rel); return errno },
+// Chmod does nothing in /tmp, and fails for files of the host.
+func (t *tree) Chmod(name string, perm fs.FileMode) sys.Errno {
+	return t.change(name, func(own sys.FS, rel string) sys.Errno { return own.Chmod(rel, perm) },
 		func(h *host, p target) sys.Errno { return sys.ENOTSUP })
 }
 
@@ -442,9 +455,9 @@ func (t *tree) Rename(from, to string) sys.Errno {
 		return errno
 	case a.dir || b.dir || a.fixed != nil || b.fixed != nil:
 		return sys.EROFS
-	case a.tmp && b.tmp:
-		return t.tmp.rename(a.rel, b.rel)
-	case a.tmp || b.tmp || a.host != b.host:
+	case a.own != nil && a.own == b.own:
+		return a.own.Rename(a.rel, b.rel)
+	case a.own != nil || b.own != nil || a.host != b.host:
 		return sys.ENOTSUP // programs then copy, as between two devices
 	}
 	return a.host.rename(a.target, b.target)
@@ -454,9 +467,12 @@ func (t *tree) Rename(from, to string) sys.Errno {
 func (t *tree) Link(string, string) sys.Errno    { return sys.EPERM }
 func (t *tree) Symlink(string, string) sys.Errno { return sys.EPERM }
 
-// Readlink finds no links: the guest sees host paths with links
-// resolved.
+// Readlink finds links in the workspace only. Those of the host are resolved before a
+// program sees a path.
 func (t *tree) Readlink(name string) (string, sys.Errno) {
+	if p, errno := t.find(name); errno == 0 && p.own != nil {
+		return p.own.Readlink(p.rel)
+	}
 	if _, errno := t.Lstat(name); errno != 0 {
 		return "", errno
 	}

@@ -19,6 +19,7 @@ import (
 // memory is /tmp: a folder in memory with a bounded size that is
 // dropped after the run.
 type memory struct {
+	sys.UnimplementedFS
 	gate hostfns.Gate
 	now  func() time.Time
 
@@ -192,7 +193,7 @@ func (m *memory) Stat(rel string) (stat.Stat_t, sys.Errno) {
 	return n.stat(), 0
 }
 
-func (m *memory) mkdir(rel string) sys.Errno {
+func (m *memory) Mkdir(rel string, _ fs.FileMode) sys.Errno {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	parent, name, n, errno := m.lookup(rel)
@@ -207,6 +208,23 @@ func (m *memory) mkdir(rel string) sys.Errno {
 	}
 	parent.children[name] = m.node(true)
 	return 0
+}
+
+func (m *memory) Lstat(rel string) (stat.Stat_t, sys.Errno) { return m.Stat(rel) }
+func (m *memory) Rmdir(rel string) sys.Errno                { return m.remove(rel, true) }
+func (m *memory) Unlink(rel string) sys.Errno               { return m.remove(rel, false) }
+
+// Chmod does nothing.
+func (m *memory) Chmod(rel string, _ fs.FileMode) sys.Errno {
+	_, errno := m.Stat(rel)
+	return errno
+}
+
+func (m *memory) Readlink(rel string) (string, sys.Errno) {
+	if _, errno := m.Stat(rel); errno != 0 {
+		return "", errno
+	}
+	return "", sys.EINVAL
 }
 
 func (m *memory) remove(rel string, dir bool) sys.Errno {
@@ -243,7 +261,7 @@ func (m *memory) forget(n *memNode) {
 	}
 }
 
-func (m *memory) rename(from, to string) sys.Errno {
+func (m *memory) Rename(from, to string) sys.Errno {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	fp, fname, n, errno := m.lookup(from)
@@ -281,7 +299,7 @@ func (m *memory) rename(from, to string) sys.Errno {
 	return 0
 }
 
-func (m *memory) touch(rel string, atim, mtim int64) sys.Errno {
+func (m *memory) Utimens(rel string, atim, mtim int64) sys.Errno {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, _, n, errno := m.lookup(rel)

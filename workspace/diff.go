@@ -1,0 +1,108 @@
+package workspace
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// Diff writes the changes as git does, so that git apply understands them.
+func (w *Workspace) Diff(to io.Writer) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.active(); err != nil {
+		return err
+	}
+	changes, err := w.changes()
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if c.Folder {
+			continue // git has files only
+		}
+		if err := w.diff(to, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Workspace) diff(to io.Writer, c Change) error {
+	var before, after []byte
+	var err error
+	old, now := gitMode(kindOf(c.below), c.OldMode), gitMode(c.n.kind, c.Mode)
+	large := c.below != nil && kindOf(c.below) == file && c.below.Size() > MaxFile // and deleted: nothing else can be done to it
+	if c.Kind != Added && !large {
+		if before, err = w.below(c); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.Kind == Deleted:
+	case c.n.kind == link:
+		after = []byte(c.n.target)
+	default:
+		if after, err = readAll(w.read(c.n)); err != nil {
+			return err
+		}
+	}
+	a, b := quoted("a/"+c.Path), quoted("b/"+c.Path)
+	var head strings.Builder
+	fmt.Fprintf(&head, "diff --git %s %s\n", a, b)
+	switch {
+	case c.Kind == Added:
+		fmt.Fprintf(&head, "new file mode %s\n", now)
+		a = "/dev/null"
+	case c.Kind == Deleted:
+		fmt.Fprintf(&head, "deleted file mode %s\n", old)
+		b = "/dev/null"
+	case old != now:
+		fmt.Fprintf(&head, "old mode %s\nnew mode %s\n", old, now)
+	}
+	if _, err := io.WriteString(to, head.String()); err != nil {
+		return err
+	}
+	switch {
+	case bytes.Equal(before, after) && !large:
+		return nil
+	case large || !isText(before) || !isText(after):
+		_, err = fmt.Fprintf(to, "Binary files %s and %s differ\n", a, b)
+		return err
+	}
+	if _, err := fmt.Fprintf(to, "--- %s\n+++ %s\n", a, b); err != nil {
+		return err
+	}
+	return writeHunks(to, before, after)
+}
+
+// gitMode returns the mode of a file or link as git has it.
+func gitMode(k kind, mode fs.FileMode) string {
+	switch {
+	case k == link:
+		return "120000"
+	case mode&0o100 != 0:
+		return "100755"
+	}
+	return "100644"
+}
+
+// below returns what the base has at the path of a change.
+func (w *Workspace) below(c Change) ([]byte, error) {
+	if kindOf(c.below) == link {
+		target, err := w.readLink(c.Path)
+		return []byte(target), err
+	}
+	return readAll(w.openBase(c.Path))
+}
+
+// quoted writes a path as git does.
+func quoted(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }) {
+		return strconv.Quote(name)
+	}
+	return name
+}
