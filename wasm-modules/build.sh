@@ -34,6 +34,8 @@ bake quickjs
 bake cpython -library "$WORK/cpython/python313.zip"
 "$here/esbuild/build.sh"
 bake esbuild
+"$here/treesitter/build.sh"
+bake treesitter
 if [ -z "$compare" ]; then
   echo "all guests were built and written: commit wasm-modules/artefacts, manifest.json and contents.txt together"
 elif [ $status -eq 0 ]; then

@@ -188,6 +188,15 @@
   helpers.search_tools = helpers.searchTools;
   helpers.describe_tool = helpers.describeTool;
 
+  // ---- the workspace ----
+  helpers.searchFiles = (glob = '**') => call('wexec:search_files', { glob: String(glob) });
+  helpers.searchContent = (pattern, options = {}) => call('wexec:search_content', { pattern:
+    $.kind(pattern) === 'RegExp' ? `${pattern.ignoreCase ? '(?i)' : ''}${pattern.source}` : String(pattern), glob: options.glob, context: options.context });
+  helpers.submitResult = ({ summary, changed } = {}) => call('wexec:submit_result', { summary, changed });
+  helpers.search_files = helpers.searchFiles;
+  helpers.search_content = helpers.searchContent;
+  helpers.submit_result = helpers.submitResult;
+
   // ---- calls that may fail ----
   const sleep = (ms) => new Promise((resolve) => { $.startTimer(resolve, ms, false, true, []); });
   $.sleep = sleep;
@@ -336,10 +345,20 @@
 
   const pii = (op) => (...list) => call('wexec:pii', { op, values: list });
   helpers.pii = { kind: pii('kind'), equal: pii('equal'), domain: pii('domain') };
+
+  // ---- content that lasts ----
+  const put = newTool('artifacts.put'), read = newTool('artifacts.read');
+  const object = (value) => typeof value === 'object' && value !== null;
+  helpers.artifacts = {
+    put: (name, data, options) => put(object(name) ? name : { name, data, ...options }),
+    read: (id, options) => read(object(id) && !('artifact' in id) ? id : { id: object(id) ? id.artifact : id, ...options }),
+  };
+
   helpers.ToolError = ToolError;
   helpers.PolicyError = PolicyError;
   for (const name of Object.keys(helpers)) {
     if (typeof helpers[name] === 'function' && !(name in globalThis)) $.expose(name, helpers[name]);
   }
   $.expose('pii', helpers.pii);
+  $.expose('artifacts', helpers.artifacts);
 };

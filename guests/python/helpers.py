@@ -13,7 +13,7 @@ import _wexec
 
 from . import paging
 from .failures import PolicyError, ToolError
-from .tools import AsyncTool, Tool, call_tool
+from .tools import AsyncTool, Tool, call_tool, coroutine_of
 
 NOT_GIVEN = object()
 FINAL_CODES = ("tool.unknown", "tool.invalid_args")
@@ -27,6 +27,25 @@ def search_tools(query, limit=10, detail="summary"):
 def describe_tool(name):
     """The full description of one tool: describe_tool("github.list_commits")."""
     return _wexec.call("wexec:describe", {"name": name._name if isinstance(name, Tool) else str(name)})
+
+
+def search_files(glob="**"):
+    """The files of the workspace that match: search_files("src/**/*.py")."""
+    return _wexec.call("wexec:search_files", {"glob": str(glob)})
+
+
+def search_content(pattern, options=None, /, *, glob="", context=0):
+    """The lines that match a regular expression: [{"file", "line", "text"}], with "before" and "after" if context is given."""
+    if getattr(pattern, "pattern", None) is not None:
+        pattern = ("(?i)" if pattern.flags & 2 else "") + pattern.pattern
+    given = {"glob": glob, "context": context, **(options or {})}
+    return _wexec.call("wexec:search_content", {**given, "pattern": str(pattern), "glob": str(given["glob"])})
+
+
+def submit_result(result=None, /, *, summary="", changed=()):
+    """Says what the program did, for the person who accepts its changes."""
+    given = {"summary": summary, "changed": changed, **(result or {})}
+    return _wexec.call("wexec:submit_result", {"summary": str(given["summary"]), "changed": [str(path) for path in given["changed"]]})
 
 
 def is_async(fn):
@@ -218,9 +237,43 @@ class Privacy:
         return "<pii: kind, equal, domain>"
 
 
+class Artifacts:
+    """Content that lasts: put keeps it, read returns lines of it, in any run."""
+
+    def __init__(self, call):
+        self._call = call
+
+    def put(self, /, *args, **kwargs):
+        """Keeps text, bytes or a value: put("a.csv", text, type="text/csv")."""
+        return self._call("artifacts.put", given(("name", "data"), args, kwargs))
+
+    def read(self, /, *args, **kwargs):
+        """A page of an artifact: read(kept, match="error", lines=20); from_ is the first line."""
+        return self._call("artifacts.read", given(("id",), args, kwargs))
+
+    def __repr__(self):
+        return "<artifacts: put, read>"
+
+
+def given(names, args, kwargs):
+    """Arguments by position with a dict of options after them, or by name."""
+    first, *rest = args or ({},)
+    if type(first) is dict:
+        first = first.get("artifact", first)  # what put answered
+    out = dict(first) if type(first) is dict else dict(zip(names, (first, *rest)))
+    for options in rest[len(names) - 1:]:
+        out.update(options or {})
+    out.update(kwargs)
+    if "from_" in out:
+        out["from"] = out.pop("from_")
+    return out
+
+
 HELPERS = {
     "ToolError": ToolError, "PolicyError": PolicyError, "search_tools": search_tools, "describe_tool": describe_tool,
+    "search_files": search_files, "search_content": search_content, "submit_result": submit_result,
+    "searchFiles": search_files, "searchContent": search_content, "submitResult": submit_result,
     "call_tool": call_tool, "attempt": attempt, "settle": settle, "map_limit": map_limit, "pages": pages, "progress": progress,
-    "pii": Privacy(),
+    "pii": Privacy(), "artifacts": Artifacts(_wexec.call),
 }
-ASYNC_HELPERS = {"settle": settle_later}
+ASYNC_HELPERS = {"settle": settle_later, "artifacts": Artifacts(coroutine_of)}
