@@ -27,7 +27,7 @@ func (j *job) cacheable() bool {
 		return false // it has no calls, so no rule allows to reuse them
 	}
 	return j.e.results.entries.max > 0 && (r.Cache == nil || *r.Cache) && r.Session == "" && r.Plugin == "" &&
-		r.Packages == "" && !r.DryRun && !r.Check
+		r.Packages == "" && r.Workspace == nil && !r.DryRun && !r.Check
 }
 
 // streams reports whether standard input is a stream, which the key does not

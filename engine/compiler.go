@@ -12,6 +12,7 @@ import (
 	"github.com/wexec/wexec/engine/internal/world"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
+	"github.com/wexec/wexec/review/syntax"
 )
 
 // compiler runs the guests that compile programs, such as the TypeScript
@@ -24,9 +25,18 @@ type compiler struct {
 	disk    *guestcache.DiskCache
 }
 
-// compileLimits returns the limits of one compile, far above what programs need
-// that people and models write.
-func compileLimits() Limits {
+// Guests that compile. They are in package wasmmodules.
+const (
+	esbuild    = "esbuild"
+	treesitter = "treesitter"
+)
+
+// compileLimits returns the limits of one run of a guest that compiles, far above what
+// programs need that people and models write.
+func compileLimits(module string) Limits {
+	if module == treesitter {
+		return Limits{Fuel: 2_000_000_000, Memory: 256 << 20, Time: 5 * time.Second, Output: 16 << 20}
+	}
 	return Limits{Fuel: 20_000_000_000, Memory: 512 << 20, Time: 15 * time.Second, Output: 32 << 20}
 }
 
@@ -35,7 +45,7 @@ const maxOutputs = 16 << 20
 
 func newCompiler(g *guestcache.Set, c *Cache, log *slog.Logger) *compiler {
 	return &compiler{guests: g, log: log, outputs: newLRU[string, []byte](maxOutputs),
-		disk: c.disk("outputs", "wexec output 1\n", 4*maxOutputs, compileLimits().Output)}
+		disk: c.disk("outputs", "wexec output 1\n", 4*maxOutputs, compileLimits(esbuild).Output)}
 }
 
 func (c *compiler) compile(ctx context.Context, r guests.CompileRequest, compiling func(string)) ([]byte, error) {
@@ -54,10 +64,7 @@ func (c *compiler) compile(ctx context.Context, r guests.CompileRequest, compili
 		c.outputs.put(key, data, int64(len(data)))
 		return data, nil
 	}
-	data, again, err := c.run(ctx, r, compiling)
-	if again {
-		data, _, err = c.run(ctx, r, compiling)
-	}
+	data, err := c.fresh(ctx, r, compiling)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +75,15 @@ func (c *compiler) compile(ctx context.Context, r guests.CompileRequest, compili
 	return data, nil
 }
 
+// fresh is compile without the caches.
+func (c *compiler) fresh(ctx context.Context, r guests.CompileRequest, compiling func(string)) ([]byte, error) {
+	data, again, err := c.run(ctx, r, compiling)
+	if again {
+		data, _, err = c.run(ctx, r, compiling)
+	}
+	return data, err
+}
+
 // run runs the guest once, on the core of the job. Again is true if the guest
 // has lost its code.
 func (c *compiler) run(ctx context.Context, r guests.CompileRequest, compiling func(string)) (data []byte, again bool, err error) {
@@ -75,7 +91,7 @@ func (c *compiler) run(ctx context.Context, r guests.CompileRequest, compiling f
 	if err != nil {
 		return nil, false, err
 	}
-	limits := compileLimits()
+	limits := compileLimits(r.Module)
 	i, err := g.Take(ctx, limits.Memory)
 	if err != nil {
 		return nil, false, err
@@ -87,26 +103,29 @@ func (c *compiler) run(ctx context.Context, r guests.CompileRequest, compiling f
 		c.guests.LostCode(g)
 		return nil, true, end.Fault
 	case end.Fault != nil:
-		return nil, false, compileFault(end.Fault)
+		return nil, false, compileFault(r.Module, end.Fault)
 	case !end.Outcome.Given || end.Outcome.Kind != sandbox.OutcomeValue:
 		return nil, false, fault.New(fault.Internal, "the compiler ended without an outcome")
 	}
 	return end.Outcome.Data, false, nil
 }
 
-// compileFault returns the fault of a program that the compiler failed on. A
-// limit is a limit, but a trap of the compiler is the program's doing.
-func compileFault(f *fault.Error) error {
+// compileFault returns the fault of a program that a guest failed on. A
+// limit is a limit, but a trap of the guest is the program's doing.
+func compileFault(module string, f *fault.Error) error {
+	what, hint := "TypeScript compiler", "make the program smaller, or write it in JavaScript"
+	if module == treesitter {
+		what, hint = "parser", "make the program smaller"
+	}
 	switch f.Code.Class() {
 	case fault.ClassLimit:
 		if f.Code != fault.LimitRecursion {
-			return fault.New(f.Code, "compile the program: the TypeScript compiler exceeded a limit: %s", f.Message).
-				WithHint("make the program smaller, or write it in JavaScript")
+			return fault.New(f.Code, "compile the program: the %s exceeded a limit: %s", what, f.Message).WithHint("%s", hint)
 		}
 	case fault.ClassCancelled:
 		return f
 	}
-	return &guests.SyntaxError{Message: "the program is too deeply nested for the TypeScript compiler", Hint: "split its expressions"}
+	return &guests.SyntaxError{Message: "the program is too deeply nested for the " + what, Hint: "split its expressions"}
 }
 
 // Bundle bundles a package of npm, which may be hostile, into one CommonJS module
@@ -119,6 +138,30 @@ func (e *Engine) Bundle(ctx context.Context, name string, files map[string]strin
 	}
 	defer leave()
 	return guests.Bundle(ctx, name, files, bundling{e.compiler})
+}
+
+// Syntax returns the syntax tree of a program, which may be hostile. The parser has its
+// own limits and runs in a sandbox.
+func (e *Engine) Syntax(ctx context.Context, language, source string) (*syntax.Tree, error) {
+	leave, err := e.Core(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return e.compiler.syntax(ctx, language, source)
+}
+
+func (c *compiler) syntax(ctx context.Context, language, source string) (*syntax.Tree, error) {
+	switch language {
+	case syntax.JavaScript, syntax.TypeScript, syntax.Python:
+	default:
+		return nil, fault.New(fault.UsageLanguage, "no parser for the language %.20q", language)
+	}
+	data, err := c.fresh(ctx, guests.CompileRequest{Module: treesitter, Input: []byte(language + "\n" + source)}, func(string) {})
+	if err != nil {
+		return nil, err
+	}
+	return syntax.Decode(source, language, data)
 }
 
 // bundling is the compiler without a job.

@@ -165,7 +165,7 @@ const fuelGolden = "testdata/fuel.golden"
 //	go test ./engine -run FuelOfThePrograms -update
 func TestTheFuelOfTheProgramsIsPinned(t *testing.T) {
 	var head strings.Builder
-	for _, name := range []string{"quickjs", "cpython", "esbuild"} {
+	for _, name := range []string{"quickjs", "cpython", "esbuild", "treesitter"} {
 		m, err := wasmmodules.Open(name)
 		if err != nil {
 			t.Fatal(err)

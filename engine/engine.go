@@ -67,6 +67,9 @@ type Config struct {
 	// time; zero is 1,000 runs and an hour.
 	SessionRuns int
 	SessionTime time.Duration
+	// Images keeps sessions that sleep: when they are unused, when there are too many,
+	// and when the engine is closed. Nil: such sessions end.
+	Images Images
 
 	// Results bounds the result cache in bytes, in memory and also in the cache
 	// folder. Zero is 64 MiB; below zero turns it off.
@@ -138,7 +141,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.cores = sandbox.NewAdmission(c.Running, c.Queue, &e.ledger)
 	e.guests = guestcache.NewSet(guestcache.SetOptions{Context: e.ctx, Store: e.cache.store, Ledger: &e.ledger, Log: e.log,
 		Interpreter: c.Interpreter, Ready: c.Ready})
-	e.sessions = newSessions(c, &e.ledger)
+	e.sessions = newSessions(e)
 	e.results = newResultCache(c.Results, e.cache, e.table, e.log)
 	e.compiler = newCompiler(e.guests, e.cache, e.log)
 	return e, nil
@@ -245,39 +248,6 @@ func (e *Engine) Memory() int64 { return e.ledger.Bytes() }
 // run was active. It does not wait for the end. If a host gave several runs the same
 // id, all of them end.
 func (e *Engine) Cancel(id string) bool { return e.active.end(id) }
-
-// Sessions returns the names of an actor's sessions in a table, sorted. A nil
-// table is the engine's own.
-func (e *Engine) Sessions(table *hostfns.Table, actor string) []string {
-	e.sessions.mu.Lock()
-	defer e.sessions.mu.Unlock()
-	var names []string
-	for key, sess := range e.sessions.byKey {
-		if key.table == cmp.Or(table, e.table) && key.actor == actor && sess.ended == nil {
-			names = append(names, key.name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// EndSession ends a session of an actor in a table. A nil table is the engine's
-// own. It is usage.session if the session does not exist or is busy.
-func (e *Engine) EndSession(table *hostfns.Table, actor, name string) error {
-	s := e.sessions
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sess := s.byKey[sessionKey{cmp.Or(table, e.table), actor, name}]
-	switch {
-	case sess == nil:
-		return fault.New(fault.UsageSession, "end the session %q: it does not exist", name)
-	case sess.busy:
-		return fault.New(fault.UsageSession, "end the session %q: it is busy with a run", name).
-			WithHint("cancel that run first")
-	}
-	s.drop(sess)
-	return nil
-}
 
 // Warm prepares guests before the first run needs them: it compiles them, writes
 // their memory images to the cache folder, and makes instances ready. Without

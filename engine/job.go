@@ -160,7 +160,7 @@ func (j *job) open(ctx context.Context) error {
 	}
 	j.res.Provenance = Provenance{Code: digest([]byte(r.Code)), Args: digest(r.Args), Policy: j.table.Policy().Digest(), Guest: guest}
 	info := hostfns.RunInfo{
-		ID: j.res.RunID, Limits: r.Limits, Asker: r.Asker, Client: r.Client, Root: r.Root, Packages: r.Packages, Dir: r.Dir, DryRun: r.DryRun,
+		ID: j.res.RunID, Limits: r.Limits, Asker: r.Asker, Client: r.Client, Root: r.Root, Packages: r.Packages, Workspace: r.Workspace, Dir: r.Dir, DryRun: r.DryRun,
 		Progress: j.progress, Calling: j.callBegins, Called: j.callEnded,
 		Start: audit.Start{
 			Version: j.e.config.Version, Language: r.Language, File: r.File, Plugin: r.Plugin, Function: r.Function,
@@ -196,7 +196,9 @@ func (j *job) environment() world.Environment {
 	mode, files := p.PII().Mode, p.Files()
 	for offer, there := range map[string]bool{
 		world.OfferApp: j.req.Root != "", world.OfferPackages: j.req.Packages != "" || j.table.Packages() != nil, world.OfferFetch: len(p.Network().Allow) > 0,
-		world.OfferPII: mode != "" && mode != privacy.Off, world.OfferGranted: len(files.Read)+len(files.Write) > 0 || !j.req.DryRun && j.table.CanGrant(j.req.Asker),
+		world.OfferWorkspace: j.req.Workspace != nil,
+		world.OfferArtifacts: j.table.KeepsValues() && !j.req.DryRun && !j.req.Check,
+		world.OfferPII:       mode != "" && mode != privacy.Off, world.OfferGranted: len(files.Read)+len(files.Write) > 0 || !j.req.DryRun && j.table.CanGrant(j.req.Asker),
 	} {
 		if there {
 			e.Offers = append(e.Offers, offer)

@@ -12,6 +12,7 @@ import (
 	"github.com/wexec/wexec/engine/internal/world"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
+	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/jsonscan"
 	"github.com/wexec/wexec/internal/units"
 )
@@ -90,10 +91,13 @@ func (j *job) input() ([]byte, error) {
 	if env.Has(world.OfferPackages) {
 		d.Packages = "/packages"
 	}
-	// Relative paths start at the caller's working folder if files of the host are
-	// granted or asked for, and at the scratch folder otherwise.
+	// Relative paths start at the workspace, at the caller's working folder if files of
+	// the host are granted or asked for, and at the scratch folder otherwise.
 	if env.Has(world.OfferGranted) {
 		d.Cwd = "/"
+	}
+	if env.Has(world.OfferWorkspace) {
+		d.Cwd = "/workspace"
 	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -110,6 +114,12 @@ func (j *job) newHost(ctx context.Context, doc []byte) error {
 		Limits: j.limits, World: j.world, Input: doc, Cancel: j.cancel, Tools: j.tools, Ordered: j.req.Deterministic,
 		Compile: j.compileModule, Look: j.caching.files.add, Slot: j.slot, Relieve: j.e.sessions.relieve,
 		Sinks: sandbox.OutputSinks{Stdout: j.req.Output.Stdout, Stderr: j.req.Output.Stderr},
+	}
+	if j.world.Environment().Has(world.OfferArtifacts) {
+		o.Value = hostfns.MaxKeptValue
+	}
+	if j.session != nil {
+		o.Uptime = j.session.clock(j.req.Deterministic)
 	}
 	if j.req.Progress != nil {
 		o.Observer, o.Sinks.Event = j, j.output
@@ -149,7 +159,7 @@ func (j *job) serve(ctx context.Context, g *sandbox.Guest, i *sandbox.Instance, 
 	case o.Kind == sandbox.OutcomeError:
 		j.guestErr = readGuestError(o.Data)
 	case o.Kind == sandbox.OutcomeValue:
-		return false, j.setValue(o.Data)
+		return false, j.setValue(o.Data, o.Large)
 	}
 	return false, nil
 }
@@ -174,8 +184,9 @@ func (j *job) collect(end sandbox.End) {
 	}
 }
 
-// setValue makes JSON from the guest the value of the result.
-func (j *job) setValue(data []byte) error {
+// setValue makes JSON from the guest the value of the result, or its artifact if it is
+// too large.
+func (j *job) setValue(data []byte, large bool) error {
 	if !jsonscan.Valid(data) {
 		return fault.New(fault.Internal, "the guest returned a value that is not JSON")
 	}
@@ -183,6 +194,9 @@ func (j *job) setValue(data []byte) error {
 		data = j.sources.program.LocateReferences(data)
 	}
 	value, err := j.tools.EgressJSON("value", data)
+	if err == nil && large {
+		value, err = j.tools.KeepValue(value)
+	}
 	if err != nil {
 		return err
 	}

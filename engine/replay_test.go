@@ -271,3 +271,42 @@ func TestAReplayTakesTheSameTurnsAsTheRun(t *testing.T) {
 		}
 	}
 }
+
+// A value that was too large and became an artifact does so in a replay, which keeps
+// nothing.
+func TestAReplayOfALargeValueKeepsNothing(t *testing.T) {
+	e := newReal(t, Config{})
+	for _, language := range []string{JavaScript, Python} {
+		puts := 0
+		p, err := policy.Parse("p.yaml", []byte("version: 1\ntools: {allow: [artifacts.put]}\naudit: {code: full, inputs: full, outputs: full}\nlimits: {output: 10KiB}\noutput: artifact\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		put := hostfns.Func("artifacts.put", func(_ context.Context, in struct {
+			Name string `json:"name"`
+			Type string `json:"type"`
+			Data string `json:"data"`
+		}) (map[string]any, error) {
+			puts++
+			return map[string]any{"artifact": "sha256:00", "name": in.Name, "type": in.Type, "bytes": len(in.Data)}, nil
+		})
+		var sink audit.Memory
+		table, err := hostfns.NewTable(p, &sink, put)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code := map[string]string{JavaScript: "return Array.from({length: 5000}, (_, i) => i)", Python: "return list(range(5000))"}[language]
+		first, err := e.Run(t.Context(), Request{Language: language, Code: code, Table: table})
+		if err != nil || !strings.Contains(string(first.Value), "sha256:00") || len(first.Value) > 5000 {
+			t.Fatalf("%.300s %v", first.Value, err)
+		}
+		rec, err := sink.Recording(first.RunID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := e.Replay(t.Context(), rec)
+		if err != nil || string(again.Value) != string(first.Value) || puts != 1 {
+			t.Errorf("%s: %d puts, %v\n%s\nwas\n%s", language, puts, err, again.Value, first.Value)
+		}
+	}
+}

@@ -65,6 +65,8 @@ type Request struct {
 	Root string `json:"-"`
 	// Packages is a folder of the host with pure packages. Empty means none.
 	Packages string `json:"-"`
+	// Workspace is what the program sees as /workspace. Nil means nothing.
+	Workspace hostfns.Workspace `json:"-"`
 	// Input is the program's standard input, or the input of a plugin.
 	Input []byte `json:"input,omitempty"`
 
@@ -83,6 +85,10 @@ type Request struct {
 	// Table is what the program may reach, instead of the engine's table: each
 	// tenant can have one.
 	Table *hostfns.Table `json:"-"`
+	// Tenant is a name for whose table it is. Sessions of a tenant with a name can
+	// sleep, see [Config].Images, and are the tenant's in whichever table a run has.
+	// Empty: sessions belong to the table, and end with the engine.
+	Tenant string `json:"-"`
 	// Asker decides the calls for which the policy says ask. Nil means the
 	// table's.
 	Asker hostfns.Asker `json:"-"`

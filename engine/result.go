@@ -38,11 +38,19 @@ type Result struct {
 	Provenance Provenance `json:"provenance"`
 	// Cache is hit, miss or off.
 	Cache string `json:"cache"`
+	// Workspace is what the run changed in its workspace.
+	Workspace *Workspace `json:"workspace,omitempty"`
 	// Waiting lists the questions to people that a waiting run has open.
 	Waiting []Waiting `json:"waiting,omitempty"`
 
 	output []byte              // of a plugin
 	reveal func(string) string // replaces tokens by values, for the Go host
+}
+
+// Workspace describes the workspace of a run.
+type Workspace struct {
+	ID      string `json:"id"`
+	Changed int    `json:"changed"` // paths that differ from the folder
 }
 
 // An Error is a failure as the caller sees it.

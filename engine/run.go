@@ -59,8 +59,8 @@ func (j *job) do(ctx context.Context) {
 	}
 	if j.req.Session != "" {
 		var err error
-		if j.session, err = j.e.sessions.enter(sessionKey{j.table, j.req.Actor.ID, j.req.Session}, j.req.Language); err != nil {
-			j.fail(err)
+		if j.session, err = j.e.sessions.enter(ctx, sessionKeyOf(&j.req, j.table), j.req.Language, j.res.RunID, j.table); err != nil {
+			j.failIn(ctx, err)
 			return
 		}
 	}
@@ -122,6 +122,12 @@ func (j *job) close(ctx context.Context) {
 		// Nothing of a run may be shown without a record of its end.
 		j.res.Value, j.res.Stdout, j.res.Stderr = nil, "", ""
 		j.fault = faultOf(err)
+	}
+	if w := j.req.Workspace; w != nil {
+		id, changed, err := w.Used(j.res.RunID)
+		if j.res.Workspace = (&Workspace{ID: id, Changed: changed}); err != nil && j.res.Error == nil {
+			j.res.failWith(faultOf(err))
+		}
 	}
 	end.Order = sum.Order
 	recorded, difference := j.world.Verify(&end, j.fault, j.tools.Unrepeated)
@@ -219,6 +225,9 @@ func (j *job) leaveSession() {
 		}
 	case j.fault != nil && j.fault.Code.Class() == fault.ClassInternal:
 		why = j.fault
+	}
+	if j.host != nil {
+		j.session.uptime = j.host.Uptime + j.world.Elapsed()
 	}
 	j.e.sessions.leave(j.session, time.Duration(j.res.Usage.GuestMS)*time.Millisecond, why)
 }

@@ -21,13 +21,63 @@ import (
 
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/approvals"
+	"github.com/wexec/wexec/hostfns/artifacts"
 	"github.com/wexec/wexec/hostfns/embeddings"
 	"github.com/wexec/wexec/hostfns/fetch"
 	"github.com/wexec/wexec/hostfns/files"
 	"github.com/wexec/wexec/hostfns/upstream"
+	"github.com/wexec/wexec/hostfns/workspaces"
 	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/privacy"
 	wasmmodules "github.com/wexec/wexec/wasm-modules"
+	"github.com/wexec/wexec/workspace"
 )
+
+// shelf has one artifact, and keeps what is put nowhere.
+type shelf struct{ artifacts.Content }
+
+func (shelf) Put(_ context.Context, a artifacts.New) (artifacts.Artifact, error) {
+	return artifacts.Artifact{ID: "sha256:00", Name: a.Name, Type: a.Type, Bytes: int64(len(a.Content))}, nil
+}
+
+func (s shelf) Open(context.Context, string) (*artifacts.Content, error) {
+	c := s.Content
+	return &c, nil
+}
+
+// shelf makes a provider of artifacts with a text of 9 MB.
+func (p *workplace) shelf() hostfns.Provider {
+	text := []byte(strings.Repeat("ab", 2_000_000) + "\n" + strings.Repeat("\n", 5_000_000))
+	pages := artifacts.Pager{Declared: true}
+	if _, err := pages.Write(text); err != nil {
+		p.t.Fatal(err)
+	}
+	index, isText := pages.Close()
+	return artifacts.NewProvider(shelf{artifacts.Content{
+		Artifact: artifacts.Artifact{ID: "sha256:00", Name: "large", Bytes: int64(len(text))}, ReaderAt: bytes.NewReader(text), Closer: io.NopCloser(nil),
+		Text: isText, Pages: index, Values: func() ([]privacy.Issued, error) { return nil, nil },
+	}})
+}
+
+// workspace makes a workspace with a large file and many small ones.
+func (p *workplace) workspace() hostfns.Workspace {
+	base := p.t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(base, name), []byte(text), 0o600); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	write("large", strings.Repeat("ab", 2_000_000)+"\n"+strings.Repeat("\n", 5_000_000))
+	for i := range 5000 {
+		write(fmt.Sprint("f", i), "")
+	}
+	w, err := workspace.Create(filepath.Join(p.t.TempDir(), "w"), workspace.Info{ID: "w", Base: base}, workspace.Options{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.closeLater(func() error { return w.Close() })
+	return workspaces.New(w)
+}
 
 // outsideRows lists the worst of the calls of the prelude, and of servers.
 func outsideRows() []work {
@@ -87,6 +137,22 @@ func outsideRows() []work {
 			return req
 		}
 	}
+	// keeping calls a tool of artifacts.
+	keeping := func(name string, args any) func(*workplace) Request {
+		return func(p *workplace) Request {
+			req := p.guest(calling(name, p.json(args)))
+			req.Table = p.table("tools: {allow: [artifacts.*]}\n", p.shelf())
+			return req
+		}
+	}
+	// searching calls a function of the workspace.
+	searching := func(name string, args any) func(*workplace) Request {
+		return func(p *workplace) Request {
+			req := p.guest(calling(name, p.json(args)))
+			req.Table, req.Workspace = p.table("tools: {}\n"), p.workspace()
+			return req
+		}
+	}
 	words := strings.Repeat("find customer invoices by country ", 1800)
 	rows := []work{
 		{"wexec:names", "of 3,000 tools", lookup("wexec:names", map[string]any{"Server": "s"}), false},
@@ -111,6 +177,12 @@ func outsideRows() []work {
 		{kernel + ".http_request", "a body without an end", request("/endless"), true},
 		{kernel + ".http_request", "a bomb", request("/bomb"), false},
 		{kernel + ".http_headers", "a head of 250,000 bytes", request("/head", hostCall{module: kernel, name: "http_headers"}, hostCall{kernel, "free", []any{id{}}}), false},
+		{"wexec:search_files", "5,000 files with a long glob", searching("wexec:search_files", map[string]any{"glob": strings.Repeat("{*,?}", 60)}), false},
+		{"wexec:search_content", "lines of a file of 9 MB with a pattern that compares much", searching("wexec:search_content", map[string]any{"pattern": "(?:[ab]?[ab]){100}c", "context": 20}), true},
+		{"Provider.Call", "lines of an artifact of 9 MB with a pattern that compares much", keeping("artifacts.read", map[string]any{"id": "00", "match": "(?:[ab]?[ab]){100}c", "lines": 1_000_000}), true},
+		{"Provider.Call", "all lines of an artifact of 9 MB", keeping("artifacts.read", map[string]any{"id": "00", "lines": 10_000_000}), true},
+		{"Provider.Call", "an artifact of 9 MB", keeping("artifacts.put", map[string]any{"name": "a", "data": strings.Repeat("a\n", 4_500_000)}), false},
+		{"wexec:submit_result", "10,000 paths", searching("wexec:submit_result", map[string]any{"changed": make([]string, 10_000)}), false},
 		{"wexec:pii", "two texts of 30,000 bytes", func(p *workplace) Request {
 			req := p.guest(calling("wexec:pii", p.json(map[string]any{"Op": "equal", "Values": []string{words[:30_000], words[1:30_000]}})))
 			req.Table = p.table("pii: {mode: tokenize}\n")

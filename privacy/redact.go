@@ -74,6 +74,7 @@ type redaction struct {
 	pass    *detect.Pass
 	mode    Mode
 	inbound bool // the text comes from a tool
+	tokens  bool // tokens in values are those of the vault
 	frozen  bool // no token is issued
 	known   int  // values that were known when it began
 	counts  Counts
@@ -149,7 +150,7 @@ func (r *redaction) put(s *match.Span, f *match.Field, number bool) {
 		if mode == Partial {
 			part = r.v.d.part(s.Kind, s.Value)
 		}
-		s.Put, s.Replaced = r.v.issue(s, r.inbound, number, part, r.frozen), true
+		s.Put, s.Replaced = r.v.issue(s, r.inbound && !r.tokens, number, part, r.frozen), true
 	}
 }
 

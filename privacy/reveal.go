@@ -54,9 +54,22 @@ func mayHoldToken(s []byte) bool {
 // revealing is one call of Reveal or RevealJSON. After an error it does nothing
 // more, and its results are of no use.
 type revealing struct {
-	v    *Vault
-	grow func(n int) error
-	err  error
+	v     *Vault
+	moves bool // the values take the places of tokens of another vault; see [Vault.Reissue]
+	grow  func(n int) error
+	err   error
+}
+
+// moved returns what takes the place of a token of another vault: text that is only
+// written like one is escaped.
+func (r *revealing) moved(t token.Token, written string) string {
+	if t.Escapes > 0 {
+		return written
+	}
+	if o, ok := r.v.original(t); ok {
+		return o.value
+	}
+	return token.Escape(written)
 }
 
 // ask asks whether n more bytes may be made.
@@ -113,6 +126,8 @@ func (r *revealing) text(src []byte, nested int) []byte {
 			n, t := tokens.Parse(src[i:])
 			if n == 0 {
 				i++
+			} else if r.moves {
+				replace(i, i+n, r.moved(t, string(src[i:i+n])))
 			} else if t.Escapes > 0 {
 				replace(i, i+n, token.Unescape(string(src[i:i+n])))
 			} else if o, ok := r.v.original(t); ok {
@@ -124,6 +139,8 @@ func (r *revealing) text(src []byte, nested int) []byte {
 			n, t, text := tokens.ParsePercent(src[i:])
 			if n == 0 {
 				i++
+			} else if r.moves {
+				replace(i, i+n, encodings.EscapePercent(r.moved(t, text)))
 			} else if t.Escapes > 0 {
 				replace(i, i+n, encodings.EscapePercent(token.Unescape(text)))
 			} else if o, ok := r.v.original(t); ok {

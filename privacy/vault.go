@@ -60,7 +60,8 @@ type Issued struct {
 	Token     string `json:"token"`
 	Kind      Kind   `json:"kind"`
 	Value     string `json:"value"`
-	Canonical string `json:"canonical"` // the form in which two spellings of the value are equal
+	Canonical string `json:"canonical"`        // the form in which two spellings of the value are equal
+	Number    bool   `json:"number,omitempty"` // it was a number in JSON
 }
 
 type valueKey struct {
@@ -126,15 +127,21 @@ func (v *Vault) issue(s *match.Span, inbound, number bool, part string, frozen b
 	for len(v.reserved) > 0 && v.reserved[tokenID{name, len(k.originals) + 1}] {
 		k.originals = append(k.originals, original{})
 	}
-	k.originals = append(k.originals, original{kind, value, number, v.count})
+	k.originals = append(k.originals, original{})
+	v.keep(k, len(k.originals), canonical, original{kind: kind, value: value, number: number})
+	return token.Format(name, len(k.originals), part)
+}
+
+// keep gives a value the token of a number, which k has room for. The lock is held.
+func (v *Vault) keep(k *issued, n int, canonical string, o original) {
+	o.at = v.count
 	v.count++
-	n := len(k.originals)
+	k.originals[n-1] = o
 	k.numbers[canonical] = n
 	if v.known == nil {
 		v.known = newKnownValues()
 	}
-	v.known.add(kind, value)
-	return token.Format(name, n, part)
+	v.known.add(o.kind, o.value)
 }
 
 // knownCount is the number of values that are searched as they are.
@@ -227,7 +234,7 @@ func (v *Vault) Tokens(text []byte, visit func(tok, value string)) {
 }
 
 // Plain returns a text without the encodings that detectors read, such as those of
-// URLs and pages, or nil if it has none.
+// URLs and pages, or nil if it has no such part.
 func Plain(text []byte) []byte {
 	rounds := encodings.Rounds(text)
 	if len(rounds) == 0 {
@@ -259,7 +266,7 @@ func (v *Vault) Issued(since int, texts ...[]byte) []Issued {
 			if o.kind == "" || o.at < since && !used[tokenID{name, i + 1}] {
 				continue
 			}
-			one := Issued{token.Format(name, i+1, ""), o.kind, o.value, v.d.canonical(o.kind, o.value)}
+			one := Issued{token.Format(name, i+1, ""), o.kind, o.value, v.d.canonical(o.kind, o.value), o.number}
 			all, order[one.Token] = append(all, one), o.at
 		}
 	}

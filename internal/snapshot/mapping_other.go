@@ -41,6 +41,9 @@ func (*Image) recycle(*memory) bool { return false }
 
 func (*Image) pristine() []byte { return nil }
 
+// changed returns all of a memory.
+func (*Image) changed(m *memory) []span { return []span{{0, m.size}} }
+
 // preallocate does nothing: files are not mapped.
 func preallocate(*os.File, int64) error { return nil }
 

@@ -132,13 +132,9 @@ func (im *Image) recycle(m *memory) bool {
 	if m.from.noReuse.Load() || im.size == 0 || !im.hot.learned() || !s.wanted(m.image) {
 		return false
 	}
-	buf, _ := s.regions.Get().(*[]region)
-	if buf == nil {
-		b := make([]region, maxRegions)
-		buf = &b
-	}
-	defer s.regions.Put(buf)
-	written, ok := s.written(m.base[:m.size], *buf)
+	buf, release := s.buffer()
+	defer release()
+	written, ok := s.written(m.base[:m.size], buf)
 	if !ok || !im.clean(m, written) {
 		return false
 	}
@@ -152,9 +148,50 @@ func (im *Image) recycle(m *memory) bool {
 	return true
 }
 
+// buffer returns room for maxRegions regions. It is on the heap: the kernel is given
+// its address as a number, and a stack can move.
+func (s *spares) buffer() (regions []region, release func()) {
+	buf, _ := s.regions.Get().(*[]region)
+	if buf == nil {
+		b := make([]region, maxRegions)
+		buf = &b
+	}
+	return *buf, func() { s.regions.Put(buf) }
+}
+
+// changed returns the parts of a guest's memory that may differ from the image. The
+// kernel knows which pages were written to. If it cannot tell, that is all of it.
+func (im *Image) changed(m *memory) []span {
+	whole := []span{{0, m.size}}
+	if m.heap || !m.image {
+		return whole
+	}
+	var parts []span
+	regions, release := im.spares.buffer()
+	defer release()
+	for from := uint64(0); from < m.size; {
+		found, end, ok := im.spares.scan(m.base[from:m.size], regions)
+		if !ok || end == 0 {
+			return whole
+		}
+		for _, r := range found {
+			parts = append(parts, span{from + r.start, from + r.end})
+		}
+		from += end
+	}
+	return parts
+}
+
 // written asks the kernel for the pages that were written to. It returns false
 // if the kernel cannot tell, or if they are too scattered.
 func (s *spares) written(b []byte, regions []region) ([]region, bool) {
+	found, end, ok := s.scan(b, regions)
+	return found, ok && end == uint64(len(b))
+}
+
+// scan asks the kernel for the first pages that were written to, as many as regions
+// has room for, and returns where it ended.
+func (s *spares) scan(b []byte, regions []region) (found []region, end uint64, ok bool) {
 	s.mu.Lock()
 	if s.pagemap == nil && !s.off {
 		f, err := os.Open("/proc/self/pagemap")
@@ -163,7 +200,7 @@ func (s *spares) written(b []byte, regions []region) ([]region, bool) {
 	f, off := s.pagemap, s.off
 	s.mu.Unlock()
 	if off {
-		return nil, false
+		return nil, 0, false
 	}
 	at := uint64(uintptr(unsafe.Pointer(&b[0])))
 	q := &scan{start: at, end: at + uint64(len(b)), vec: uint64(uintptr(unsafe.Pointer(&regions[0]))), vecLen: uint64(len(regions)),
@@ -175,16 +212,16 @@ func (s *spares) written(b []byte, regions []region) ([]region, bool) {
 		s.mu.Lock()
 		s.off = true
 		s.mu.Unlock()
-		return nil, false
+		return nil, 0, false
 	}
-	if q.walkEnd < q.end || n > uintptr(len(regions)) {
-		return nil, false
+	if n > uintptr(len(regions)) || q.walkEnd < at || q.walkEnd > q.end {
+		return nil, 0, false
 	}
 	for i := range regions[:n] {
 		regions[i].start -= at
 		regions[i].end -= at
 	}
-	return regions[:n], true
+	return regions[:n], q.walkEnd - at, true
 }
 
 const (

@@ -120,10 +120,10 @@ func (s *Slot) Unpark(ctx context.Context) {
 // until then; relieve is called once to give up memory that is idle.
 func (s *Slot) Reserve(ctx context.Context, n int64, relieve func()) error {
 	l := s.from.ledger
-	if l.fits(n) {
+	if l.Fits(n) {
 		return nil
 	}
-	if relieve(); l.fits(n) {
+	if relieve(); l.Fits(n) {
 		return nil
 	}
 	s.Park()
@@ -225,7 +225,7 @@ func (a *Admission) next() {
 	for a.free > 0 && len(a.back) > 0 {
 		a.grant(a.back[0])
 	}
-	for a.free > 0 && len(a.grow) > 0 && (a.ledger.fits(a.grow[0].bytes) || a.free == a.cores) {
+	for a.free > 0 && len(a.grow) > 0 && (a.ledger.Fits(a.grow[0].bytes) || a.free == a.cores) {
 		a.grant(a.grow[0])
 	}
 	for a.free > 0 && len(a.actors) > 0 && len(a.grow) == 0 && a.admits() {

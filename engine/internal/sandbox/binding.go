@@ -29,7 +29,7 @@ func (b *binding) walltime() (sec int64, nsec int32) {
 // sees its clock go backwards.
 func (b *binding) nanotime() int64 {
 	b.host.readings++
-	return int64(wasmmodules.BakeNanotime + b.host.World.Elapsed())
+	return int64(wasmmodules.BakeNanotime + b.host.Uptime + b.host.World.Elapsed())
 }
 
 func (b *binding) nanosleep(ns int64) {

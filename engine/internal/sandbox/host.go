@@ -24,7 +24,8 @@ import (
 type Options struct {
 	Limits policy.Limits
 	World  world.World
-	Input  []byte // the input document, see wasm-modules/ABI.md
+	Input  []byte        // the input document, see wasm-modules/ABI.md
+	Uptime time.Duration // monotonic time before the run, in a session
 	Cancel context.CancelCauseFunc
 
 	Tools   *hostfns.Run
@@ -35,6 +36,7 @@ type Options struct {
 	Slot     *Slot
 	Relieve  func() // frees memory that is idle
 	Sinks    OutputSinks
+	Value    int64    // bytes of a value that may be larger than the output; 0: it may not
 	Observer Observer // nil: the run is not observed
 }
 
@@ -77,6 +79,7 @@ type Outcome struct {
 	Given bool
 	Kind  uint32
 	Data  []byte
+	Large bool // a value that is not in the outputs, see [Options]
 }
 
 // webResponse is what a plugin can ask about the response it received last.
@@ -164,7 +167,7 @@ func (h *Host) unpark() { h.Slot.Unpark(h.ctx) }
 
 // reserve waits until the guest may grow by n bytes.
 func (h *Host) reserve(n int64) {
-	if h.Slot.from.ledger.fits(n) {
+	if h.Slot.from.ledger.Fits(n) {
 		return
 	}
 	h.calls.Launch()
@@ -279,8 +282,12 @@ func (h *Host) finish(kind, ptr, length uint32) {
 	if kind > OutcomeNothing {
 		h.fail(fault.New(fault.Internal, "the guest finished with the unknown kind %d", kind))
 	}
+	large := false
 	if kind == OutcomeValue {
-		h.failOn(h.Outputs.Charge(int(length)))
+		err := h.Outputs.Charge(int(length))
+		if large = err != nil && int64(length) <= h.Value; !large {
+			h.failOn(err)
+		}
 	}
 	if kind == OutcomeError && length > maxErrorSize {
 		h.fail(fault.New(fault.GuestException, "the program failed with a message of %s", units.FormatSize(int64(length))))
@@ -289,5 +296,5 @@ func (h *Host) finish(kind, ptr, length uint32) {
 	if !ok {
 		h.fail(boundsFault())
 	}
-	h.outcome = Outcome{Given: true, Kind: kind, Data: slices.Clone(data)}
+	h.outcome = Outcome{Given: true, Kind: kind, Data: slices.Clone(data), Large: large}
 }

@@ -32,7 +32,8 @@ func (l *Ledger) Full() bool { return l.bytes.Load() >= l.Max }
 // Bytes returns the memory of all instances.
 func (l *Ledger) Bytes() int64 { return l.bytes.Load() }
 
-func (l *Ledger) fits(n int64) bool { return l.bytes.Load()+n <= l.Max }
+// Fits reports whether there is room for n bytes more.
+func (l *Ledger) Fits(n int64) bool { return l.bytes.Load()+n <= l.Max }
 
 func (l *Ledger) add(n int64) {
 	l.bytes.Add(n)

@@ -65,12 +65,14 @@ type Environment struct {
 
 // Features that a run may offer. The record of its start names them.
 const (
-	OfferApp      = "app"      // files of the program's folder, at /app
-	OfferPackages = "packages" // pure packages, at /packages
-	OfferFetch    = "fetch"    // the network
-	OfferPII      = "pii"      // personal data is replaced by tokens
-	OfferGranted  = "granted"  // files of the host are granted, or a person may be asked for them
-	OfferFiles    = "files"    // a provider of files
+	OfferApp       = "app"       // files of the program's folder, at /app
+	OfferPackages  = "packages"  // pure packages, at /packages
+	OfferWorkspace = "workspace" // the workspace of the run, at /workspace
+	OfferFetch     = "fetch"     // the network
+	OfferPII       = "pii"       // personal data is replaced by tokens
+	OfferGranted   = "granted"   // files of the host are granted, or a person may be asked for them
+	OfferArtifacts = "artifacts" // a value over the output limit is kept as an artifact
+	OfferFiles     = "files"     // a provider of files
 )
 
 // Has reports whether a feature is offered.

@@ -101,7 +101,7 @@ func placeholder(v []byte) bool {
 	return placeholderWords[l]
 }
 
-var placeholderParts = []string{"your", "example", "placeholder", "changeme", "change_me", "change-me", "redacted", "xxxx", "****", "...", "dummy", "insert", "replace", "todo", "not-a-real", "process.env", "os.environ", "os.getenv", "getenv", "secrets.", "vault:", "null", "undefined", "[secret", "<secret", "fake", "${", "{{", "sample"}
+var placeholderParts = []string{"your", "example", "placeholder", "changeme", "change_me", "change-me", "redacted", "xxxx", "****", "...", "dummy", "insert", "replace", "todo", "not-a-real", "process.env", "os.environ", "os.getenv", "getenv", "env:", "secrets.", "vault:", "null", "undefined", "[secret", "<secret", "fake", "${", "{{", "sample"}
 
 var placeholderWords = char.Set(true, "password passwd secret token true false none nil string required optional test user:pass pass hidden masked empty unknown default admin pwd number boolean object any key apikey api_key yes no basic bearer")
 
