@@ -293,14 +293,11 @@ func (s *Store) NextNotice(ctx context.Context, l Lease) (n Notice, ok bool, err
 	return n, ok, err
 }
 
-// Told removes a notice that was told or given up.
+// Told removes a notice that was told or given up, and gives those that are left back
+// to the queue.
 func (s *Store) Told(ctx context.Context, l Lease, n Notice) error {
 	return s.update(ctx, func(tx *Tx) error {
-		if err := tx.hold(l); err != nil {
-			return err
-		}
-		_, err := tx.exec(`DELETE FROM notices WHERE tenant = $1 AND number = $2`, l.Tenant, n.Number)
-		return err
+		return tx.requeue(l, tx.s.micros(), `DELETE FROM notices WHERE tenant = $1 AND number = $2`, l.Tenant, n.Number)
 	})
 }
 
@@ -308,15 +305,21 @@ func (s *Store) Told(ctx context.Context, l Lease, n Notice) error {
 // They are due at a time.
 func (s *Store) Retry(ctx context.Context, l Lease, n Notice, due time.Time) error {
 	return s.update(ctx, func(tx *Tx) error {
-		if err := tx.hold(l); err != nil {
-			return err
-		}
-		if _, err := tx.exec(`UPDATE notices SET attempts = attempts + 1 WHERE tenant = $1 AND number = $2`, l.Tenant, n.Number); err != nil {
-			return err
-		}
-		_, err := tx.exec(`UPDATE queue SET leased = 0, owner = '', due = $3 WHERE tenant = $1 AND id = $2`, l.Tenant, l.ID, microsOf(due))
-		return err
+		return tx.requeue(l, microsOf(due), `UPDATE notices SET attempts = attempts + 1 WHERE tenant = $1 AND number = $2`, l.Tenant, n.Number)
 	})
+}
+
+// requeue changes notices and ends the lease. The work counts as new, so that tenants
+// with many notices take turns with others.
+func (tx *Tx) requeue(l Lease, due int64, change string, args ...any) error {
+	if err := tx.hold(l); err != nil {
+		return err
+	}
+	if _, err := tx.exec(change, args...); err != nil {
+		return err
+	}
+	_, err := tx.exec(`UPDATE queue SET leased = 0, owner = '', due = $3, created = $4 WHERE tenant = $1 AND id = $2`, l.Tenant, l.ID, due, tx.s.micros())
+	return err
 }
 
 // WaitingApprovals returns how many questions of all tenants wait.

@@ -117,6 +117,9 @@ func TestNoticesAreToldInOrder(t *testing.T) {
 			}
 			told = append(told, fmt.Sprint(n.Number, n.Type, n.Approval.ID))
 			check(t, s.Told(t.Context(), held, n))
+			if held, ok = claim("two"); !ok {
+				t.Fatal("the notices that are left are not in the queue")
+			}
 		}
 		want := []string{"1approval.askedq1", "2approval.answeredq1", "3approval.askedq2", "4approval.expiredq2"}
 		if diff := cmp.Diff(want, told); diff != "" {
@@ -147,11 +150,11 @@ func TestNoNoticeIsLeftWithoutWork(t *testing.T) {
 			all.Go(func() {
 				for len(told) < notices && t.Context().Err() == nil {
 					held, ok, err := s.Claim(t.Context(), KindNotice, fmt.Sprint("w", worker))
-					for ok && err == nil {
+					if ok && err == nil {
 						var n Notice
 						if n, ok, err = s.NextNotice(t.Context(), held); ok && err == nil {
+							told <- n.Number // before another process can have the lease
 							err = s.Told(t.Context(), held, n)
-							told <- n.Number
 						}
 					}
 					if err != nil {

@@ -197,11 +197,18 @@ func (s *Store) ExpireArtifacts(ctx context.Context) (blobs []string, err error)
 	return blobs, err
 }
 
-// removeArtifacts removes the artifacts that a run put. Their blobs cannot be read
-// without the rows.
-func (tx *Tx) removeArtifacts(tenant, run string) (int64, error) {
+// Which artifacts are removed: those that a run put, or those that the tokens of an
+// actor put until a time.
+const (
+	ofRun   = `run = $2`
+	ofActor = `run = '' AND token IN (SELECT id FROM tokens WHERE tenant = $1 AND name = $2) AND created <= $3`
+)
+
+// removeArtifacts removes artifacts of a tenant. Their blobs cannot be read without the
+// rows.
+func (tx *Tx) removeArtifacts(which, tenant string, args ...any) (int64, error) {
 	var all []Artifact
-	for scan, err := range tx.rows(`SELECT `+artifactColumns+` FROM artifacts WHERE tenant = $1 AND run = $2`, tenant, run) {
+	for scan, err := range tx.rows(`SELECT `+artifactColumns+` FROM artifacts WHERE tenant = $1 AND `+which, append([]any{tenant}, args...)...) {
 		if err != nil {
 			return 0, err
 		}

@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/wexec/wexec/fault"
 )
 
-// Vault returns the sealed vault of a run. It is empty if the run has none.
+// Vault returns the sealed vault of a run. It is empty if the run has no vault.
 func (s *Store) Vault(ctx context.Context, tenant, run string) (v Sealed, err error) {
 	err = s.view(ctx, func(tx *Tx) error {
 		_, err := tx.row([]any{&v.Wrapped, &v.Data}, `SELECT wrapped, sealed FROM vaults WHERE tenant = $1 AND run = $2`, tenant, run)
@@ -129,6 +131,20 @@ func (s *Store) Details(ctx context.Context, tenant, run string) (all []Sealed, 
 	return all, err
 }
 
+// HasRuns reports whether all of some runs of a tenant are in the store.
+func (s *Store) HasRuns(ctx context.Context, tenant string, ids []string) (all bool, err error) {
+	err = s.view(ctx, func(tx *Tx) error {
+		all = true
+		for _, id := range ids {
+			if all, err = tx.row([]any{new(int64)}, `SELECT 1 FROM runs WHERE tenant = $1 AND id = $2`, tenant, id); err != nil || !all {
+				return err
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
 // RunsOf returns runs of a tenant that were accepted until a time and have one of
 // some digests in their vaults, or are those of some actors.
 func (s *Store) RunsOf(ctx context.Context, tenant string, until time.Time, digests, actors []string) (runs []string, err error) {
@@ -235,10 +251,15 @@ func (s *Store) Remove(ctx context.Context, tenant string, runs []string, unused
 				if _, err := tx.exec(`DELETE FROM queue WHERE tenant = $1 AND id = $2`, tenant, id); err != nil {
 					return err
 				}
+				// Its session has what the run saw. It cannot be woken without the row.
+				if _, err := tx.exec(`DELETE FROM sessions WHERE tenant = $1 AND EXISTS (SELECT 1 FROM runs r
+					WHERE r.tenant = $1 AND r.id = $2 AND r.actor = sessions.actor AND r.session = sessions.name)`, tenant, id); err != nil {
+					return err
+				}
 				if err := tx.remove(key{tenant, id}, &r); err != nil {
 					return err
 				}
-				n, err := tx.removeArtifacts(tenant, id)
+				n, err := tx.removeArtifacts(ofRun, tenant, id)
 				if err != nil {
 					return err
 				}
@@ -283,6 +304,10 @@ func (tx *Tx) remove(k key, r *Removed) error {
 func (s *Store) RemoveActor(ctx context.Context, tenant, actor string, until time.Time) (removed Removed, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		removed = Removed{}
+		var err error
+		if removed.Artifacts, err = tx.removeArtifacts(ofActor, tenant, actor, microsOf(until)); err != nil {
+			return err
+		}
 		for _, one := range []struct {
 			count     *int64
 			statement string
@@ -290,6 +315,7 @@ func (s *Store) RemoveActor(ctx context.Context, tenant, actor string, until tim
 			{&removed.Approvals, `UPDATE approvals SET actor = '', reason = '' WHERE tenant = $1 AND actor = $2 AND asked <= $3`},
 			{&removed.Tokens, `DELETE FROM tokens WHERE tenant = $1 AND name = $2 AND created <= $3`},
 			{new(int64), `UPDATE uses SET actor = '' WHERE tenant = $1 AND actor = $2 AND at <= $3`},
+			{new(int64), `DELETE FROM sessions WHERE tenant = $1 AND actor = $2 AND created <= $3`},
 		} {
 			n, err := tx.exec(one.statement, tenant, actor, microsOf(until))
 			if err != nil {
@@ -353,3 +379,37 @@ func (s *Store) Deletions(ctx context.Context) (all []Deletion, err error) {
 // Scrub removes what the database still has of deleted rows: SQLite overwrites them,
 // and the log is emptied; PostgreSQL vacuums the tables.
 func (s *Store) Scrub(ctx context.Context) error { return s.outcome(s.scrub(ctx, s.write)) }
+
+// Sealed is content that is encrypted with its own key, which the seal key has
+// wrapped. Without either of the two it cannot be read.
+type Sealed struct{ Wrapped, Data []byte }
+
+// Key returns a wrapped key by its name, or nil if it does not exist.
+func (s *Store) Key(ctx context.Context, name string) (wrapped []byte, err error) {
+	err = s.view(ctx, func(tx *Tx) error {
+		wrapped, err = tx.key(name)
+		return err
+	})
+	return wrapped, err
+}
+
+func (tx *Tx) key(name string) (wrapped []byte, err error) {
+	_, err = tx.row([]any{&wrapped}, `SELECT wrapped FROM keys WHERE name = $1`, name)
+	return wrapped, err
+}
+
+// AddKey keeps a wrapped key unless there is one with the name, and returns the one
+// that is kept.
+func (s *Store) AddKey(ctx context.Context, name string, wrapped []byte) (kept []byte, err error) {
+	if len(wrapped) == 0 {
+		return nil, fault.New(fault.Internal, "keep the key %s: it is empty", name)
+	}
+	err = s.update(ctx, func(tx *Tx) error {
+		if _, err := tx.exec(`INSERT INTO keys (name, wrapped) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, wrapped); err != nil {
+			return err
+		}
+		kept, err = tx.key(name)
+		return err
+	})
+	return kept, err
+}

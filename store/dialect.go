@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"slices"
 	"time"
 )
 
@@ -16,12 +18,33 @@ type Options struct {
 	// Existing refuses a store that is absent, empty or of an older version,
 	// instead of creating or migrating it. A server may use the store meanwhile.
 	Existing bool
+	// NoUpgrade refuses a store of an older version, as Existing does, and creates
+	// one that is absent or empty.
+	NoUpgrade bool
+}
+
+// pools are the connections of a store, for writes that are on disk when they end, for
+// writes that are on disk after the next of those, and for reads.
+type pools struct{ write, soon, read *sql.DB }
+
+// close closes those that are open.
+func (p pools) close() error {
+	var errs []error
+	for _, db := range slices.Compact([]*sql.DB{p.read, p.soon, p.write}) {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // dialect is what differs between databases.
 type dialect interface {
-	// open connects. Writes go through the first pool, reads through the second.
-	open(ctx context.Context, o Options) (write, read *sql.DB, err error)
+	// open connects.
+	open(ctx context.Context, o Options) (pools, error)
+	// unsynced is a statement that keeps the commit of a transaction from waiting for
+	// the disk; empty if the connections of pools.soon never wait.
+	unsynced() string
 	// grouped reports whether the store has to group commits itself.
 	grouped() bool
 	// snapshot are the options of a transaction that reads one state of the store.

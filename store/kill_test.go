@@ -39,7 +39,7 @@ func TestAKilledProcessLosesAndDoublesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			address := address(t)
 			accepted, ended := map[string]bool{}, map[string]bool{}
-			for range kills(t) {
+			for left := kills(t); left > 0; left-- {
 				cmd := exec.CommandContext(t.Context(), os.Args[0])
 				cmd.Env = append(os.Environ(), workerEnv+"="+address, serverEnv+"="+strconv.Itoa(len(accepted)))
 				out, err := cmd.StdoutPipe()
@@ -48,7 +48,12 @@ func TestAKilledProcessLosesAndDoublesNothing(t *testing.T) {
 				if !lines.Scan() || lines.Text() != "ready" {
 					t.Fatalf("the process says %q", lines.Text())
 				}
-				time.AfterFunc(time.Duration(rand.IntN(150))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+				kill := sync.OnceFunc(func() {
+					time.AfterFunc(time.Duration(rand.IntN(150))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+				})
+				if left > 1 || len(ended) > 0 { // the last process ends at least one run
+					kill()
+				}
 				for lines.Scan() {
 					what, id, whole := strings.Cut(lines.Text(), " ")
 					switch {
@@ -56,6 +61,7 @@ func TestAKilledProcessLosesAndDoublesNothing(t *testing.T) {
 						accepted[id] = true
 					case whole && what == "ended":
 						ended[id] = true
+						kill()
 					default:
 						t.Errorf("the process says %q", lines.Text())
 					}

@@ -15,7 +15,7 @@ import (
 
 // tables are the tables that hold data, each after those that it refers to.
 func tables() []string {
-	return []string{"runs", "events", "uses", "idempotency", "queue", "approvals", "tokens", "keys", "vaults", "subjects", "details", "deletions", "spent", "artifacts", "artifact_totals", "notices", "notice_numbers"}
+	return []string{"runs", "events", "uses", "idempotency", "queue", "approvals", "tokens", "keys", "vaults", "subjects", "details", "deletions", "spent", "artifacts", "artifact_totals", "notices", "notice_numbers", "sessions", "audit_chains", "audit_segments", "audit_parts"}
 }
 
 // Report is what a check found.
@@ -51,6 +51,8 @@ func (s *Store) Check(ctx context.Context) (r Report, err error) {
 			{"questions of runs that do not exist", `SELECT tenant, id FROM approvals a WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = a.tenant AND r.id = a.run)`},
 			{"notices that are in no queue", `SELECT tenant, id FROM notices n WHERE NOT EXISTS (SELECT 1 FROM queue q WHERE q.tenant = n.tenant AND q.kind = 'notice')`},
 			{"idempotency keys of runs that are absent", `SELECT tenant, run FROM idempotency i WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = i.tenant AND r.id = i.run)`},
+			{"sealed segments of the audit without their content", `SELECT tenant, name FROM audit_segments g WHERE bytes <> (SELECT COALESCE(SUM(LENGTH(data)), 0) FROM audit_parts p WHERE p.content = g.content)`},
+			{"chains of the audit that miss a segment", `SELECT tenant, id FROM audit_chains c WHERE sealed <> (SELECT COUNT(*) FROM audit_segments g WHERE g.tenant = c.tenant AND g.chain = c.id)`},
 			{"totals of artifacts that are wrong", `SELECT tenant, '' FROM artifact_totals t WHERE bytes <> (SELECT COALESCE(SUM(bytes), 0) FROM artifacts a WHERE a.tenant = t.tenant)`},
 		} {
 			found, err := tx.keys(one[1] + " LIMIT 1")
@@ -195,10 +197,29 @@ func copyFile(from, to string) error {
 // returns how many. The empty tenant is all tenants, and then artifacts that have
 // expired are removed as well; servers collect their blobs.
 func (s *Store) Prune(ctx context.Context, tenant string, before time.Time) (removed int, err error) {
+	if removed, err = s.pruneRuns(ctx, tenant, before, false); err != nil {
+		return removed, err
+	}
+	for tenant == "" {
+		if old, err := s.ExpireArtifacts(ctx); err != nil || len(old) == 0 {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+// PruneCommands removes the runs of commands, which have no token, that ended before a
+// time, and returns how many.
+func (s *Store) PruneCommands(ctx context.Context, tenant string, before time.Time) (removed int, err error) {
+	return s.pruneRuns(ctx, tenant, before, true)
+}
+
+// pruneRuns removes the runs of a tenant, or of all, that ended before a time.
+func (s *Store) pruneRuns(ctx context.Context, tenant string, before time.Time, commands bool) (removed int, err error) {
 	for {
 		var old []key
 		err := s.update(ctx, func(tx *Tx) error {
-			if old, err = tx.keys(`SELECT tenant, id FROM runs WHERE state = 'done' AND ended < $1 AND ($3 = '' OR tenant = $3) ORDER BY ended LIMIT $2`, before.UnixMicro(), removeStep, tenant); err != nil {
+			if old, err = tx.keys(`SELECT tenant, id FROM runs WHERE state = 'done' AND ended < $1 AND ($3 = '' OR tenant = $3) AND ($4 = 0 OR token = '') ORDER BY ended LIMIT $2`, before.UnixMicro(), removeStep, tenant, bit(commands)); err != nil {
 				return err
 			}
 			for _, k := range old {
@@ -212,13 +233,7 @@ func (s *Store) Prune(ctx context.Context, tenant string, before time.Time) (rem
 			return removed, err
 		}
 		if removed += len(old); len(old) < removeStep {
-			break
+			return removed, nil
 		}
 	}
-	for tenant == "" {
-		if old, err := s.ExpireArtifacts(ctx); err != nil || len(old) == 0 {
-			return removed, err
-		}
-	}
-	return removed, nil
 }

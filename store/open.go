@@ -17,16 +17,30 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Existing {
-		err = s.current(ctx)
-	} else {
-		_, _, err = s.migrate(ctx)
-	}
-	if err != nil {
+	if err = s.prepare(ctx, o); err != nil {
 		_ = s.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// prepare migrates a store that was opened, or refuses its version.
+func (s *Store) prepare(ctx context.Context, o Options) error {
+	refuse := o.Existing
+	if o.NoUpgrade {
+		if err := s.view(ctx, func(tx *Tx) error {
+			version, err := tx.migrated()
+			refuse = version > 0
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	if refuse {
+		return s.current(ctx)
+	}
+	_, _, err := s.migrate(ctx)
+	return err
 }
 
 // Migrate creates the store at an address, or brings its schema to the version of
@@ -53,7 +67,7 @@ func connect(ctx context.Context, address string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{dialect: d, now: o.Now, wait: o.Wait, closing: make(chan struct{}), stopped: make(chan struct{})}
-	if s.write, s.read, err = d.open(ctx, o); err != nil {
+	if s.pools, err = d.open(ctx, o); err != nil {
 		return nil, err
 	}
 	if d.grouped() {
@@ -103,5 +117,5 @@ func Redacted(address string) string {
 func (s *Store) Close() error {
 	close(s.closing)
 	<-s.stopped
-	return errors.Join(s.read.Close(), s.write.Close())
+	return s.close()
 }

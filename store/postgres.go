@@ -22,11 +22,11 @@ import (
 // postgres is a store that many processes share.
 type postgres struct{ address string }
 
-func (d postgres) open(ctx context.Context, o Options) (write, read *sql.DB, err error) {
+func (d postgres) open(ctx context.Context, o Options) (pools, error) {
 	c, err := pgx.ParseConfig(d.address)
 	if err != nil {
 		// the error of the parser may quote the password
-		return nil, nil, fault.New(fault.UsageStore, "the address of the store is invalid").WithHint("use postgres://USER@HOST/DATABASE")
+		return pools{}, fault.New(fault.UsageStore, "the address of the store is invalid").WithHint("use postgres://USER@HOST/DATABASE")
 	}
 	c.RuntimeParams["application_name"] = "wexec"
 	c.RuntimeParams["lock_timeout"] = durationOf(o.Wait)
@@ -40,9 +40,9 @@ func (d postgres) open(ctx context.Context, o Options) (write, read *sql.DB, err
 	db.SetMaxIdleConns(most)
 	if err := db.PingContext(ctx); err != nil {
 		_ = db.Close()
-		return nil, nil, fault.New(fault.StoreUnavailable, "the store at %s cannot be reached: %s", c.Host, reasons(err))
+		return pools{}, fault.New(fault.StoreUnavailable, "the store at %s cannot be reached: %s", c.Host, reasons(err))
 	}
-	return db, db, nil
+	return pools{db, db, db}, nil
 }
 
 // durationOf writes a duration as a setting of PostgreSQL.
@@ -57,7 +57,8 @@ func reasons(err error) string {
 	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")
 }
 
-func (postgres) grouped() bool { return false }
+func (postgres) grouped() bool    { return false }
+func (postgres) unsynced() string { return "SET LOCAL synchronous_commit = off" }
 
 func (postgres) snapshot() *sql.TxOptions {
 	return &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}

@@ -38,6 +38,17 @@ type Lease struct {
 	Fence      int64
 	Expires    time.Time
 	Cancelled  bool // the work was cancelled: its holder ends it
+	// Late keeps the lease valid after it has expired, until another process takes it
+	// over: the machine of a person may sleep.
+	Late bool
+}
+
+// least is the least expiry with which the lease is still held.
+func (l Lease) least(now int64) int64 {
+	if l.Late {
+		return 0
+	}
+	return now
 }
 
 // enqueue adds work. With an owner it is leased at once.
@@ -99,7 +110,7 @@ func (s *Store) Claim(ctx context.Context, kind Kind, owner string) (l Lease, ok
 }
 
 // isDue reports whether there may be work to claim. It locks nothing, since processes
-// ask often when there is none.
+// ask often when the queue is empty.
 func (s *Store) isDue(ctx context.Context, kind Kind) (due bool, err error) {
 	err = s.look(ctx, func(tx *Tx) error {
 		var n int64
@@ -125,6 +136,21 @@ func (s *Store) ClaimLost(ctx context.Context, tenant, id, owner string) (l Leas
 		return err
 	})
 	return l, ok, err
+}
+
+// LostRuns returns the runs of commands, which have no token, that had begun and whose
+// leases expired before a time.
+func (s *Store) LostRuns(ctx context.Context, tenant string, before time.Time) (runs []string, err error) {
+	err = s.look(ctx, func(tx *Tx) error {
+		keys, err := tx.keys(`SELECT r.tenant, r.id FROM queue q JOIN runs r ON r.tenant = q.tenant AND r.id = q.id
+			WHERE q.leased = 1 AND q.expires < $2 AND q.tenant = $1 AND q.kind = 'run' AND r.token = '' AND r.state IN ('running', 'waiting')`, tenant, before.UnixMicro())
+		runs = nil
+		for _, k := range keys {
+			runs = append(runs, k.id)
+		}
+		return err
+	})
+	return runs, err
 }
 
 // expire makes work wait again whose lease expired.
@@ -179,7 +205,7 @@ func (tx *Tx) hold(l Lease) error {
 	var expires int64
 	ok, err := tx.row([]any{&expires}, `SELECT expires FROM queue WHERE tenant = $1 AND id = $2 AND leased = 1 AND fence = $3 AND owner = $4`+tx.s.lock(),
 		l.Tenant, l.ID, l.Fence, l.Owner)
-	if err == nil && (!ok || expires < tx.s.micros()) {
+	if err == nil && (!ok || expires < l.least(tx.s.micros())) {
 		return ErrLost
 	}
 	return err
@@ -202,7 +228,7 @@ func (s *Store) Renew(ctx context.Context, l Lease) (Lease, error) {
 		l.Expires = timeOf(now + LeaseTime.Microseconds())
 		var cancelled int64
 		ok, err := tx.row([]any{&cancelled}, `UPDATE queue SET expires = $5 WHERE tenant = $1 AND id = $2 AND leased = 1 AND fence = $3 AND owner = $4 AND expires >= $6
-			RETURNING cancelled`, l.Tenant, l.ID, l.Fence, l.Owner, microsOf(l.Expires), now)
+			RETURNING cancelled`, l.Tenant, l.ID, l.Fence, l.Owner, microsOf(l.Expires), l.least(now))
 		if err == nil && !ok {
 			return ErrLost
 		}
@@ -231,7 +257,7 @@ func (s *Store) Finish(ctx context.Context, l Lease) error {
 // finish removes work from the queue, if the lease is held.
 func (tx *Tx) finish(l Lease) error {
 	n, err := tx.exec(`DELETE FROM queue WHERE tenant = $1 AND id = $2 AND leased = 1 AND fence = $3 AND owner = $4 AND expires >= $5`,
-		l.Tenant, l.ID, l.Fence, l.Owner, tx.s.micros())
+		l.Tenant, l.ID, l.Fence, l.Owner, l.least(tx.s.micros()))
 	if err == nil && n == 0 {
 		return ErrLost
 	}

@@ -38,6 +38,7 @@ type Run struct {
 	Result     []byte // JSON; nil until there is one
 	Summary    []byte // JSON; the small part of Result that lists show
 	Priority   int64
+	Deferred   bool // Accept need not wait for the disk
 	Created    time.Time
 	Started    time.Time
 	Ended      time.Time
@@ -62,8 +63,9 @@ type Accepted struct {
 // is leased at once. A request with the key of an earlier one gives the earlier run,
 // and [fault.UsageConflict] if its digest differs. A run that is over a quota of an
 // account is refused with [OverQuota]; the tenant comes before its token.
+// A deferred run is on disk when its end or another write is; [Store.Renew] is one.
 func (s *Store) Accept(ctx context.Context, r Run, owner string, i Idempotency, accounts ...Account) (a Accepted, err error) {
-	err = s.update(ctx, func(tx *Tx) error {
+	err = s.change(ctx, !r.Deferred, func(tx *Tx) error {
 		now := tx.s.micros()
 		a = Accepted{ID: r.ID, Created: timeOf(now)}
 		if i.Key != "" {
@@ -147,6 +149,10 @@ type Outcome struct {
 	// run is found for each of them.
 	Vault    Sealed
 	Subjects []string
+	// Request replaces that of the run, unless it is nil.
+	Request []byte
+	// Shorten replaces the questions of the run, unless it is nil.
+	Shorten func(question []byte) []byte
 }
 
 // Use is what a run used of a tool, a skill or a model, or altogether.
@@ -204,8 +210,41 @@ func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) er
 				}
 			}
 		}
+		if err := tx.shorten(l, o); err != nil {
+			return err
+		}
 		return tx.keepVault(l, o)
 	})
+}
+
+// shorten replaces what the store has of a run that ends.
+func (tx *Tx) shorten(l Lease, o Outcome) error {
+	if o.Request != nil {
+		if _, err := tx.exec(`UPDATE runs SET request = $3 WHERE tenant = $1 AND id = $2`, l.Tenant, l.ID, o.Request); err != nil {
+			return err
+		}
+	}
+	if o.Shorten == nil {
+		return nil
+	}
+	questions := map[string][]byte{}
+	for scan, err := range tx.rows(`SELECT id, question FROM approvals WHERE tenant = $1 AND run = $2`, l.Tenant, l.ID) {
+		if err != nil {
+			return err
+		}
+		var id string
+		var question []byte
+		if err := scan(&id, &question); err != nil {
+			return err
+		}
+		questions[id] = question
+	}
+	for id, question := range questions {
+		if _, err := tx.exec(`UPDATE approvals SET question = $3 WHERE tenant = $1 AND id = $2`, l.Tenant, id, o.Shorten(question)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maxUses bounds the uses that one statement inserts.
@@ -233,11 +272,10 @@ func (tx *Tx) use(l Lease, actor string, uses []Use, now int64) error {
 
 // keepVault saves the vault of a run that ends, and by which digests it is found.
 func (tx *Tx) keepVault(l Lease, o Outcome) error {
-	if len(o.Vault.Data) == 0 {
-		return nil
-	}
-	if _, err := tx.exec(`INSERT INTO vaults (tenant, run, wrapped, sealed) VALUES ($1, $2, $3, $4)`, l.Tenant, l.ID, o.Vault.Wrapped, o.Vault.Data); err != nil {
-		return err
+	if len(o.Vault.Data) > 0 {
+		if _, err := tx.exec(`INSERT INTO vaults (tenant, run, wrapped, sealed) VALUES ($1, $2, $3, $4)`, l.Tenant, l.ID, o.Vault.Wrapped, o.Vault.Data); err != nil {
+			return err
+		}
 	}
 	for _, digest := range o.Subjects {
 		if _, err := tx.exec(`INSERT INTO subjects (tenant, digest, run) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, l.Tenant, digest, l.ID); err != nil {

@@ -21,38 +21,47 @@ import (
 // sqlite is a store in one file, with one writer at a time.
 type sqlite struct{ file string }
 
-func (d sqlite) open(ctx context.Context, o Options) (write, read *sql.DB, err error) {
+func (d sqlite) open(ctx context.Context, o Options) (p pools, err error) {
 	create := 0
 	if !o.Existing {
 		create = os.O_CREATE
 		if err := os.MkdirAll(filepath.Dir(d.file), 0o700); err != nil {
-			return nil, nil, fault.New(fault.UsageStore, "the folder of the store cannot be made: %w", err)
+			return p, fault.New(fault.UsageStore, "the folder of the store cannot be made: %w", err)
 		}
 	}
 	// SQLite gives its other files the mode of this one
 	f, err := os.OpenFile(d.file, os.O_RDWR|create, 0o600)
 	switch {
 	case o.Existing && errors.Is(err, fs.ErrNotExist):
-		return nil, nil, absent("there is no store in %s", d.file)
+		return p, absent("there is no store in %s", d.file)
 	case err != nil:
-		return nil, nil, fault.New(fault.UsageStore, "the store cannot be opened: %w", err)
+		return p, fault.New(fault.UsageStore, "the store cannot be opened: %w", err)
 	}
 	_ = f.Close()
-	if write, err = d.pool("immediate", "FULL", shortWait, ""); err != nil {
-		return nil, nil, err
+	defer func() {
+		if err != nil {
+			_ = p.close()
+			p = pools{}
+		}
+	}()
+	if p.write, err = d.pool("immediate", "FULL", shortWait, ""); err != nil {
+		return p, err
 	}
-	write.SetMaxOpenConns(1)
-	if err := patient(d, o.Wait, func() error { return write.PingContext(ctx) }); err != nil {
-		_ = write.Close()
-		return nil, nil, fault.New(fault.UsageStore, "%s cannot be opened as a store: %w", d.file, err)
+	p.write.SetMaxOpenConns(1)
+	if err := patient(d, o.Wait, func() error { return p.write.PingContext(ctx) }); err != nil {
+		return p, fault.New(fault.UsageStore, "%s cannot be opened as a store: %w", d.file, err)
 	}
-	if read, err = d.pool("deferred", "FULL", o.Wait, "query_only(1)"); err != nil {
-		_ = write.Close()
-		return nil, nil, err
+	// A commit at FULL syncs the whole log, also what was written at NORMAL before.
+	if p.soon, err = d.pool("immediate", "NORMAL", shortWait, ""); err != nil {
+		return p, err
 	}
-	read.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
-	read.SetMaxIdleConns(max(4, runtime.GOMAXPROCS(0)))
-	return write, read, nil
+	p.soon.SetMaxOpenConns(1)
+	if p.read, err = d.pool("deferred", "FULL", o.Wait, "query_only(1)"); err != nil {
+		return p, err
+	}
+	p.read.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
+	p.read.SetMaxIdleConns(max(4, runtime.GOMAXPROCS(0)))
+	return p, nil
 }
 
 // shortWait is how long SQLite waits for a lock before [patient] tries again. Its own
@@ -77,6 +86,7 @@ func (d sqlite) pool(lock, sync string, wait time.Duration, more string) (*sql.D
 }
 
 func (sqlite) grouped() bool             { return true }
+func (sqlite) unsynced() string          { return "" }
 func (sqlite) snapshot() *sql.TxOptions  { return &sql.TxOptions{ReadOnly: true} }
 func (sqlite) schema(text string) string { return text }
 func (sqlite) skipLocked() string        { return "" }

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -25,19 +26,19 @@ import (
 // Store is an open store. Its methods may be called concurrently.
 type Store struct {
 	dialect
-	write, read *sql.DB
-	jobs        chan job // nil if the database groups commits itself
-	closing     chan struct{}
-	stopped     chan struct{}
-	now         func() time.Time
-	wait        time.Duration
-	work        struct{ statements, commits atomic.Int64 }
+	pools
+	jobs    chan job // nil if the database groups commits itself
+	closing chan struct{}
+	stopped chan struct{}
+	now     func() time.Time
+	wait    time.Duration
+	work    struct{ statements, commits, syncs atomic.Int64 }
 }
 
-// Work returns how many statements the store has executed, and how many commits it
-// has synced.
-func (s *Store) Work() (statements, commits int64) {
-	return s.work.statements.Load(), s.work.commits.Load()
+// Work returns how many statements the store has executed, how many commits it has
+// made, and how many of them waited for the disk.
+func (s *Store) Work() (statements, commits, syncs int64) {
+	return s.work.statements.Load(), s.work.commits.Load(), s.work.syncs.Load()
 }
 
 // ErrLost says that a lease ended or that another process has it now. Nothing was
@@ -147,10 +148,16 @@ func (s *Store) look(ctx context.Context, f func(tx *Tx) error) error {
 // change nothing but the store and what it overwrites each time. When update
 // returns nil, what f wrote is on disk.
 func (s *Store) update(ctx context.Context, f func(tx *Tx) error) error {
+	return s.change(ctx, true, f)
+}
+
+// change is update, but without sync what f wrote is on disk only when a later update
+// has returned.
+func (s *Store) change(ctx context.Context, sync bool, f func(tx *Tx) error) error {
 	if s.jobs == nil {
-		return s.retry(ctx, func() error { return s.transaction(ctx, f) })
+		return s.retry(ctx, func() error { return s.transaction(ctx, sync, f) })
 	}
-	j := job{ctx, f, make(chan error, 1)}
+	j := job{ctx, f, sync, make(chan error, 1)}
 	select {
 	case s.jobs <- j:
 		return s.outcome(<-j.done)
@@ -161,17 +168,26 @@ func (s *Store) update(ctx context.Context, f func(tx *Tx) error) error {
 	}
 }
 
-// transaction runs f in a transaction and commits it.
-func (s *Store) transaction(ctx context.Context, f func(tx *Tx) error) error {
+// transaction runs f in a transaction and commits it, with or without a sync.
+func (s *Store) transaction(ctx context.Context, sync bool, f func(tx *Tx) error) error {
 	var tx *sql.Tx
+	db := s.write
+	if !sync {
+		db = s.soon
+	}
 	err := patient(s.dialect, s.wait, func() (err error) {
-		tx, err = s.write.BeginTx(ctx, nil)
+		tx, err = db.BeginTx(ctx, nil)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
+	if unsynced := s.unsynced(); !sync && unsynced != "" {
+		if _, err := tx.ExecContext(ctx, unsynced); err != nil {
+			return err
+		}
+	}
 	if err := f(&Tx{s, ctx, tx}); err != nil {
 		return err
 	}
@@ -182,6 +198,9 @@ func (s *Store) transaction(ctx context.Context, f func(tx *Tx) error) error {
 		return &uncertain{err}
 	}
 	s.work.commits.Add(1)
+	if sync {
+		s.work.syncs.Add(1)
+	}
 	return nil
 }
 
@@ -202,6 +221,13 @@ type uncertain struct{ err error }
 
 func (u *uncertain) Error() string { return u.err.Error() }
 func (u *uncertain) Unwrap() error { return u.err }
+
+// MayBeWritten reports whether the write that failed may have been made, so that
+// it must not be made again.
+func MayBeWritten(err error) bool {
+	_, unknown := errors.AsType[*uncertain](err)
+	return unknown
+}
 
 // retry calls f until it ends with something else than a transient error.
 func (s *Store) retry(ctx context.Context, f func() error) error {
@@ -238,6 +264,7 @@ func (s *Store) outcome(err error) error {
 type job struct {
 	ctx  context.Context
 	f    func(tx *Tx) error
+	sync bool
 	done chan error
 }
 
@@ -271,10 +298,20 @@ func (s *Store) writer() {
 // commit makes the writes of a group in one transaction. A write that fails leaves
 // the others alone.
 func (s *Store) commit(group []job) []error {
+	if len(group) == 1 {
+		j := group[0]
+		return []error{s.retry(context.Background(), func() error {
+			if err := context.Cause(j.ctx); err != nil {
+				return err
+			}
+			return s.transaction(context.Background(), j.sync, j.f)
+		})}
+	}
 	errs := make([]error, len(group))
+	sync := slices.ContainsFunc(group, func(j job) bool { return j.sync })
 	err := s.retry(context.Background(), func() error {
 		clear(errs)
-		return s.transaction(context.Background(), func(tx *Tx) error {
+		return s.transaction(context.Background(), sync, func(tx *Tx) error {
 			for i, j := range group {
 				if errs[i] = context.Cause(j.ctx); errs[i] != nil {
 					continue

@@ -47,7 +47,7 @@ type Token struct {
 	Scopes  []Scope   `json:"scopes"`
 	Tools   []string  `json:"tools,omitempty"` // globs of the tools it may use; nil means all
 	Quotas  Quotas    `json:"quotas,omitzero"`
-	Model   string    `json:"model,omitempty"` // of its holder, whose price the cost of runs has; may be empty
+	Model   string    `json:"model,omitempty"` // of its holder; the cost of runs uses its price; may be empty
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires,omitzero"` // zero: never
 	Used    time.Time `json:"used,omitzero"`    // zero: never; kept to the minute

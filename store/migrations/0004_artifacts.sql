@@ -1,5 +1,5 @@
 -- Artifacts: content that programs and clients keep. The content is a sealed blob,
--- and the row has its wrapped key: without the row nobody can read the blob.
+-- and the row has its wrapped key: without the row the blob cannot be read.
 
 CREATE TABLE artifacts (
   tenant  TEXT   NOT NULL,
