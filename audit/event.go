@@ -128,7 +128,7 @@ type Start struct {
 	Clock         time.Time `json:"clock,omitzero"`    // initial value of the guest's clock
 	Limits        Limits    `json:"limits,omitzero"`   // in effect
 	Servers       []string  `json:"servers,omitempty"` // identifiers of servers in reach
-	Offers        []string  `json:"offers,omitempty"`  // other features: app, dry-run, fetch, files, packages, pii
+	Offers        []string  `json:"offers,omitempty"`  // other features: app, artifacts, dry-run, fetch, files, packages, pii
 
 	GuestSHA256     string `json:"guest_sha256,omitempty"`
 	PolicySHA256    string `json:"policy_sha256,omitempty"`

@@ -40,11 +40,20 @@ func LoadRecording(dir, run string) (Recording, error) {
 	if err != nil {
 		return Recording{}, err
 	}
+	if rec.sealed() {
+		return Recording{}, fault.New(fault.UsageAudit, "run %s cannot be replayed: it is of a server, which keeps the program and its data sealed in its store", run).
+			WithHint("see its code and result with wexec runs show %s, and run the program again", run)
+	}
 	if !rec.Start.Keep.Full() {
 		return Recording{}, fault.New(fault.UsageAudit, "run %s cannot be replayed: its code, inputs and outputs were not all recorded", run).
 			WithHint("set audit: {code: full, inputs: full, outputs: full} in the policy")
 	}
 	return rec, nil
+}
+
+// sealed reports whether texts of the run are kept outside the chain.
+func (r Recording) sealed() bool {
+	return slices.ContainsFunc(r.Events, func(e Event) bool { return e.Start != nil && e.Detail != "" })
 }
 
 // gather builds a recording from the events of one run.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/filelock"
 )
 
 // segment is a file of a chain that this process has locked.
@@ -359,9 +360,9 @@ func (realDisk) OpenFile(name string, flag int, perm fs.FileMode) (file, error) 
 	return f, nil
 }
 
-func (realDisk) Lock(f file) (bool, error) { return lock(f.(*os.File), false) }
+func (realDisk) Lock(f file) (bool, error) { return filelock.Lock(f.(*os.File), false) }
 
 func (realDisk) LockWait(f file) error {
-	_, err := lock(f.(*os.File), true)
+	_, err := filelock.Lock(f.(*os.File), true)
 	return err
 }

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"cmp"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -130,26 +129,20 @@ func verify(dir string, a *anchored, keys []ed25519.PublicKey) (Report, error) {
 		return Report{}, err
 	}
 	var rep Report
-	heads, tails := map[string]head{}, map[string]tail{}
-	continued := map[string]map[string]string{} // segment, hash of a record in it, segment that continues from it
+	heads, tails, continued := map[string]head{}, map[string]tail{}, continuations{}
 	for _, name := range names {
 		h, last, ok := headOf(dir, name)
 		if !ok {
 			continue
 		}
 		heads[name], tails[name] = h, last
-		if h.After != "" {
-			if continued[h.After] == nil {
-				continued[h.After] = map[string]string{}
-			}
-			continued[h.After][h.Prev] = name
-		}
+		continued.add(h)
 	}
 	next := 1
 	for _, name := range names {
 		next = rep.skipped(next, segmentNumber(name)) + 1
 		h, headed := heads[name]
-		s, err := rep.segment(dir, name, h, tails[name], headed, continued[name], a.heads[name], keys)
+		s, err := rep.segment(func() (io.ReadCloser, error) { return os.Open(filepath.Join(dir, name)) }, name, h, tails[name], headed, continued[name], a.heads[name], keys)
 		if err != nil {
 			return Report{}, err
 		}
@@ -163,10 +156,23 @@ func verify(dir string, a *anchored, keys []ed25519.PublicKey) (Report, error) {
 	if a.heads != nil {
 		rep.absent(a, names)
 	}
-	slices.SortStableFunc(rep.Problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Segment, b.Segment), cmp.Compare(a.Line, b.Line))
-	})
+	rep.sort()
 	return rep, nil
+}
+
+// continuations are the segments that continue others: by the segment before and the hash
+// of a record in it.
+type continuations map[string]map[string]string
+
+// add adds a segment by its head.
+func (c continuations) add(h head) {
+	if h.After == "" {
+		return
+	}
+	if c[h.After] == nil {
+		c[h.After] = map[string]string{}
+	}
+	c[h.After][h.Prev] = h.Segment
 }
 
 // skipped reports the segments from a number to before another one as missing,
@@ -187,13 +193,13 @@ func (r *Report) add(segment string, line int, seq uint64, change Change, format
 
 // segment checks one file against its own hashes, its head, and the segments that
 // continue from it.
-func (r *Report) segment(dir, name string, h head, last tail, headed bool, continued map[string]string, anchored []head, keys []ed25519.PublicKey) (SegmentReport, error) {
+func (r *Report) segment(open opener, name string, h head, last tail, headed bool, continued map[string]string, anchored []head, keys []ed25519.PublicKey) (SegmentReport, error) {
 	s := SegmentReport{Name: name}
 	if headed && h.Segment != name {
 		r.add(name, 0, 0, Unsigned, "the head file belongs to %s", h.Segment)
 		h, last, headed = head{}, tail{}, false
 	}
-	recs, torn, err := readRecords(filepath.Join(dir, name), func(line int, err error) {
+	recs, torn, err := readRecords(open, func(line int, err error) {
 		r.add(name, line, 0, Changed, "line %d is not a record", line)
 	})
 	if err != nil {
@@ -235,8 +241,11 @@ type placed struct {
 	line int
 }
 
-func readRecords(name string, bad func(line int, err error)) (recs []placed, torn int64, err error) {
-	f, err := os.Open(name)
+// opener opens the records of a segment.
+type opener = func() (io.ReadCloser, error)
+
+func readRecords(open opener, bad func(line int, err error)) (recs []placed, torn int64, err error) {
+	f, err := open()
 	if err != nil {
 		return nil, 0, err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -15,15 +14,16 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/privacy"
+	"github.com/wexec/wexec/service/chains"
 	"github.com/wexec/wexec/store"
 )
 
 // A Subject is whom a deletion is about: a value of a kind, the value of a token of a
 // run, or an actor. Exactly one of Value, Token and Actor is set.
 type Subject struct {
-	Kind  string `json:"kind,omitempty" jsonschema:"of the value, such as email, phone or name"`
+	Kind  string `json:"kind,omitempty" jsonschema:"the kind of the value, such as email, phone or name"`
 	Value string `json:"value,omitempty"`
-	RunID string `json:"run_id,omitempty" jsonschema:"of the token"`
+	RunID string `json:"run_id,omitempty" jsonschema:"the run that showed the token"`
 	Token string `json:"token,omitempty" jsonschema:"such as [EMAIL_1]"`
 	Actor string `json:"actor,omitempty" jsonschema:"the name of a token of this server, or its id"`
 }
@@ -85,8 +85,7 @@ func (s *Service) Delete(ctx context.Context, who Principal, subject Subject) (D
 		return out, err
 	}
 	s.tokens.forget()
-	err = s.Tenant(who.Tenant).host.Record(ctx, audit.Event{Deletion: &audit.Deletion{ID: d.ID, Of: what, By: who.ID, Removed: out.counts()}})
-	return out, errors.Join(err, s.engine.Forget(func(text []byte) bool { return len(find.Marks) > 0 && s.o.Keys.found(text, find.Marks) }))
+	return out, s.Tenant(who.Tenant).host.Record(ctx, audit.Event{Deletion: &audit.Deletion{ID: d.ID, Of: what, By: who.ID, Removed: out.counts()}})
 }
 
 // wanted returns how a subject is found.
@@ -167,17 +166,30 @@ type AuditRecord struct {
 // verifying bounds the verifications of a process: each reads a whole log.
 var verifying sync.Mutex
 
-// VerifyAudit checks the chain that this process keeps of the principal's tenant.
-func (s *Service) VerifyAudit(ctx context.Context, who Principal) (audit.Report, error) {
+// VerifyAudit checks the chain that this process keeps of the principal's tenant, and
+// the segments of all processes that the store has of it.
+func (s *Service) VerifyAudit(ctx context.Context, who Principal) (here audit.Report, kept []chains.Chain, err error) {
 	t := s.tenants.get(who.Tenant)
 	if t == nil {
-		return audit.Report{}, errNoTenant()
+		return here, nil, errNoTenant()
 	}
 	if !verifying.TryLock() {
-		return audit.Report{}, fault.New(fault.LimitBusy, "another log is being verified").WithHint("send the request again in some seconds")
+		return here, nil, fault.New(fault.LimitBusy, "another log is being verified").WithHint("send the request again in some seconds")
 	}
 	defer verifying.Unlock()
-	return audit.Verify(t.settings.Audit.Dir)
+	if kept, err = s.archive().Verify(ctx, who.Tenant); err != nil {
+		return here, nil, err
+	}
+	if here, err = audit.Verify(t.settings.Audit.Dir); err != nil {
+		return here, nil, err
+	}
+	id, err := chains.IDOf(t.settings.Audit.Dir)
+	for i := range kept {
+		if kept[i].ID == id {
+			kept[i].Compare(here)
+		}
+	}
+	return here, kept, err
 }
 
 // Audit yields the records of the chain that this process keeps of the principal's

@@ -39,7 +39,7 @@ func (s *Service) Approvals(ctx context.Context, who Principal, f store.Approval
 }
 
 // mayAnswer returns why a principal cannot answer a question. An agent's token never
-// answers for a run that it asked for.
+// answers for a run that it asked for, or another token with its name did.
 func (s *Service) mayAnswer(ctx context.Context, who Principal, row store.Approval) error {
 	if who.Type == store.TypePerson {
 		return nil
@@ -48,7 +48,7 @@ func (s *Service) mayAnswer(ctx context.Context, who Principal, row store.Approv
 	if err != nil {
 		return err
 	}
-	if run.Token == who.ID {
+	if run.Token == who.ID || run.Actor == who.Actor().ID {
 		return fault.New(fault.DeniedScope, "an agent's token cannot answer for its own run").WithHint("answer with the token of a person")
 	}
 	return nil

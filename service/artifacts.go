@@ -4,29 +4,35 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"mime"
 	"net/url"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/wexec/wexec/fault"
+	artifact "github.com/wexec/wexec/hostfns/artifacts"
 	"github.com/wexec/wexec/internal/seal"
+	"github.com/wexec/wexec/privacy"
 	"github.com/wexec/wexec/store"
 	"github.com/wexec/wexec/store/blobs"
 )
 
 // artifacts keeps what programs and clients put. Content is sealed with a key for
-// each artifact and kept as a blob; the row in the store has the wrapped key.
+// each artifact and kept as a blob; the row in the store has the wrapped key. What a
+// run puts has tokens, and their values follow the content in the blob.
 type artifacts struct {
 	store  *store.Store
 	blobs  blobs.Store
-	sealer seal.Sealer
+	keys   *Keys
 	log    *slog.Logger
 	places chan struct{} // one for each artifact that is written
 }
@@ -42,18 +48,23 @@ const (
 	collectEvery = 6 * time.Hour
 )
 
-// openArtifacts opens the blobs of a service.
+// openArtifacts opens the artifacts of a service.
 func openArtifacts(o Options) (*artifacts, error) {
+	b, err := openBlobs(o, "artifacts")
+	if err != nil {
+		return nil, err
+	}
+	return &artifacts{store: o.Store, blobs: b, keys: o.Keys, log: o.Logger, places: make(chan struct{}, maxPuts)}, nil
+}
+
+// openBlobs opens the blobs of one kind.
+func openBlobs(o Options, kind string) (blobs.Store, error) {
 	address := o.Blobs
 	if address == "" {
 		address = filepath.Join(o.Data, "blobs")
 	}
 	env := func(name string) string { v, _ := o.Env.Lookup(name); return v }
-	b, err := blobs.Open(below(address, "artifacts"), env)
-	if err != nil {
-		return nil, err
-	}
-	return &artifacts{store: o.Store, blobs: b, sealer: o.Keys, log: o.Logger, places: make(chan struct{}, maxPuts)}, nil
+	return blobs.Open(below(address, kind), env)
 }
 
 // below returns the address of a part of a blob store, so that the collector of one
@@ -69,9 +80,10 @@ func below(address, name string) string {
 // NewArtifact describes an artifact that is put.
 type NewArtifact struct {
 	Name, Type string
-	Keep       time.Duration // at most that of the tenant, which zero means
-	Run        string        // that puts it; or ""
-	Token      string        // id of the token on whose behalf it is put
+	Keep       time.Duration    // at most that of the tenant, which zero means
+	Run        string           // that puts it; or ""
+	Token      string           // id of the token on whose behalf it is put
+	Values     []privacy.Issued // of the tokens in a text that a run puts
 }
 
 // check completes the description and refuses what cannot be kept.
@@ -106,35 +118,48 @@ func (x *artifacts) put(ctx context.Context, t *Tenant, a NewArtifact, content i
 	if err != nil {
 		return kept, err
 	}
-	in := &intake{from: content, left: bounds.Quota - used, quota: bounds.Quota}
-	sum, pages := sha256.New(), &pager{declared: isTextType(a.Type)}
+	var values []byte
+	if len(a.Values) > 0 {
+		if values, err = json.Marshal(a.Values); err != nil {
+			return kept, fault.New(fault.Internal, "encode the values of an artifact: %w", err)
+		}
+	}
+	in := &intake{from: content, left: bounds.Quota - used - int64(len(values)), quota: bounds.Quota}
+	sum, pages := sha256.New(), &artifact.Pager{Declared: artifact.IsText(a.Type)}
 	sealed, to := io.Pipe()
 	var key []byte
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		w, err := seal.NewWriter(ctx, to, x.sealer, purposeOf(t.Name))
+		w, err := seal.NewWriter(ctx, to, x.keys, purposeOf(t.Name))
 		if err == nil {
 			key = w.Key()
 			_, err = io.Copy(io.MultiWriter(sum, pages, w), in)
+		}
+		if err == nil {
+			_, err = w.Write(values)
 		}
 		if err == nil {
 			err = w.Close()
 		}
 		_ = to.CloseWithError(err)
 	}()
-	digest, _, err := x.blobs.Put(ctx, sealed, seal.Size(max(0, in.left)))
+	digest, _, err := x.blobs.Put(ctx, sealed, seal.Size(max(0, in.left)+int64(len(values))))
 	_ = sealed.CloseWithError(errors.Join(err, io.ErrClosedPipe))
 	<-written
 	if err != nil {
 		return kept, err
 	}
-	index, text := pages.close()
+	index, text := pages.Close()
+	id := hex.EncodeToString(sum.Sum(nil))
+	if len(values) > 0 { // others could test guesses of the values by the digest
+		id = x.keys.Digest("artifact", t.Name, id, string(values))
+	}
 	keep := bounds.Keep
 	if a.Keep > 0 {
 		keep = min(keep, a.Keep)
 	}
-	kept, err = x.store.PutArtifact(ctx, store.Artifact{Tenant: t.Name, ID: hex.EncodeToString(sum.Sum(nil)), Name: a.Name, Type: a.Type, Text: text, Bytes: in.n,
+	kept, err = x.store.PutArtifact(ctx, store.Artifact{Tenant: t.Name, ID: id, Name: a.Name, Type: a.Type, Text: text, Bytes: in.n,
 		Expires: time.Now().Add(keep), Run: a.Run, Token: a.Token, Blob: digest.String(), Seal: key, Pages: index}, bounds.Quota)
 	if err != nil || kept.Blob != digest.String() {
 		x.drop(ctx, digest.String())
@@ -176,12 +201,8 @@ func (x *artifacts) drop(ctx context.Context, blob string) {
 // Artifact is an open artifact. Close it.
 type Artifact struct {
 	store.Artifact
-	*seal.Reader
-	blob blobs.Blob
+	artifact.Content
 }
-
-// Close implements io.Closer.
-func (a *Artifact) Close() error { return a.blob.Close() }
 
 // open opens an artifact of a tenant.
 func (x *artifacts) open(ctx context.Context, tenant, id string) (*Artifact, error) {
@@ -197,11 +218,24 @@ func (x *artifacts) open(ctx context.Context, tenant, id string) (*Artifact, err
 	if err != nil {
 		return nil, err
 	}
-	r, err := seal.NewReader(ctx, blob, blob.Size(), x.sealer, row.Seal, purposeOf(tenant))
+	r, err := seal.NewReader(ctx, blob, blob.Size(), x.keys, row.Seal, purposeOf(tenant))
 	if err != nil {
 		return nil, errors.Join(err, blob.Close())
 	}
-	return &Artifact{row, r, blob}, nil
+	a := &Artifact{Artifact: row, Content: artifact.Content{
+		Artifact: artifact.Artifact{ID: ArtifactID(row), Name: row.Name, Type: row.Type, Bytes: row.Bytes},
+		ReaderAt: r, Closer: blob, Text: row.Text, Pages: row.Pages, Kept: row.Run != "", ValueBytes: r.Size() - row.Bytes,
+	}}
+	a.Values = func() (all []privacy.Issued, err error) {
+		if a.ValueBytes <= 0 {
+			return nil, nil
+		}
+		if err := json.NewDecoder(io.NewSectionReader(r, row.Bytes, a.ValueBytes)).Decode(&all); err != nil {
+			return nil, fault.New(fault.StoreUnavailable, "read the values of the artifact %s: %w", id, err)
+		}
+		return all, nil
+	}
+	return a, nil
 }
 
 // remove deletes an artifact of a tenant.
@@ -258,87 +292,73 @@ func (x *artifacts) collect(ctx context.Context, before time.Time) (int, error) 
 // ArtifactID returns the id of an artifact as JSON has it.
 func ArtifactID(a store.Artifact) string { return "sha256:" + a.ID }
 
-// PutArtifact keeps content for a principal's tenant.
-func (s *Service) PutArtifact(ctx context.Context, who Principal, a NewArtifact, content io.Reader) (store.Artifact, error) {
-	t := s.tenants.get(who.Tenant)
-	if t == nil {
-		return store.Artifact{}, fault.New(fault.DeniedToken, "the tenant of the token does not exist")
-	}
-	a.Token, a.Run = who.ID, ""
-	return s.artifacts.put(ctx, t, a, content)
-}
+// Content is searched in parts that overlap, so that a value in an encoding is in one.
+const (
+	searchPart    = 8 << 20
+	searchOverlap = 64 << 10
+)
 
-// OpenArtifact opens an artifact of a principal's tenant. The principal may read the
-// content if covered is nil. Otherwise covered copies it with tokens instead of
-// values.
-func (s *Service) OpenArtifact(ctx context.Context, who Principal, id string) (a *Artifact, covered func(to io.Writer) error, err error) {
-	table, err := s.Table(who)
-	if err != nil {
-		return nil, nil, err
+// forget removes the artifacts of a tenant that were put until then and have a value
+// in their name, their content or the values of their tokens.
+func (x *artifacts) forget(ctx context.Context, tenant string, until time.Time, find wanted) (removed int64, err error) {
+	if _, err := x.expire(ctx); err != nil {
+		return 0, err
 	}
-	a, err = s.artifacts.open(ctx, who.Tenant, id)
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case !a.Text, a.Run == "" && a.Token == who.ID:
-		return a, nil, nil // no text, or what the principal sent
-	case who.Has(store.ScopeReveal):
-		s.o.Logger.Info("values of an artifact are revealed", "tenant", who.Tenant, "artifact", id, "to", who.ID)
-		return a, nil, nil
-	}
-	cover, err := table.Cover()
-	if err != nil || cover == nil {
-		return a, nil, err
-	}
-	core := s.core(who)
-	return a, func(to io.Writer) error {
-		return a.eachPage(ctx, 1, func(_ page, text string) (bool, error) {
-			leave, err := core(ctx)
-			if err != nil {
-				return false, err
-			}
-			text, err = cover(text)
-			leave()
-			if err == nil {
-				_, err = io.WriteString(to, text)
-			}
-			return err == nil, err
-		})
-	}, nil
-}
-
-// eachPage reads the pages of a text from the one that has a line, until yield
-// returns false.
-func (a *Artifact) eachPage(ctx context.Context, line int, yield func(p page, text string) (more bool, err error)) error {
-	pages, err := pagesOf(a.Pages)
-	if err != nil {
-		return err
-	}
-	buf := make([]byte, pageSize)
-	for _, p := range pages {
-		if p.line+p.lines <= line {
-			continue
+	for cursor := ""; ; {
+		all, next, err := x.store.Artifacts(ctx, tenant, cursor, searchSlice)
+		if err != nil {
+			return removed, err
 		}
+		for _, row := range all {
+			if row.Created.After(until) {
+				continue
+			}
+			found, err := x.has(ctx, row, find)
+			if err == nil && found {
+				err = x.remove(ctx, tenant, row.ID)
+				removed++
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may be deleted meanwhile
+				return removed, err
+			}
+		}
+		if cursor = next; next == "" {
+			return removed, nil
+		}
+	}
+}
+
+// has reports whether an artifact has a value.
+func (x *artifacts) has(ctx context.Context, row store.Artifact, find wanted) (bool, error) {
+	if x.keys.found([]byte(row.Name), find.Marks) {
+		return true, nil
+	}
+	a, err := x.open(ctx, row.Tenant, row.ID)
+	if err != nil {
+		return false, err
+	}
+	defer a.Close()
+	values, err := a.Values()
+	if err != nil {
+		return false, err
+	}
+	for _, v := range values {
+		if slices.Contains(find.Digests, x.keys.subjectDigest(row.Tenant, v.Canonical)) || x.keys.found([]byte(v.Value), find.Marks) {
+			return true, nil
+		}
+	}
+	part := make([]byte, min(searchPart, row.Bytes))
+	for at := int64(0); at < row.Bytes; at += searchPart - searchOverlap {
 		if err := context.Cause(ctx); err != nil {
-			return err
+			return false, err
 		}
-		if n, err := a.ReadAt(buf[:p.size], p.at); n < p.size {
-			return fault.New(fault.StoreUnavailable, "read the artifact %s: %w", a.ID, err)
+		n := min(searchPart, row.Bytes-at)
+		if _, err := io.ReadFull(io.NewSectionReader(a, at, n), part[:n]); err != nil {
+			return false, fault.New(fault.StoreUnavailable, "read the artifact %s: %w", row.ID, err)
 		}
-		if more, err := yield(p, strings.ToValidUTF8(string(buf[:p.size]), "\uFFFD")); err != nil || !more {
-			return err
+		if x.keys.found(part[:n], find.Marks) {
+			return true, nil
 		}
 	}
-	return nil
-}
-
-// Artifacts returns the newest artifacts of a principal's tenant and the cursor of
-// the next page.
-func (s *Service) Artifacts(ctx context.Context, who Principal, cursor string, limit int) ([]store.Artifact, string, error) {
-	return s.o.Store.Artifacts(ctx, who.Tenant, cursor, limit)
-}
-
-// DeleteArtifact deletes an artifact of a principal's tenant.
-func (s *Service) DeleteArtifact(ctx context.Context, who Principal, id string) error {
-	return s.artifacts.remove(ctx, who.Tenant, id)
+	return false, nil
 }

@@ -6,10 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/policyfile"
@@ -30,7 +32,7 @@ type Approval struct {
 	Args       json.RawMessage `json:"args,omitempty"`
 	Since      time.Time       `json:"since"`
 	Expires    time.Time       `json:"expires"`
-	AlwaysRule string          `json:"always_rule,omitempty" jsonschema:"the file and the rule that an answer with always writes; absent if there is none"`
+	AlwaysRule string          `json:"always_rule,omitempty" jsonschema:"the file and the rule that an answer with always writes; absent if no rule can be written"`
 	State      store.Answer    `json:"state"`
 	Answered   *time.Time      `json:"answered,omitempty" jsonschema:"when it was answered or expired"`
 	By         string          `json:"by,omitempty" jsonschema:"who answered"`
@@ -67,7 +69,7 @@ func questionOf(row store.Approval) (q question, err error) {
 }
 
 // alwaysRule returns the rule after which nobody is asked a question again, with its
-// file, as people see it. It is "" if there is none: the question is not about a tool,
+// file, as people see it. It is "" if no rule can be written: the question is not about a tool,
 // or a file asks that does not belong to the tenant.
 func (t *Tenant) alwaysRule(q hostfns.Question) string {
 	if q.Asking == nil || t.settings.RuleFile(q.Asking.File) == "" {
@@ -143,7 +145,7 @@ func (x *execution) post(ctx context.Context, q hostfns.Question) (posted, error
 	x.mu.Unlock()
 	x.flush() // what happened before the question comes before it
 	event, _ := json.Marshal(approvalEvent{q.ID, q.Tool, store.AnswerWaiting})
-	row := store.Approval{Tenant: x.lease.Tenant, ID: q.ID, Run: q.Run, Tool: q.Tool, Digest: p.digest, Question: encoded, Expires: expires}
+	row := store.Approval{Tenant: x.lease.Tenant, ID: q.ID, Run: q.Run, Tool: q.Tool, Digest: p.digest, Question: encoded, Expires: expires, Notify: x.tenant.hook != nil}
 	if err = x.s.o.Store.Ask(ctx, x.lease, row, store.Event{Type: "approval", Data: event}); err == nil {
 		err = x.s.o.Store.SetState(ctx, x.lease, store.StateWaiting)
 	}
@@ -296,4 +298,33 @@ func (w *watchers) wake(key runKey) {
 		close(run.changed)
 		delete(w.all, key)
 	}
+}
+
+// dropText replaces the texts of a run that ends with their digests, if its policy
+// keeps no text. stored is its request in the store.
+func dropText(stored request, res engine.Result, o *store.Outcome) error {
+	if stored.Digests == nil {
+		return nil
+	}
+	digests := Digests{textDigest(res.Stdout), textDigest(res.Stderr)}
+	stored.Digests, stored.Sealed = &digests, nil
+	short := summaryOf(res)
+	short.Provenance = res.Provenance
+	if e := short.Error; e != nil {
+		short.Error = &engine.Error{Code: e.Code, Class: e.Class, Tool: e.Tool}
+	}
+	var errs [2]error
+	o.Result, errs[0] = json.Marshal(short)
+	o.Request, errs[1] = json.Marshal(stored)
+	o.Summary, o.Error, o.Vault = o.Result, "", store.Sealed{}
+	o.Shorten = func(doc []byte) []byte {
+		var q question
+		if json.Unmarshal(doc, &q) != nil {
+			return []byte("{}")
+		}
+		q.Message, q.Intent, q.Args, q.Asking = "", "", nil, nil
+		out, _ := json.Marshal(q) // it was JSON before
+		return out
+	}
+	return errors.Join(errs[:]...)
 }

@@ -77,6 +77,19 @@ func (p *pricing) check(model string) error {
 	return err
 }
 
+// CheckModel refuses a model that has no price in a data folder. "" is the default model.
+func CheckModel(data, model string) error {
+	var p pricing
+	err := p.read(data)
+	if err == nil {
+		err = p.check(model)
+	}
+	if err != nil {
+		return fault.New(fault.UsageToken, "%w", err).WithHint("%s", fault.HintOf(err))
+	}
+	return nil
+}
+
 // cost returns what a run cost at the prices of a model, and what the same calls would
 // have cost without a program; nil if the model has no price any more. With a program
 // the model reads our definitions and the result, and writes the program. Without

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/internal/atomicfile"
 	"github.com/wexec/wexec/privacy"
@@ -21,14 +22,14 @@ import (
 
 // Deleted is what a deletion removed.
 type Deleted struct {
-	ID        string `json:"id" jsonschema:"of the record of the deletion"`
+	ID        string `json:"id" jsonschema:"the id of the record of the deletion"`
 	Runs      int64  `json:"runs"`
 	Events    int64  `json:"events"`
 	Approvals int64  `json:"approvals" jsonschema:"questions and answers"`
 	Requests  int64  `json:"requests" jsonschema:"idempotency keys"`
-	Vaults    int64  `json:"vaults" jsonschema:"of the values of tokens"`
+	Vaults    int64  `json:"vaults" jsonschema:"sealed values of tokens"`
 	Details   int64  `json:"details" jsonschema:"parts that the audit kept in full"`
-	Artifacts int64  `json:"artifacts" jsonschema:"that the runs put"`
+	Artifacts int64  `json:"artifacts" jsonschema:"artifacts that the runs or the actor put, or that have the value"`
 	Tokens    int64  `json:"tokens" jsonschema:"tokens of the actor"`
 	Running   int    `json:"running" jsonschema:"runs that had not ended; they are searched again after their end"`
 }
@@ -52,12 +53,12 @@ type wanted struct {
 	Actor   string   `json:"actor,omitempty"`   // digest
 }
 
-// subjectDigest is by what runs are found whose vaults have a value.
+// subjectDigest finds the runs whose vaults have a value.
 func (k *Keys) subjectDigest(tenant, canonical string) string {
-	return k.digest("subject", tenant, strings.ToLower(strings.TrimSpace(canonical)))
+	return k.Digest("subject", tenant, strings.ToLower(strings.TrimSpace(canonical)))
 }
 
-func (k *Keys) actorDigest(tenant, actor string) string { return k.digest("actor", tenant, actor) }
+func (k *Keys) actorDigest(tenant, actor string) string { return k.Digest("actor", tenant, actor) }
 
 func vaultPurpose(tenant, run string) string { return "vault of run " + run + " of tenant " + tenant }
 
@@ -84,8 +85,14 @@ type deletions struct {
 	file   string
 	unused bool // no server uses the store
 
+	engine *engine.Engine // of this process; nil before there is one
+
+	// content searches the artifacts of a tenant and removes those that were put until
+	// then. Nil: a later pass does so.
+	content func(ctx context.Context, tenant string, until time.Time, find wanted) (removed int64, err error)
+
 	mu     sync.Mutex
-	passed map[string]bool // deletions that were applied to all runs but those in flight
+	passed map[string]bool // deletions that were applied to all runs but those in flight, and to this process
 }
 
 // deletionsFile is the name of the file in the data folder.
@@ -171,28 +178,80 @@ func readDeletions(file string) (all []kept, err error) {
 	return all, nil
 }
 
-// catchUp applies the deletions that were not applied to all runs yet.
+// catchUp applies the deletions that were not applied to all runs yet, or not to this
+// process, since another one made them.
 func (x *deletions) catchUp(ctx context.Context) (applied int, err error) {
 	all, err := x.store.Deletions(ctx)
 	if err != nil {
 		return 0, err
 	}
 	for _, d := range all {
+		x.mu.Lock()
+		passed := x.passed[d.ID]
+		x.mu.Unlock()
 		if d.Applied {
+			if !passed {
+				if err := x.forgetOne(ctx, d); err != nil {
+					return applied, err
+				}
+			}
 			continue
 		}
 		var since time.Time
-		x.mu.Lock()
-		if x.passed[d.ID] {
+		if passed {
 			since = d.At // only runs that have ended after it are left
 		}
-		x.mu.Unlock()
 		if _, err := x.apply(ctx, d, since, nil); err != nil {
 			return applied, err
 		}
 		applied++
 	}
 	return applied, nil
+}
+
+// forgetOne removes from this process what a deletion that was applied is about.
+func (x *deletions) forgetOne(ctx context.Context, d store.Deletion) error {
+	if x.engine != nil {
+		var find wanted
+		if err := x.keys.open(ctx, deletionPurpose(d.Tenant, d.ID), d.Sealed, &find); err != nil {
+			return err
+		}
+		if err := x.forget(ctx, d.Tenant, find); err != nil {
+			return err
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.passed[d.ID] = true
+	return nil
+}
+
+// forget removes what this process has in memory of the subject of a deletion: texts in
+// the caches of the engine, and live sessions. A session keeps the values of its tokens
+// and what its programs defined, so it ends if it is the actor's, has the value or had
+// a run that was removed.
+func (x *deletions) forget(ctx context.Context, tenant string, find wanted) error {
+	if x.engine == nil {
+		return nil
+	}
+	var failed error
+	err := x.engine.EndSessions(ctx, func(live engine.LiveSession) bool {
+		if live.Tenant != tenant {
+			return false
+		}
+		if find.Actor != "" && x.keys.actorDigest(tenant, live.Actor) == find.Actor || x.keys.found([]byte(live.Name), find.Marks) {
+			return true
+		}
+		for _, i := range live.Issued() {
+			if slices.Contains(find.Digests, x.keys.subjectDigest(tenant, i.Canonical)) || slices.Contains(find.Digests, x.keys.subjectDigest(tenant, i.Value)) {
+				return true
+			}
+		}
+		whole, err := x.store.HasRuns(ctx, tenant, live.Runs)
+		failed = errors.Join(failed, err)
+		return !whole
+	})
+	return errors.Join(err, failed, x.engine.Forget(func(text []byte) bool { return len(find.Marks) > 0 && x.keys.found(text, find.Marks) }))
 }
 
 // Bounds of a pass.
@@ -244,6 +303,16 @@ func (x *deletions) apply(ctx context.Context, d store.Deletion, since time.Time
 		}
 		out.add(removed)
 	}
+	if err := x.forget(ctx, d.Tenant, find); err != nil {
+		return out, err
+	}
+	unsearched := x.content == nil && len(find.Marks) > 0
+	if len(find.Marks) > 0 && !unsearched && since.IsZero() {
+		n, err := x.content(ctx, d.Tenant, d.At, find)
+		if out.Artifacts += n; err != nil {
+			return out, err
+		}
+	}
 	if err := x.store.Scrub(ctx); err != nil {
 		return out, err
 	}
@@ -253,7 +322,7 @@ func (x *deletions) apply(ctx context.Context, d store.Deletion, since time.Time
 	x.mu.Lock()
 	x.passed[d.ID] = true
 	x.mu.Unlock()
-	if out.Running > 0 {
+	if out.Running > 0 || unsearched {
 		return out, nil
 	}
 	return out, x.store.SetApplied(ctx, d.ID)

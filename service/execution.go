@@ -6,16 +6,14 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"math"
 	"sync"
 	"time"
 
+	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/telemetry"
-	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/privacy"
 	"github.com/wexec/wexec/service/metrics"
 	"github.com/wexec/wexec/store"
@@ -27,6 +25,7 @@ type executor struct {
 	engine   *engine.Engine
 	tenants  *tenants
 	owner    string // of leases
+	command  bool   // the runs are those of a command, which claims no others
 	watchers watchers
 	metrics  metrics.Set
 
@@ -49,13 +48,15 @@ const (
 	pollEvery  = time.Second
 )
 
-// newExecutor starts to execute what waits in the store.
+// newExecutor makes an executor. Call start to execute what waits in the store.
 func newExecutor(ctx context.Context, o Options, e *engine.Engine, all *tenants) *executor {
 	s := &executor{o: o, engine: e, tenants: all, owner: rand.Text(), running: map[runKey]*execution{}, room: make(chan struct{}, 1)}
-	s.ctx, s.stop = context.WithCancelCause(ctx)
-	s.ending.Go(s.work)
+	s.ctx, s.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	return s
 }
+
+// start executes what waits in the store, until the executor is closed.
+func (s *executor) start() { s.ending.Go(s.work) }
 
 // drain takes no more work and waits until the runs of this process have ended, or
 // the context, after which they are cancelled.
@@ -115,7 +116,8 @@ type execution struct {
 	given  *engine.Request // of a caller in this process; nil: the stored request
 	other  hostfns.Asker   // of that caller; or nil
 	asked  request
-	broken error // why the stored request cannot be read
+	stored request // what the store has of it
+	broken error   // why the stored request cannot be read
 	done   chan struct{}
 
 	// When done is closed:
@@ -130,13 +132,15 @@ type execution struct {
 	events  []store.Event                 // that are not written yet
 	size    int                           // bytes of their data
 	writing *time.Timer                   // writes them soon; nil if no event waits
+	failing bool                          // the store is away: they wait for it, at most maxUnwritten bytes
 	open    map[string]chan hostfns.Reply // questions without an answer
 }
 
 // Events are written together, after flushAfter or at flushSize bytes.
 const (
-	flushAfter = 100 * time.Millisecond
-	flushSize  = 16 << 10
+	flushAfter   = 100 * time.Millisecond
+	flushSize    = 16 << 10
+	maxUnwritten = 1 << 20
 )
 
 // reserve takes a place for a run of this process. It returns the owner of the
@@ -167,8 +171,8 @@ func (s *executor) release() {
 func (s *executor) begin(lease store.Lease, run store.Run, given *engine.Request) *execution {
 	x := &execution{s: s, lease: lease, run: run, given: given, tenant: s.tenants.get(lease.Tenant), done: make(chan struct{}),
 		open: map[string]chan hostfns.Reply{}}
-	x.broken = json.Unmarshal(run.Request, &x.asked)
 	x.ctx, x.cancel = context.WithCancelCause(s.ctx)
+	x.asked, x.stored, x.broken = s.o.Keys.requestOf(x.ctx, run)
 	key := runKey{lease.Tenant, lease.ID}
 	s.mu.Lock()
 	s.reserved--
@@ -295,7 +299,11 @@ func (x *execution) execute() {
 	x.flushing.Lock() // the end is after all events
 	defer x.flushing.Unlock()
 	events := x.take()
-	outcome, encodeErr := outcomeOf(x.res, x.err)
+	kept := x.res
+	if x.s.command {
+		kept = redactedResult(x.tenant.Table().Redact, *kept)
+	}
+	outcome, encodeErr := outcomeOf(kept, x.err)
 	if encodeErr != nil {
 		outcome = store.Outcome{Status: string(engine.StatusError), Code: fault.Internal, Error: encodeErr.Error()}
 	}
@@ -306,6 +314,9 @@ func (x *execution) execute() {
 	var err error
 	if outcome.Vault, outcome.Subjects, err = x.s.o.Keys.vaultOf(ctx, x.lease.Tenant, x.lease.ID, x.issued); err != nil {
 		x.s.o.Logger.Error("cannot keep the values of a run", "run", x.lease.ID, "error", err)
+	}
+	if err := dropText(x.stored, *kept, &outcome); err != nil {
+		x.s.o.Logger.Error("cannot encode what is kept of a run", "run", x.lease.ID, "error", err)
 	}
 	for {
 		err := x.s.o.Store.End(ctx, x.lease, outcome, events...)
@@ -349,6 +360,9 @@ func (x *execution) ended() bool {
 // shown is the run after its end, as clients see it.
 func (x *execution) shown() *Run {
 	r := &Run{Result: *x.res, State: store.StateDone, Actor: x.run.Actor, Language: x.run.Language, Intent: x.run.Intent, Code: x.run.Program}
+	if x.stored.Digests != nil {
+		r.Digests = &Digests{textDigest(x.res.Stdout), textDigest(x.res.Stderr)}
+	}
 	r.Started = x.run.Created
 	return r
 }
@@ -376,7 +390,7 @@ func (x *execution) result() (*engine.Result, error) {
 		return refused(fault.New(fault.Cancelled, "the run was cancelled before it started"))
 	case x.lease.Fence > 1 && run.State != store.StateQueued:
 		// What it did before is not known, so it does not run twice.
-		return refused(fault.New(fault.Cancelled, "the server that ran the program stopped").WithHint("run the program again if its effects may happen twice"))
+		return refused(fault.New(fault.Cancelled, "the process that ran the program stopped").WithHint("run the program again if its effects may happen twice"))
 	}
 	if run.State == store.StateQueued && x.lease.Fence > 0 && run.Started.IsZero() {
 		if err := x.s.o.Store.SetState(x.ctx, x.lease, store.StateRunning); err != nil {
@@ -386,12 +400,13 @@ func (x *execution) result() (*engine.Result, error) {
 	ctx := telemetry.WithParent(x.ctx, asked.Parent)
 	if x.given != nil {
 		req := x.joined(*x.given)
+		req.Tenant = run.Tenant
 		req.Limits = within(req.Limits, fuel)
 		res, err := x.s.engine.Run(ctx, req)
 		x.price(res, req)
 		return spentUp(res, err, x.given.Limits, fuel)
 	}
-	table, err := x.tenant.tableFor(asked.Tools)
+	table, err := x.tenant.tableFor(config.Subset{Tools: asked.Tools, Profile: asked.Profile})
 	if err != nil {
 		return refused(err)
 	}
@@ -399,7 +414,7 @@ func (x *execution) result() (*engine.Result, error) {
 	req := engine.Request{
 		ID: run.ID, Language: p.Language, Code: p.Code, File: p.File, Args: p.Args, Argv: p.Argv, Intent: p.Intent, Limits: within(limits, fuel),
 		Deterministic: p.Deterministic, Seed: p.Seed, Cache: p.Cache, Session: p.Session, Input: []byte(p.Input), DryRun: p.Dry,
-		Actor: asked.By, Trigger: asked.Trigger, Table: table, Env: x.tenant.env, Asker: x, Progress: x.progress, Issued: x.keep,
+		Actor: asked.By, Trigger: asked.Trigger, Tenant: run.Tenant, Table: table, Env: x.tenant.env, Asker: x, Progress: x.progress, Issued: x.keep,
 	}
 	res, err := x.s.engine.Run(ctx, req)
 	x.price(res, req)
@@ -408,7 +423,7 @@ func (x *execution) result() (*engine.Result, error) {
 
 // price puts the cost of a run into its result.
 func (x *execution) price(res *engine.Result, req engine.Request) {
-	if res != nil && x.tenant != nil {
+	if res != nil && x.tenant != nil && !x.s.command {
 		written := engine.EstimateTokens([]byte(req.Code)) + engine.EstimateTokens(req.Args)
 		res.Usage.Cost = x.s.tenants.prices.cost(cmp.Or(x.asked.Model, x.tenant.settings.Model), written, req.Table, res.Usage)
 	}
@@ -425,81 +440,47 @@ func (x *execution) joined(req engine.Request) engine.Request {
 		}
 	}
 	req.Issued = x.keep
-	x.other, req.Asker = req.Asker, x
+	if !x.s.command { // which asks people itself
+		x.other, req.Asker = req.Asker, x
+	}
 	return req
 }
 
 // keep keeps the values of the run's tokens until its end is recorded.
 func (x *execution) keep(issued []privacy.Issued) { x.issued = issued }
 
-// outcomeOf is the end of a run as it is stored.
-func outcomeOf(res *engine.Result, runErr error) (store.Outcome, error) {
-	if runErr != nil && res.Error == nil {
-		res.Error = errorOf(runErr)
-	}
-	data, err := json.Marshal(res)
-	if err != nil {
-		return store.Outcome{}, fmt.Errorf("encode the result: %w", err)
-	}
-	summary, err := json.Marshal(summaryOf(*res))
-	if err != nil {
-		return store.Outcome{}, fmt.Errorf("encode the summary of the result: %w", err)
-	}
-	o := store.Outcome{Status: string(res.Status), Code: fault.CodeOf(runErr), Result: data, Summary: summary,
-		Uses: []store.Use{{Kind: "run", Count: 1, Fuel: res.Usage.Fuel, Tokens: res.Usage.TokensOut, Time: time.Duration(res.Usage.WallMS) * time.Millisecond}}}
-	if res.Error != nil {
-		o.Error = res.Error.Message
-		o.Uses[0].Failed = 1
-	}
-	if c := res.Usage.Cost; c != nil {
-		money := int64(math.Round((c.Models + c.Program) * 1e6))
-		o.Uses[0].Money = money
-		o.Uses = append(o.Uses, store.Use{Kind: "model", Name: c.Model, Count: 1, Failed: o.Uses[0].Failed, Tokens: res.Usage.TokensOut, Money: money})
-	}
-	byTool := map[string]int{}
-	for _, c := range res.Calls {
-		i, ok := byTool[c.Tool]
-		if !ok {
-			i = len(o.Uses)
-			byTool[c.Tool] = i
-			o.Uses = append(o.Uses, store.Use{Kind: "tool", Name: c.Tool})
-		}
-		u := &o.Uses[i]
-		u.Count++
-		u.Time += time.Duration(c.MS) * time.Millisecond
-		if !c.OK {
-			u.Failed++
-		}
-	}
-	return o, nil
-}
-
-// maxSummary bounds the message of an error in lists.
-const maxSummary = 300
-
-// summaryOf is what lists show of a result: no value, no output, no calls.
-func summaryOf(res engine.Result) engine.Result {
-	out := engine.Result{RunID: res.RunID, Status: res.Status, Started: res.Started, Usage: res.Usage, Privacy: res.Privacy, Cache: res.Cache}
-	if e := res.Error; e != nil {
-		out.Error = &engine.Error{Code: e.Code, Class: e.Class, Message: text.Clip(e.Message, maxSummary), Name: text.Clip(e.Name, maxSummary), Tool: e.Tool, File: e.File, Line: e.Line, Column: e.Column}
-	}
-	return out
-}
-
 // progress records the events of the run that clients see.
 func (x *execution) progress(e engine.Event) {
 	switch e.Type {
 	case engine.EventOutput:
-		x.record("output", struct {
+		if x.s.command {
+			e.Text = x.tenant.Table().Redact(e.Text)
+		}
+		x.recordText("output", struct {
 			Stream string `json:"stream"`
 			Text   string `json:"text"`
 		}{e.Stream, e.Text})
 	case engine.EventCall:
-		x.record("call", struct {
+		x.recordText("call", struct {
 			Number uint64 `json:"number"`
 			*engine.Call
 		}{e.Number, e.Call})
 	}
+}
+
+// recordText adds an event, or its digest if the policy keeps no text.
+func (x *execution) recordText(kind string, data any) {
+	if x.stored.Digests == nil {
+		x.record(kind, data)
+		return
+	}
+	text, err := json.Marshal(data)
+	if err != nil {
+		text = nil
+	}
+	x.record(kind, struct {
+		Digest string `json:"sha256"`
+	}{textDigest(string(text))})
 }
 
 // record adds an event to those that are written next.
@@ -510,9 +491,13 @@ func (x *execution) record(kind string, data any) {
 		return
 	}
 	x.mu.Lock()
+	if x.failing && x.size+len(encoded) > maxUnwritten {
+		x.mu.Unlock()
+		return // the result of the run has its output
+	}
 	x.events = append(x.events, store.Event{Type: kind, Data: encoded})
 	x.size += len(encoded)
-	full := x.size >= flushSize
+	full := x.size >= flushSize && !x.failing
 	if !full && x.writing == nil {
 		x.writing = time.AfterFunc(flushAfter, x.flush)
 	}
@@ -533,13 +518,38 @@ func (x *execution) flush() {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), endTimeout)
 	defer cancel()
-	if err := x.s.o.Store.Append(ctx, x.lease, events...); err != nil {
+	err := x.s.o.Store.Append(ctx, x.lease, events...)
+	if err != nil {
 		x.s.o.Logger.Error("cannot record events of a run", "run", x.lease.ID, "error", err)
-		if errors.Is(err, store.ErrLost) {
-			x.cancel(errLost())
-		}
+	}
+	away := errors.Is(err, fault.StoreUnavailable) && !store.MayBeWritten(err)
+	x.mu.Lock()
+	if x.failing = away; away {
+		x.back(events)
+	}
+	x.mu.Unlock()
+	if errors.Is(err, store.ErrLost) {
+		x.cancel(errLost())
 	}
 	x.s.watchers.wake(runKey{x.lease.Tenant, x.lease.ID})
+}
+
+// back puts events that could not be written before those that wait, and tries again
+// soon. The caller holds mu.
+func (x *execution) back(events []store.Event) {
+	x.events = append(events, x.events...)
+	x.size = 0
+	for i, e := range x.events {
+		if x.size+len(e.Data) > maxUnwritten {
+			x.events = x.events[:i]
+			break
+		}
+		x.size += len(e.Data)
+	}
+	if x.writing != nil {
+		x.writing.Stop()
+	}
+	x.writing = time.AfterFunc(endAgain, x.flush)
 }
 
 // take returns the events that wait, and stops the timer that would write them.

@@ -44,7 +44,7 @@ type lasting struct {
 // for a store that is locked.
 func newLasting(t *testing.T, running int) lasting {
 	t.Helper()
-	l := lasting{address: testpg.Store(t), bot: Principal{store.Token{ID: "tok_bot", Tenant: DefaultTenant, Name: "bot", Type: store.TypeAgent, Scopes: []store.Scope{store.ScopeRun}}}}
+	l := lasting{address: testpg.Store(t), bot: Principal{Token: store.Token{ID: "tok_bot", Tenant: DefaultTenant, Name: "bot", Type: store.TypeAgent, Scopes: []store.Scope{store.ScopeRun}}}}
 	data := t.TempDir()
 	write(t, data, "tenants/default/wexec.yaml", "cache: "+testenv.Cache()+"\n")
 	var err error
@@ -107,13 +107,13 @@ func TestEventsAreWrittenTogetherAndInOrder(t *testing.T) {
 	if _, err := l.submit(t.Context(), "1", time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	_, before := l.store.Work()
+	_, before, _ := l.store.Work()
 	const lines = 2000
 	run, err := l.submit(t.Context(), fmt.Sprintf("for (let i = 0; i < %d; i++) console.log(i)", lines), time.Minute)
 	if err != nil || run.Status != engine.StatusOK {
 		t.Fatalf("%+v %v", run, err)
 	}
-	_, after := l.store.Work()
+	_, after, _ := l.store.Work()
 	var out, want strings.Builder
 	for i := range lines {
 		fmt.Fprintln(&want, i)
@@ -121,7 +121,7 @@ func TestEventsAreWrittenTogetherAndInOrder(t *testing.T) {
 	last := int64(0)
 	for end := false; !end; {
 		var events []store.Event
-		if events, end, err = l.Events(t.Context(), l.bot, run.RunID, last); err != nil {
+		if events, end, err = l.Events(t.Context(), l.bot, run.RunID, last, nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range events {
@@ -216,7 +216,7 @@ func TestARunThatHadStartedIsNotRunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	l := lasting{Service: s, store: kept, bot: Principal{store.Token{Tenant: DefaultTenant}}}
+	l := lasting{Service: s, store: kept, bot: Principal{Token: store.Token{Tenant: DefaultTenant}}}
 	for id, want := range map[string]fault.Code{"01WAITING": fault.Cancelled, "01RUNNING": fault.Cancelled, "01QUEUED": ""} {
 		var run *Run
 		for run = nil; run == nil || run.State != store.StateDone; {
@@ -301,7 +301,7 @@ func TestAStoreThatDoesNotAnswerLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := l.begin(t, "console.log('kept'); for (;;) {}")
-	if _, _, err := l.Events(t.Context(), l.bot, id, 0); err != nil { // it has begun
+	if _, _, err := l.Events(t.Context(), l.bot, id, 0, nil); err != nil { // it has begun
 		t.Fatal(err)
 	}
 	x := l.runs.execution(DefaultTenant, id)
@@ -357,5 +357,67 @@ func freeze(t *testing.T, address string) (thaw func()) {
 		if err := errors.Join(tx.Rollback(), db.Close()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Events that cannot be written wait for the store in their order, up to a bound.
+func TestEventsWaitForTheStore(t *testing.T) {
+	l := newLasting(t, 0)
+	id := l.begin(t, "for (;;) {}")
+	x := l.runs.execution(DefaultTenant, id)
+	thaw := freeze(t, l.address)
+	const line = 1 << 10
+	for i := range 2 * maxUnwritten / line {
+		if i == 2 {
+			x.flush() // fails
+		}
+		x.record("output", map[string]string{"text": fmt.Sprintf("%0*d", line, i)})
+	}
+	x.flushing.Lock() // no attempt has them
+	x.mu.Lock()
+	if x.size > maxUnwritten || x.size < maxUnwritten/2 || !x.failing {
+		t.Errorf("%d bytes wait, failing: %v", x.size, x.failing)
+	}
+	x.mu.Unlock()
+	x.flushing.Unlock()
+	thaw()
+	x.cancel(errCancelled(l.bot))
+	l.end(t, id)
+	next, last := 0, int64(0)
+	for end := false; !end; {
+		var events []store.Event
+		var err error
+		if events, end, err = l.Events(t.Context(), l.bot, id, last, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			last = e.Number
+			var o struct{ Text string }
+			if e.Type != "output" {
+				continue
+			}
+			if err := json.Unmarshal(e.Data, &o); err != nil || o.Text != fmt.Sprintf("%0*d", line, next) {
+				t.Fatalf("event %d is %.40s %v", next, o.Text, err)
+			}
+			next++
+		}
+	}
+	if next < maxUnwritten/2/line {
+		t.Errorf("%d events are kept", next)
+	}
+}
+
+func TestARunThatIsAnsweredBeforeItsEndIsOnDisk(t *testing.T) {
+	l := newLasting(t, 0)
+	_, _, before := l.store.Work()
+	run, err := l.submit(t.Context(), "for (;;) {}", time.Millisecond)
+	if err != nil || run.State == store.StateDone {
+		t.Fatalf("%+v %v", run, err)
+	}
+	if _, _, after := l.store.Work(); after == before {
+		t.Error("the run was acknowledged and is not on disk")
+	}
+	if _, err := l.Cancel(t.Context(), l.bot, run.RunID); err != nil {
+		t.Fatal(err)
 	}
 }

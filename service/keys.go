@@ -67,9 +67,9 @@ func OpenKeys(ctx context.Context, s *store.Store, env *config.Environment, data
 	return k, nil
 }
 
-// digest returns the HMAC of parts, which tells nothing to those without the seal
+// Digest returns the HMAC of parts, which tells nothing to those without the seal
 // key. The first part says what the digest is for.
-func (k *Keys) digest(parts ...string) string {
+func (k *Keys) Digest(parts ...string) string {
 	mac := hmac.New(sha256.New, k.digests)
 	for _, p := range parts {
 		sum := sha256.Sum256([]byte(p)) // of a fixed size, so that parts cannot be mistaken

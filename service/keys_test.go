@@ -29,11 +29,11 @@ func TestAServerKeepsItsSealKey(t *testing.T) {
 		t.Errorf("the key file: %v %v", info, err)
 	}
 	again, err := OpenKeys(t.Context(), s, env, dir, "")
-	if err != nil || first.digest("subject", "a", "b") != again.digest("subject", "a", "b") {
+	if err != nil || first.Digest("subject", "a", "b") != again.Digest("subject", "a", "b") {
 		t.Errorf("the digests of one store differ: %v", err)
 	}
 	for _, other := range [][]string{{"subject", "ab", ""}, {"subject", "a", "b", ""}, {"actor", "a", "b"}, {"subject", "a"}} {
-		if first.digest(other...) == first.digest("subject", "a", "b") {
+		if first.Digest(other...) == first.Digest("subject", "a", "b") {
 			t.Errorf("the digest of %q is that of other parts", other)
 		}
 	}

@@ -32,7 +32,7 @@ func (k *Keys) marksOf(spellings ...string) (all []mark) {
 		if len(text) == 0 {
 			return
 		}
-		m := mark{Size: len(text), Sum: sum(text), Digest: k.digest("mark", string(text)), Letters: letters}
+		m := mark{Size: len(text), Sum: sum(text), Digest: k.Digest("mark", string(text)), Letters: letters}
 		if !slices.Contains(all, m) {
 			all = append(all, m)
 		}
@@ -100,7 +100,7 @@ func (k *Keys) has(text []byte, m mark) bool {
 	h := sum(text[:m.Size])
 	for end := m.Size; ; end++ {
 		start := end - m.Size
-		if h == m.Sum && (m.Letters || isWhole(text, start, end)) && k.digest("mark", string(text[start:end])) == m.Digest {
+		if h == m.Sum && (m.Letters || isWhole(text, start, end)) && k.Digest("mark", string(text[start:end])) == m.Digest {
 			return true
 		}
 		if end == len(text) {
@@ -165,7 +165,7 @@ func readings(text []byte, depth int, visit func([]byte) bool) bool {
 	return eachEncoded(text, isBase64, 4, decodeBase64, within) && eachEncoded(text, isHex, 2, decodeHex, within)
 }
 
-// eachEncoded visits what the digits of an encoding in a text stand for. Digits in
+// eachEncoded visits what the digits of an encoding in a text decode to. Digits in
 // front may belong to something else, so they are read from each place of a group.
 func eachEncoded(text []byte, isDigit func(byte) bool, group int, decode func([]byte) []byte, visit func([]byte) bool) bool {
 	for i := 0; i < len(text); {

@@ -31,6 +31,9 @@ type Options struct {
 	// Running is how many runs this process has at once; further ones wait in the
 	// store for any process. Zero is 256.
 	Running int
+	// Address is that of the server, such as http://127.0.0.1:8080. Links to its pages
+	// have it where a tenant sets no other.
+	Address string
 	// Keys seal what lasts. Nil opens those of WEXEC_SEAL_KEY or of seal.key in Data.
 	Keys *Keys
 	// Blobs keeps the content of artifacts: a folder, or s3://BUCKET/PREFIX. Empty

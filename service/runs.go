@@ -2,14 +2,12 @@ package service
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
-	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/store"
 )
 
@@ -32,7 +30,7 @@ func (s *Service) Submit(ctx context.Context, who Principal, sub Submission, wai
 	if len(sub.Key) > maxName {
 		return nil, fault.New(fault.UsageFlag, "the idempotency key has more than %d bytes", maxName)
 	}
-	request, digest, err := request{Program: sub.Program, By: who.Actor(), Tools: who.Tools, Trigger: sub.Trigger, Quotas: who.Quotas, Model: who.Model}.stored(ctx)
+	request, digest, err := request{Program: sub.Program, By: who.Actor(), Tools: who.Tools, Profile: who.Profile, Trigger: sub.Trigger, Quotas: who.Quotas, Model: who.Model}.stored(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +40,9 @@ func (s *Service) Submit(ctx context.Context, who Principal, sub Submission, wai
 	if err != nil {
 		return nil, err
 	}
-	accepted, err := s.o.Store.Accept(ctx, run, owner, store.Idempotency{Key: sub.Key, Digest: digest, Keep: keepKeys}, s.tenants.accounts(run, who.Quotas)...)
+	// The answer to most runs is their end. A client with a key may ask again before it.
+	run.Deferred = owner != "" && wait > 0 && sub.Key == ""
+	accepted, err := s.runs.accept(ctx, &run, owner, store.Idempotency{Key: sub.Key, Digest: digest, Keep: keepKeys}, s.tenants.accounts(run, who.Quotas)...)
 	var here *execution
 	switch {
 	case owner == "":
@@ -56,64 +56,60 @@ func (s *Service) Submit(ctx context.Context, who Principal, sub Submission, wai
 	if err != nil {
 		return nil, err
 	}
-	return s.wait(ctx, who, accepted.ID, here, wait)
-}
-
-// stored returns the request as the store keeps it, and the digest that is the same if
-// a client sends it again, which may be in another span.
-func (r request) stored(ctx context.Context) (data []byte, digest string, err error) {
-	if data, err = json.Marshal(r); err == nil {
-		sum := sha256.Sum256(data)
-		digest = hex.EncodeToString(sum[:])
-		if r.Parent = telemetry.Parent(ctx); r.Parent != "" {
-			data, err = json.Marshal(r)
+	answer, err := s.wait(ctx, who, accepted.ID, here, wait)
+	if err == nil && run.Deferred && answer.State != store.StateDone {
+		// A run that has ended meanwhile has no lease, and is on disk.
+		if _, err := s.o.Store.Renew(ctx, accepted.Lease); err != nil && !errors.Is(err, store.ErrLost) {
+			return nil, err
 		}
 	}
-	if err != nil {
-		return nil, "", fault.New(fault.UsageFlag, "read the request: %w", err)
-	}
-	return data, digest, nil
+	return answer, err
 }
 
 // Run runs a program of a principal for a caller in this process, such as the MCP
 // server, and keeps it as the API does. People are asked by the request's asker and
 // over the API.
 func (s *Service) Run(ctx context.Context, who Principal, req engine.Request) (*engine.Result, error) {
-	refused := func(err error) (*engine.Result, error) { return refusal(req.ID, err) }
-	asked := request{By: req.Actor, Tools: who.Tools, Trigger: req.Trigger, Quotas: who.Quotas, Model: who.Model,
-		Program: Program{Language: req.Language, Code: req.Code, File: req.File, Args: req.Args, Intent: req.Intent, Limits: req.Limits, Session: req.Session}}
-	stored, _, err := asked.stored(ctx)
+	run, quotas, err := runOf(ctx, who, req)
 	if err != nil {
-		return refused(err)
+		return refusal(req.ID, err)
 	}
-	language, err := engine.Language(req.Language)
-	if err != nil {
-		return refused(err)
-	}
-	owner, err := s.runs.reserve()
-	if err == nil && owner == "" {
-		err = fault.New(fault.LimitBusy, "the server runs as many programs as it may").WithHint("try again later")
-	}
-	if err != nil {
-		return refused(err)
-	}
-	run := store.Run{Tenant: who.Tenant, ID: req.ID, Actor: req.Actor.ID, Token: who.ID, Language: language, Session: req.Session,
-		Intent: req.Intent, Program: req.Code, Request: stored}
-	accepted, err := s.o.Store.Accept(ctx, run, owner, store.Idempotency{}, s.tenants.accounts(run, who.Quotas)...)
-	if err != nil {
-		s.runs.release()
-		return refused(err)
-	}
-	run.Created = accepted.Created
-	x := s.runs.begin(accepted.Lease, run, &req)
-	defer context.AfterFunc(ctx, func() { x.cancel(context.Cause(ctx)) })()
-	<-x.done
-	return x.res, x.err
+	return s.runs.attend(ctx, run, req, s.tenants.accounts(run, quotas)...)
 }
 
 // Get returns a run of the principal's tenant.
 func (s *Service) Get(ctx context.Context, who Principal, id string) (*Run, error) {
 	return Kept(ctx, s.o.Store, who.Tenant, id)
+}
+
+// Owned is a run that a principal started over MCP.
+type Owned struct {
+	*Run
+	Created, Updated time.Time
+}
+
+// Own returns a run that the principal started over MCP through its profile. Any
+// other is unknown.
+func (s *Service) Own(ctx context.Context, who Principal, id string) (o Owned, err error) {
+	stored, err := s.o.Store.Run(ctx, who.Tenant, id)
+	if err != nil {
+		return o, err
+	}
+	var asked request
+	if err := json.Unmarshal(stored.Request, &asked); err != nil {
+		return o, fault.New(fault.StoreUnavailable, "read the program of run %s: %w", id, err)
+	}
+	if stored.Token != who.ID || asked.Trigger != "mcp" || asked.Profile != who.Profile {
+		return o, fault.New(fault.UsageRun, "the principal has no run %.60q", id)
+	}
+	o.Created, o.Updated = stored.Created, stored.Created
+	for _, at := range []time.Time{stored.Started, stored.Ended} {
+		if at.After(o.Updated) {
+			o.Updated = at
+		}
+	}
+	o.Run, err = view(ctx, s.o.Store, stored)
+	return o, err
 }
 
 // Kept returns a run of a tenant from a store, which other processes may serve.
@@ -142,7 +138,7 @@ func view(ctx context.Context, from *store.Store, stored store.Run) (*Run, error
 		if err := json.Unmarshal(stored.Request, &asked); err != nil {
 			return nil, fault.New(fault.StoreUnavailable, "read the program of run %s: %w", stored.ID, err)
 		}
-		r.Code = asked.Code
+		r.Code, r.Digests = asked.Code, asked.Digests
 	}
 	r.RunID, r.Started = stored.ID, stored.Started
 	if r.Started.IsZero() {
@@ -250,8 +246,8 @@ func errCancelled(who Principal) error {
 }
 
 // Events returns what happened in a run after a number, and whether that is all
-// there will be. If there is nothing yet it waits, at most until the context ends.
-func (s *Service) Events(ctx context.Context, who Principal, id string, after int64) (events []store.Event, end bool, err error) {
+// there will be. If there is nothing yet it waits, at most until a channel is closed.
+func (s *Service) Events(ctx context.Context, who Principal, id string, after int64, until <-chan struct{}) (events []store.Event, end bool, err error) {
 	for {
 		changed, stop := s.runs.watchers.watch(runKey{who.Tenant, id})
 		events, end, err = KeptEvents(ctx, s.o.Store, who.Tenant, id, after)
@@ -259,17 +255,20 @@ func (s *Service) Events(ctx context.Context, who Principal, id string, after in
 			stop()
 			return events, end, err
 		}
+		enough := false
 		poll := time.NewTimer(pollEvery)
 		select {
 		case <-changed:
 		case <-poll.C:
+		case <-until:
+			enough = true
 		case <-ctx.Done():
-			end = true
+			err = context.Cause(ctx)
 		}
 		poll.Stop()
 		stop()
-		if end {
-			return nil, false, nil
+		if enough || err != nil {
+			return nil, false, err
 		}
 	}
 }

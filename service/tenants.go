@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -17,8 +18,10 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	artifact "github.com/wexec/wexec/hostfns/artifacts"
 	"github.com/wexec/wexec/internal/seal"
 	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/service/webhooks"
 	"github.com/wexec/wexec/store"
 )
 
@@ -30,6 +33,7 @@ type Tenant struct {
 	Name     string
 	settings *config.Settings
 	host     *config.Host
+	hook     *webhooks.Hook    // nil without one
 	env      map[string]string // of programs, as far as the policy lets it through
 }
 
@@ -42,11 +46,8 @@ func (t *Tenant) Settings() *config.Settings { return t.settings }
 // Env returns the environment of the tenant's programs, which the policy filters.
 func (t *Tenant) Env() map[string]string { return t.env }
 
-// tableFor returns the table of new runs that may call the tools that patterns
-// select; nil selects all.
-func (t *Tenant) tableFor(patterns []string) (*hostfns.Table, error) {
-	return t.host.Narrowed(patterns)
-}
+// tableFor returns the table of new runs that may call a subset of the tools.
+func (t *Tenant) tableFor(only config.Subset) (*hostfns.Table, error) { return t.host.Narrowed(only) }
 
 // Feature reports whether an actor of the tenant has a feature, such as "skills". One
 // that the tenant's files do not name is on. A percentage selects the same actors
@@ -70,6 +71,7 @@ type tenants struct {
 	reloading sync.Mutex
 
 	prices pricing
+	tools  func(tenant string) hostfns.Provider // that the server adds
 
 	mu   sync.RWMutex
 	all  map[string]*Tenant
@@ -162,6 +164,9 @@ func (x *tenants) loadTenant(o Options, name string) (*Tenant, error) {
 		return nil, fault.New(fault.CodeOf(err), "tenant %s: model: %w", name, err).WithHint("%s", fault.HintOf(err))
 	}
 	t := &Tenant{Name: name, settings: settings}
+	if t.hook, err = openHook(o, name, settings.Webhook); err != nil {
+		return nil, fault.New(fault.CodeOf(err), "tenant %s: approvals.webhook: %w", name, err).WithHint("%s", fault.HintOf(err))
+	}
 	if name == DefaultTenant {
 		t.env = environment(o, name).Map()
 	}
@@ -177,13 +182,14 @@ func readTenant(o Options, name string) (*config.Settings, error) {
 	if err != nil {
 		return nil, fault.New(fault.CodeOf(err), "tenant %s: %w", name, err).WithHint("%s", fault.HintOf(err))
 	}
-	allowed, err := config.Operator(o.Data)
-	if err != nil {
-		return nil, err
+	for _, server := range settings.Servers {
+		if server.Name == artifact.Server {
+			return nil, fault.New(fault.UsageConfig, "tenant %s: the name of the server %s is taken", name, server.Name).WithHint("rename the server")
+		}
 	}
-	operator, listed := allowed[name]
-	if name == DefaultTenant && !listed {
-		return settings, nil
+	operator, bounded, err := tenancy(o, name)
+	if err != nil || !bounded {
+		return settings, err
 	}
 	for i, server := range settings.Servers {
 		if server.Command == "" {
@@ -208,6 +214,28 @@ func readTenant(o Options, name string) (*config.Settings, error) {
 	return settings, nil
 }
 
+// tenancy returns what the operator allows a tenant. The default tenant has no bounds
+// unless the operator lists it.
+func tenancy(o Options, name string) (t config.Tenancy, bounded bool, err error) {
+	allowed, err := config.Operator(o.Data)
+	t, listed := allowed[name]
+	return t, listed || name != DefaultTenant, err
+}
+
+// openHook opens the webhook of a tenant, or returns nil if it has none.
+func openHook(o Options, name string, w config.Webhook) (*webhooks.Hook, error) {
+	if w == (config.Webhook{}) {
+		return nil, nil
+	}
+	operator, bounded, err := tenancy(o, name)
+	if err != nil {
+		return nil, err
+	}
+	env := environment(o, name)
+	return webhooks.New(webhooks.Config{URL: w.URL, Link: cmp.Or(w.Link, o.Address), Anywhere: !bounded, Private: operator.PrivateHosts,
+		Secret: func() (string, error) { return env.Secret(context.Background(), w.Secret) }})
+}
+
 // environment is what the files of a tenant may refer to, and what its commands and
 // programs may get: never the seal key. Its folder is the working folder.
 func environment(o Options, name string) *config.Environment {
@@ -223,7 +251,7 @@ func environment(o Options, name string) *config.Environment {
 // open opens the tables of the tenants.
 func (x *tenants) open(ctx context.Context, o Options, e *engine.Engine) error {
 	for _, t := range x.all {
-		if err := t.open(ctx, o, e); err != nil {
+		if err := t.open(ctx, o, e, x); err != nil {
 			return errors.Join(err, x.close())
 		}
 	}
@@ -231,8 +259,9 @@ func (x *tenants) open(ctx context.Context, o Options, e *engine.Engine) error {
 }
 
 // open opens the table of the tenant.
-func (t *Tenant) open(ctx context.Context, o Options, e *engine.Engine) (err error) {
-	t.host, err = t.settings.Open(ctx, config.Options{Env: environment(o, t.Name), Version: o.Version, Logger: o.Logger, Engine: e,
+func (t *Tenant) open(ctx context.Context, o Options, e *engine.Engine, all *tenants) (err error) {
+	t.host, err = t.settings.Open(ctx, config.Options{Env: environment(o, t.Name), Version: o.Version, Logger: o.Logger, Engine: e, Owner: t.Name,
+		More:   []hostfns.Provider{all.tools(t.Name)},
 		Record: func(log audit.Sink) audit.Sink { return newRecorder(log, t.Name, o.Store, o.Keys) }})
 	if err != nil {
 		return fault.New(fault.CodeOf(err), "tenant %s: %w", t.Name, err)
@@ -263,7 +292,7 @@ func (x *tenants) reloadTenant(ctx context.Context, o Options, e *engine.Engine,
 		t.host = before.host
 		err = t.host.Reload(t.settings)
 	} else if err == nil {
-		err = t.open(ctx, o, e)
+		err = t.open(ctx, o, e, x)
 	}
 	if err != nil {
 		return err

@@ -74,7 +74,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (Principal, er
 	if s.tenants.get(t.Tenant) == nil {
 		return Principal{}, fault.New(fault.DeniedToken, "the tenant of the token does not exist")
 	}
-	return Principal{t}, nil
+	return Principal{Token: t}, nil
 }
 
 // RevokeToken removes a token of the principal's tenant.

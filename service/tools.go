@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/policy"
@@ -18,7 +19,7 @@ func (s *Service) Table(who Principal) (*hostfns.Table, error) {
 	if t == nil {
 		return nil, fault.New(fault.DeniedToken, "the tenant of the token does not exist")
 	}
-	return t.tableFor(who.Tools)
+	return t.tableFor(who.subset())
 }
 
 // Tools searches the tools that a principal's programs may call. failed says why
@@ -93,22 +94,60 @@ func (s *Service) core(who Principal) hostfns.Core {
 	return func(ctx context.Context) (leave func(), err error) { return s.engine.Core(ctx, who.Actor().ID) }
 }
 
-// Sessions returns the names of the sessions of a principal.
-func (s *Service) Sessions(who Principal) ([]string, error) {
-	table, err := s.Table(who)
+// session names a session of a principal. Sessions belong to the actor,
+// with any of its tokens.
+func (who Principal) session(name string) engine.SessionID {
+	return engine.SessionID{Tenant: who.Tenant, Actor: who.Actor().ID, Name: name}
+}
+
+// Sessions returns the sessions of a principal, awake and asleep.
+func (s *Service) Sessions(ctx context.Context, who Principal) ([]engine.SessionInfo, error) {
+	return s.engine.ListSessions(ctx, who.Tenant, who.Actor().ID)
+}
+
+// Session returns a session of a principal. A missing one is [fs.ErrNotExist].
+func (s *Service) Session(ctx context.Context, who Principal, name string) (engine.SessionInfo, error) {
+	all, err := s.Sessions(ctx, who)
 	if err != nil {
-		return nil, err
+		return engine.SessionInfo{}, err
 	}
-	return s.engine.Sessions(table, who.Actor().ID), nil
+	for _, one := range all {
+		if one.Name == name {
+			return one, nil
+		}
+	}
+	return engine.SessionInfo{}, engine.UnknownSession(name)
+}
+
+// CreateSession creates a session of a principal.
+func (s *Service) CreateSession(ctx context.Context, who Principal, name, language string) error {
+	if err := checkSessionName(name); err != nil {
+		return err
+	}
+	return s.engine.CreateSession(ctx, who.session(name), language)
+}
+
+// SleepSession puts a session of a principal to sleep.
+func (s *Service) SleepSession(ctx context.Context, who Principal, name string) error {
+	return s.engine.Sleep(ctx, who.session(name))
+}
+
+// WakeSession wakes a session of a principal.
+func (s *Service) WakeSession(ctx context.Context, who Principal, name string) error {
+	return s.engine.Wake(ctx, who.session(name))
+}
+
+// ForkSession makes a new session of a session of a principal.
+func (s *Service) ForkSession(ctx context.Context, who Principal, name, child string) error {
+	if err := checkSessionName(child); err != nil {
+		return err
+	}
+	return s.engine.Fork(ctx, who.session(name), child)
 }
 
 // EndSession ends a session of a principal.
-func (s *Service) EndSession(who Principal, name string) error {
-	table, err := s.Table(who)
-	if err != nil {
-		return err
-	}
-	return s.engine.EndSession(table, who.Actor().ID, name)
+func (s *Service) EndSession(ctx context.Context, who Principal, name string) error {
+	return s.engine.End(ctx, who.session(name))
 }
 
 // CreateToken makes a token and returns it with its id. It cannot be shown again.

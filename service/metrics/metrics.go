@@ -32,6 +32,7 @@ const (
 	fuel
 	calls
 	saved
+	cost
 	queueLength
 	queueAge
 	sandboxes
@@ -47,6 +48,7 @@ func Families() []Family {
 		fuel:        {"wexec_fuel_total", "counter", "Fuel that runs used."},
 		calls:       {"wexec_tool_calls_total", "counter", "Tool calls, by server and outcome: ok, denied or error."},
 		saved:       {"wexec_tokens_saved_total", "counter", "Tokens of tool answers that no model had to read."},
+		cost:        {"wexec_cost_total", "counter", "Cost of runs by the prices of their models, by currency."},
 		queueLength: {"wexec_queue_length", "gauge", "Runs that wait in the store for a process."},
 		queueAge:    {"wexec_queue_age_seconds", "gauge", "How long the oldest of them has waited."},
 		sandboxes:   {"wexec_sandboxes", "gauge", "Runs of this process, by state: queued, running or waiting for people."},
@@ -75,6 +77,7 @@ type Set struct {
 	ms      int64
 	fuel    int64
 	saved   int64
+	cost    map[string]float64 // by currency
 }
 
 // Ended counts a run that has ended.
@@ -86,7 +89,7 @@ func (s *Set) Ended(language string, r *engine.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.runs == nil {
-		s.runs, s.calls, s.servers = map[[2]string]int64{}, map[[2]string]int64{}, map[string]bool{}
+		s.runs, s.calls, s.servers, s.cost = map[[2]string]int64{}, map[[2]string]int64{}, map[string]bool{}, map[string]float64{}
 	}
 	u := r.Usage
 	s.runs[[2]string{name, string(r.Status)}]++
@@ -95,6 +98,9 @@ func (s *Set) Ended(language string, r *engine.Result) {
 	s.ms += u.WallMS
 	s.fuel += u.Fuel
 	s.saved += max(0, u.TokensInTools-u.TokensOut)
+	if c := u.Cost; c != nil {
+		s.cost[c.Currency] += c.Models + c.Program
+	}
 	for _, c := range r.Calls {
 		outcome := "ok"
 		switch {
@@ -141,6 +147,10 @@ func (s *Set) Write(w io.Writer, now Now) error {
 	p.one(fuel, s.fuel)
 	p.counts(calls, s.calls, "server", "outcome")
 	p.one(saved, s.saved)
+	p.head(cost)
+	for _, currency := range slices.Sorted(maps.Keys(s.cost)) {
+		p.sample("", label("currency", currency), number(s.cost[currency]))
+	}
 	s.mu.Unlock()
 	p.one(queueLength, int64(now.Queue))
 	p.head(queueAge)
