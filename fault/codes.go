@@ -14,17 +14,19 @@ const (
 	ToolTooLarge    Code = "tool.too_large"    // the answer exceeds the limit of the rule
 	ToolTimeout     Code = "tool.timeout"      // the tool exceeded its timeout
 
-	UsageFlag     Code = "usage.flag"     // invalid flag, key or request field
-	UsageLanguage Code = "usage.language" // the language is unknown or ambiguous
-	UsageFile     Code = "usage.file"     // a file cannot be read
-	UsageConfig   Code = "usage.config"   // invalid configuration file
-	UsagePolicy   Code = "usage.policy"   // invalid policy file
-	UsageAudit    Code = "usage.audit"    // invalid or unusable audit record
-	UsageSession  Code = "usage.session"  // the session is unknown, busy or closed
-	UsageStore    Code = "usage.store"    // the store cannot be used as asked
-	UsageRun      Code = "usage.run"      // the run is unknown
-	UsageToken    Code = "usage.token"    // the token cannot be made as asked
-	UsageConflict Code = "usage.conflict" // another request excludes this one
+	UsageFlag      Code = "usage.flag"      // invalid flag, key or request field
+	UsageLanguage  Code = "usage.language"  // the language is unknown or ambiguous
+	UsageFile      Code = "usage.file"      // a file cannot be read
+	UsageConfig    Code = "usage.config"    // invalid configuration file
+	UsagePolicy    Code = "usage.policy"    // invalid policy file
+	UsageAudit     Code = "usage.audit"     // invalid or unusable audit record
+	UsageSession   Code = "usage.session"   // the session is unknown, busy or closed
+	UsageStore     Code = "usage.store"     // the store cannot be used as asked
+	UsageRun       Code = "usage.run"       // the run is unknown
+	UsageToken     Code = "usage.token"     // the token cannot be made as asked
+	UsageConflict  Code = "usage.conflict"  // another request excludes this one
+	UsageWorkspace Code = "usage.workspace" // the workspace is unknown, or cannot be used as asked
+	UsageProfile   Code = "usage.profile"   // the profile is unknown
 
 	DeniedTool     Code = "denied.tool"     // the policy forbids the call
 	DeniedNetwork  Code = "denied.network"  // the policy forbids the host
@@ -62,7 +64,7 @@ var classes = []struct {
 }{
 	{ClassGuest, []Code{GuestSyntax, GuestException, GuestExit, GuestResult, GuestStalled,
 		ToolFailed, ToolUnknown, ToolInvalidArgs, ToolTooLarge}},
-	{ClassUsage, []Code{UsageFlag, UsageLanguage, UsageFile, UsageConfig, UsagePolicy, UsageAudit, UsageSession, UsageStore, UsageRun, UsageToken, UsageConflict}},
+	{ClassUsage, []Code{UsageFlag, UsageLanguage, UsageFile, UsageConfig, UsagePolicy, UsageAudit, UsageSession, UsageStore, UsageRun, UsageToken, UsageConflict, UsageWorkspace, UsageProfile}},
 	{ClassDenied, []Code{DeniedTool, DeniedNetwork, DeniedFile, DeniedApproval, DeniedLanguage, DeniedPinned, DeniedToken, DeniedScope}},
 	{ClassLimit, []Code{LimitFuel, LimitMemory, LimitTime, LimitOutput, LimitToolCalls, LimitHostBytes, LimitRecursion, LimitBusy, LimitQuota, LimitArtifact}},
 	{ClassUpstream, []Code{UpstreamUnavailable, ToolTimeout}},

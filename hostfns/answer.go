@@ -4,17 +4,20 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/hostfns/internal/streams"
 	"github.com/wexec/wexec/hostfns/schema"
 	"github.com/wexec/wexec/internal/jsonnum"
 	"github.com/wexec/wexec/internal/jsonscan"
+	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/privacy"
 )
 
@@ -42,8 +45,14 @@ func (c *call) send(ctx context.Context) (err error) {
 	c.sent = true
 	c.gate.run, c.gate.call, c.gate.tool, c.gate.of, c.gate.ctx = r, c.number, c.name, c, sending
 	d := &delivery{run: r, ctx: sending, values: c.values, provider: c.tool.provider, call: Call{
-		Server: c.tool.Server, Tool: c.tool.Name, Args: c.outgoing.raw, Secrets: c.secrets, Progress: r.progress(c.name, c.values), Gate: &c.gate,
+		Run: r.info.ID, Server: c.tool.Server, Tool: c.tool.Name, Args: c.outgoing.raw, Secrets: c.secrets, Progress: r.progress(c.name, c.values), Gate: &c.gate,
 	}}
+	if c.tool.keeps {
+		d.call.Values = values{c}
+	}
+	if c.kind == nativeCall {
+		d.call.Compute = c.enter
+	}
 	if r.workers.Do(sending, handoff, d) {
 		c.answer, err = d.answer, d.err
 	} else {
@@ -201,7 +210,14 @@ func validUTF8(data []byte) []byte {
 // vault, and the findings.
 func (c *call) redact(ctx context.Context, a *Answer) error {
 	r, received := c.run, a.Data
-	counts, mode, err := r.redactor.answer(ctx, r, a, c.name)
+	var counts privacy.Counts
+	var mode privacy.Mode
+	var err error
+	if c.tool.keeps {
+		counts, mode, err = r.redactor.reissue(ctx, r, r.table.detector, a, c.name)
+	} else {
+		counts, mode, err = r.redactor.answer(ctx, r, a, c.name)
+	}
 	if mode != privacy.Off {
 		switch err := cmp.Or(ctx.Err(), r.charge(r.redactor.growth())); {
 		case endsRun(err):
@@ -266,6 +282,59 @@ func closeBody(a Answer) {
 	}
 }
 
+// Bounds of a value that is kept as an artifact, and of what is shown of it.
+const (
+	MaxKeptValue = 16 << 20
+	maxPreview   = 2000 // bytes
+	maxShape     = 8 << 10
+)
+
+// KeepValue keeps the value of a program, which is too large for its result, by a call of
+// artifacts.put. It returns what the result has instead: the artifact, the beginning of
+// the value and the names and types of its fields.
+func (r *Run) KeepValue(value []byte) ([]byte, error) {
+	in := struct {
+		Name string `json:"name"`
+		Type string `json:"type"`
+		Data string `json:"data"`
+	}{"value.txt", "text/plain; charset=utf-8", ""}
+	isText := json.Unmarshal(value, &in.Data) == nil
+	if !isText { // on lines, so that it can be read and searched by lines
+		var lines bytes.Buffer
+		if err := json.Indent(&lines, value, "", " "); err != nil {
+			return nil, fault.New(fault.Internal, "write the value as an artifact: %w", err)
+		}
+		in.Name, in.Type, in.Data = "value.json", "application/json", lines.String()
+	}
+	if err := r.charge(int64(2 * len(in.Data))); err != nil {
+		return nil, err
+	}
+	args, err := json.Marshal(in)
+	if err != nil {
+		return nil, fault.New(fault.Internal, "write the value as an artifact: %w", err)
+	}
+	answer, err := r.Call(r.ctx, "artifacts.put", args)
+	if f, ok := err.(*Failure); ok {
+		return nil, fault.New(fault.LimitOutput, "the run's value has %d bytes, more than its output may have, and cannot be kept as an artifact: %s", len(value), f.Message).
+			WithHint("return less, or let the policy allow artifacts.put")
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	if err := json.Unmarshal(answer.Data, &out); err != nil {
+		return nil, fault.New(fault.Internal, "read the answer of artifacts.put: %w", err)
+	}
+	out["preview"] = text.Clip(in.Data, maxPreview)
+	if !isText {
+		var learned catalogue.LearnedType
+		if learned.Add(value); len(learned.Schema()) <= maxShape {
+			out["shape"] = learned.Schema()
+		}
+	}
+	return json.Marshal(out)
+}
+
 // keepStream keeps the body of an answer for the run, and adds its number to the
 // object of the answer as "body".
 func (r *Run) keepStream(a *Answer) error {
@@ -283,4 +352,41 @@ func (r *Run) keepStream(a *Answer) error {
 	}
 	a.Data, a.Body = append(out, head[1:]...), nil
 	return nil
+}
+
+// values implements [Values] for a call.
+type values struct{ c *call }
+
+// maxInner is how many values within each other are looked for.
+const maxInner = 4
+
+// Issued implements [Values].
+func (x values) Issued(texts ...[]byte) (all []privacy.Issued) {
+	d := x.c.run.redactor
+	if d == nil {
+		return nil
+	}
+	count := d.vault.Count()
+	for range maxInner {
+		found := d.vault.Issued(count, texts...)
+		if len(found) == len(all) {
+			break
+		}
+		all = found
+		for _, one := range found {
+			texts = append(texts, []byte(one.Value))
+		}
+	}
+	return all
+}
+
+// Cover implements [Values].
+func (x values) Cover(kept []privacy.Issued, byRun bool) (*Cover, error) {
+	r := x.c.run
+	c, err := r.table.Cover(kept, byRun, x.c.enter)
+	if err == nil {
+		c.off = r.redactor == nil || r.redactor.pii.ModeOf(x.c.name) == privacy.Off
+		c.charge = r.charge
+	}
+	return c, err
 }

@@ -137,13 +137,16 @@ func (c *call) unrevealed() error {
 	return c.cancelled()
 }
 
+// reveals reports whether the tool gets values instead of tokens.
+func (c *call) reveals() bool { return !c.tool.keeps && c.run.redactor.reveals(c.name) }
+
 // reveal puts in the values that the tool may have, and the secrets.
 func (c *call) reveal(ctx context.Context) error {
 	if c.kind == lookupCall {
 		return nil
 	}
 	out := c.args
-	if c.run.redactor.reveals(c.name) {
+	if c.reveals() {
 		if c.revealArguments(ctx, c.run.limits.HostBytes) != nil {
 			return c.unrevealed()
 		}
@@ -181,7 +184,7 @@ func (c *call) checkArguments(ctx context.Context) error {
 	check := c.beginCheck(ctx)
 	defer check.end()
 	work := schema.Work{Size: len(c.outgoing.raw), Spender: check}
-	if c.hasTokens && c.run.redactor.reveals(c.name) {
+	if c.hasTokens && c.reveals() {
 		f, err = c.tool.schema().CheckMasked("args", c.outgoing.values, c.args.values, work, filled...)
 	} else {
 		f, err = c.tool.schema().Check("args", c.outgoing.values, work, filled...)

@@ -3,10 +3,12 @@ package hostfns
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/queue"
 	"github.com/wexec/wexec/hostfns/internal/scrub"
@@ -109,11 +111,15 @@ func (c *call) resolve(ctx context.Context) error {
 	case lookupCall:
 		if c.lookup == nil {
 			c.name = clean(c.name, 100)
+			if own := strings.TrimPrefix(c.name, preludePrefix); slices.Contains(WorkspaceCalls, c.name) {
+				return &Failure{Code: fault.ToolUnknown, Tool: own, Message: own + " needs a workspace, which the run does not have",
+					Hint: "run the program with a workspace"}
+			}
 			return &Failure{Code: fault.ToolUnknown, Tool: c.name, Message: "there is no call " + c.name}
 		}
 		return nil
 	case nativeCall:
-		c.tool = t.native[c.name]
+		c.tool = c.run.native(c.name)
 		c.ticket.WaitPrevious(ctx)
 		return nil
 	}
@@ -134,6 +140,17 @@ func (c *call) resolve(ctx context.Context) error {
 		t.log().Warn("refuse a tool that does not match its pin", "tool", c.name, "pin", pin.Origin)
 	})
 	return c.refuse("pin", pin.failure(c.name))
+}
+
+// WorkspaceCalls are the calls of the prelude that a [Workspace] answers.
+var WorkspaceCalls = []string{"wexec:search_files", "wexec:search_content", "wexec:submit_result"}
+
+// native returns what answers a call of the prelude, or nil.
+func (r *Run) native(name string) *resolvedTool {
+	if w := r.info.Workspace; w != nil && slices.Contains(WorkspaceCalls, name) {
+		return &resolvedTool{Tool: catalogue.Tool{Server: name}, provider: w, id: name}
+	}
+	return r.table.native[name]
 }
 
 // refuse records a refusal that is not the policy's.

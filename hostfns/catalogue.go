@@ -17,6 +17,7 @@ import (
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/privacy"
 )
 
 // Catalogue returns the tools of every server, starting those that are not
@@ -452,6 +453,16 @@ func (c Core) enter(ctx context.Context) (leave func(), err error) {
 		return func() {}, nil
 	}
 	return c(ctx)
+}
+
+// Cover returns what replaces personal data in texts that a client reads. The values
+// are those that the texts were kept with; kept tells that they were kept by a run.
+func (t *Table) Cover(values []privacy.Issued, kept bool, core Core) (*Cover, error) {
+	d, err := t.detector()
+	if err != nil {
+		return nil, err
+	}
+	return &Cover{vault: privacy.Restored(d, values), off: t.policy.PII().Mode == privacy.Off, kept: kept, core: core.enter}, nil
 }
 
 // toolCost is the charge for reading one entry of a list of tools, in bytes.

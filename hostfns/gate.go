@@ -229,8 +229,11 @@ func (g *gate) File(ctx context.Context, req FileRequest) error {
 		return &Failure{Code: fault.DeniedFile, Message: because(guest+" may not be imported", d.Message), Rule: d.Rule}
 	}
 	r.cacheable(0) // the file may change
-	d := r.table.effective().DecideFile(policy.FileRequest{Path: req.Path, Write: req.Write})
-	if d.Effect != policy.Allow {
+	d := r.table.effective().DecideFile(policy.FileRequest{Path: req.Path, Write: req.Write, Import: req.Workspace})
+	if req.Workspace && d.Effect == policy.Allow {
+		d.Rule = "the workspace"
+	}
+	if d.Effect != policy.Allow && !req.Workspace {
 		approved, err := g.approvedFile(ctx, req, d)
 		if err != nil {
 			return err

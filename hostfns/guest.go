@@ -254,7 +254,7 @@ func (r *Run) FS() (sys.FS, error) {
 	}
 	m := Mount{
 		Gate: &gate{run: r, tool: filesTool, files: &call{run: r, name: filesTool}}, Root: r.info.Root, Dir: r.info.Dir, Packages: r.info.Packages, Installed: r.table.Packages(),
-		Catalogue: r.toolFiles, Ask: r.canGrant(), Memory: min(r.limits.Memory, r.limits.HostBytes, maxScratch), Now: r.backend.fileTime(),
+		Catalogue: r.toolFiles, Ask: r.canGrant(), Workspace: r.info.Workspace, Memory: min(r.limits.Memory, r.limits.HostBytes, maxScratch), Now: r.backend.fileTime(),
 	}
 	granted := r.table.policy.Files()
 	for _, root := range granted.Read {

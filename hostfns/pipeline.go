@@ -63,7 +63,7 @@ type backend interface {
 type live struct{ run *Run }
 
 func (b live) kindOf(name string) kind {
-	if k := kindOf(name); k != nativeCall || b.run.table.native[name] != nil {
+	if k := kindOf(name); k != nativeCall || b.run.native(name) != nil {
 		return k
 	}
 	return lookupCall // of nothing: there is no such call

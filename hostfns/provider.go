@@ -14,6 +14,7 @@
 package hostfns
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,7 @@ import (
 	"github.com/wexec/wexec/hostfns/packages"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/privacy"
 )
 
 // Provider connects a table to the outside: MCP servers, Go functions, the
@@ -56,9 +58,74 @@ type Native interface {
 	PreludeCalls() []string
 }
 
+// Keeper is a [Provider] that is part of the host and keeps values for later runs,
+// sealed. Its tools get tokens, whatever the policy reveals, with Call.Values, and
+// answer with tokens, with their values in Answer.Issued: the reader gets tokens from
+// its own vault.
+type Keeper interface {
+	Provider
+	KeepsValues()
+}
+
+// Values is the personal data of the run of a call.
+type Values interface {
+	// Issued returns the tokens of the run in texts, with their values, inner ones
+	// first.
+	Issued(texts ...[]byte) []privacy.Issued
+	// Cover returns what replaces personal data in texts that are read for the call. The
+	// values are those that the texts were kept with; kept tells that they were kept by
+	// a run.
+	Cover(values []privacy.Issued, kept bool) (*Cover, error)
+}
+
+// findingCost is the memory that a finding takes while an answer is searched.
+const findingCost = 128
+
+// Cover replaces personal data in texts by tokens of a vault for the reader.
+type Cover struct {
+	vault  *privacy.Vault
+	off    bool // the policy searches nothing
+	kept   bool
+	plain  bool // the reader may see values
+	core   func(ctx context.Context) (leave func(), err error)
+	charge func(n int64) error // nil outside of runs
+}
+
+// Plain makes Text return values, for a reader that may see them.
+func (c *Cover) Plain() { c.plain = true }
+
+// Idle reports that texts stay as they are.
+func (c *Cover) Idle() bool { return (c.off || c.plain) && c.vault.Count() == 0 }
+
+// Enter waits for a core for the work on a text, until leave is called.
+func (c *Cover) Enter(ctx context.Context) (leave func(), err error) { return c.core(ctx) }
+
+// Text returns a text with tokens. Call Enter before.
+func (c *Cover) Text(ctx context.Context, text string) (string, error) {
+	spend := func(findings int) error {
+		if c.charge == nil {
+			return context.Cause(ctx)
+		}
+		return cmp.Or(context.Cause(ctx), c.charge(findingCost*int64(findings)))
+	}
+	switch {
+	case c.plain:
+		return c.vault.Reveal(text, func(int) error { return context.Cause(ctx) })
+	case c.off:
+		return text, nil
+	}
+	return c.vault.Cover(text, c.kept, spend)
+}
+
+// Issued returns the tokens in texts with their values.
+func (c *Cover) Issued(texts ...[]byte) []privacy.Issued {
+	return c.vault.Issued(c.vault.Count(), texts...)
+}
+
 // Call is one call of a tool as its provider receives it, after it was checked,
 // decided and recorded.
 type Call struct {
+	Run          string // its id
 	Server, Tool string
 	// Args is a JSON object that matches the tool's schema.
 	Args json.RawMessage
@@ -70,6 +137,11 @@ type Call struct {
 	Progress func(done, total float64, text string)
 	// Gate decides and records effects that become known during the call.
 	Gate Gate
+	// Values are the values of the run's tokens, for a [Keeper]; else nil.
+	Values Values
+	// Compute waits for a core for work that takes long, and returns what gives it back.
+	// It is nil for a tool.
+	Compute func(ctx context.Context) (done func(), err error)
 }
 
 // Gate decides the effects of a call that a provider learns of while it works: a
@@ -125,6 +197,9 @@ type FileRequest struct {
 	// Import reports that a file of the program's own folder is imported. This is
 	// allowed unless the policy denies it, and not recorded.
 	Import bool
+	// Workspace reports that the file is in the workspace of the run. This is allowed
+	// unless the policy denies it, and recorded.
+	Workspace bool
 }
 
 // Secret is the value of a secret and where it goes.
@@ -157,6 +232,8 @@ type Answer struct {
 	// Checked reports that Data is valid for its kind, because an encoder wrote
 	// it or a decoder read it. It saves a second check.
 	Checked bool
+	// Issued are the tokens in Data with their values, of a [Keeper].
+	Issued []privacy.Issued
 }
 
 // Progress is a report of how far a program or a tool is.
@@ -259,6 +336,18 @@ type Filer interface {
 	Mount(m Mount) (sys.FS, io.Closer, error)
 }
 
+// Workspace is a folder that one run sees as /workspace, and the calls of the prelude
+// about it. It asks the gate about each file.
+type Workspace interface {
+	Provider
+	Native
+	// Files returns the folder.
+	Files(gate Gate) sys.FS
+	// Used notes the run that used the workspace at its end. It returns the id of the
+	// workspace and the number of paths that differ from its folder.
+	Used(run string) (id string, changed int, err error)
+}
+
 // Mount describes the file system of a run.
 type Mount struct {
 	Gate Gate
@@ -268,7 +357,8 @@ type Mount struct {
 	Packages  string
 	Installed *packages.Set // seen as /packages; nil: nothing
 	Read      []string
-	Write     []string // literal prefixes of the paths that the policy grants: absolute, of the host
+	Write     []string  // literal prefixes of the paths that the policy grants: absolute, of the host
+	Workspace Workspace // seen as /workspace; nil: nothing
 	// Catalogue returns the tree seen as /mcp-servers, as it is now. It is called
 	// for each access and may start servers.
 	Catalogue func() fs.FS

@@ -41,7 +41,12 @@ func newRedactor(pii policy.PII, s *Session, start audit.Start, detector func() 
 		if err != nil {
 			return nil, err
 		}
-		s.vault = privacy.NewVault(d)
+		if s.asleep == nil {
+			s.vault = privacy.NewVault(d)
+		} else if s.vault, err = privacy.RestoreVault(d, s.asleep); err != nil {
+			return nil, err
+		}
+		s.asleep = nil
 	}
 	// The agent may see again what it wrote. Standard input is other people's
 	// data, and its tokens may be of another run.
@@ -107,9 +112,6 @@ func (d *redactor) given(args []byte, tool string) *scrub.Scrubber {
 
 // charger is the run that host_bytes are charged to.
 type charger interface{ charge(n int64) error }
-
-// findingCost is the memory that a finding takes while an answer is searched.
-const findingCost = 128
 
 // answer redacts the answer of a tool. The run is charged for what is found. The
 // result is of no use once the context or the run has ended.
@@ -205,4 +207,32 @@ func (d *redactor) found() (string, map[string]int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return string(d.pii.Mode), maps.Clone(d.counts)
+}
+
+// reissue gives the tokens in the answer of a [Keeper] their values in the vault of the
+// run.
+func (d *redactor) reissue(ctx context.Context, r charger, detector func() (*privacy.Detector, error), a *Answer, tool string) (privacy.Counts, privacy.Mode, error) {
+	if a.Kind == Bytes || d == nil && len(a.Issued) == 0 {
+		return privacy.Counts{}, privacy.Off, nil
+	}
+	mode := privacy.Off
+	var vault *privacy.Vault
+	if d != nil {
+		vault, mode = d.vault, d.pii.ModeOf(tool)
+	} else {
+		found, err := detector()
+		if err != nil {
+			return privacy.Counts{}, mode, err
+		}
+		vault = privacy.NewVault(found)
+	}
+	grow := func(n int) error { return cmp.Or(context.Cause(ctx), r.charge(int64(n))) }
+	data, counts, err := vault.Reissue(a.Data, a.Kind != Text, a.Issued, mode, grow)
+	if err == nil {
+		a.Data, a.Issued = data, nil
+	}
+	if d != nil {
+		d.add(counts)
+	}
+	return counts, mode, err
 }

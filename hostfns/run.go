@@ -42,6 +42,8 @@ type RunInfo struct {
 	// one it sees as /packages, Dir the one its relative paths start from. Empty:
 	// none.
 	Root, Packages, Dir string
+	// Workspace is what the program sees as /workspace. Nil: nothing.
+	Workspace Workspace
 	// DryRun decides and lists each call, and answers it with a sample of what the
 	// tool answers, or with null where that is not known.
 	DryRun bool

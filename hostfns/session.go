@@ -3,6 +3,7 @@ package hostfns
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,13 +24,60 @@ type Session struct {
 	refused  map[string]bool          // questions that a person answered with no in this run
 	open     map[string]chan struct{} // questions that wait for an answer; closed after it
 	vault    *privacy.Vault
+	asleep   *privacy.VaultState // of the vault that the next run restores; or nil
+}
+
+// SessionState is what the runs of a session share, to be kept while the session
+// sleeps. It has values of personal data: seal it.
+type SessionState struct {
+	ByRule   map[string]int      `json:"by_rule,omitempty"`
+	ByTool   map[string]int      `json:"by_tool,omitempty"`
+	Approved []string            `json:"approved,omitempty"`
+	Vault    *privacy.VaultState `json:"vault,omitempty"`
+}
+
+// RestoreSession returns a session with a state. With approvals false, calls that a
+// person approved for good are asked about again.
+func RestoreSession(id string, state SessionState, approvals bool) *Session {
+	s := &Session{ID: id, byRule: maps.Clone(state.ByRule), byTool: maps.Clone(state.ByTool), asleep: state.Vault}
+	if approvals {
+		for _, key := range state.Approved {
+			s.approve(key, false)
+		}
+	}
+	return s
+}
+
+// State returns what the runs of the session share. No run may be in it.
+func (s *Session) State() SessionState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := SessionState{ByRule: maps.Clone(s.byRule), ByTool: maps.Clone(s.byTool), Approved: slices.Sorted(maps.Keys(s.approved)), Vault: s.asleep}
+	if s.vault != nil {
+		state.Vault = s.vault.State()
+	}
+	return state
+}
+
+// Issued returns the tokens of the session with their values, for a Go host.
+func (s *Session) Issued() []privacy.Issued {
+	s.mu.Lock()
+	vault := s.vault
+	s.mu.Unlock()
+	if vault == nil {
+		return nil
+	}
+	return vault.Issued(0)
 }
 
 // count counts calls of a tool, and under the rules that allowed them. The lock is
 // held.
 func (s *Session) count(tool string, limits policy.RuleLimits, by int) {
 	if s.byTool == nil {
-		s.byTool, s.byRule = map[string]int{}, map[string]int{}
+		s.byTool = map[string]int{}
+	}
+	if s.byRule == nil {
+		s.byRule = map[string]int{}
 	}
 	s.byTool[tool] += by
 	for _, l := range limits {

@@ -69,6 +69,8 @@ type derived struct {
 // Options configure a [Table]. The zero value asks nobody, has no secrets and
 // logs nothing.
 type Options struct {
+	// Owner names who the table belongs to, such as a tenant of a server.
+	Owner string
 	// Secrets returns the value of a secret of the policy by its from, such as
 	// "env:TOKEN" or "file:~/.config/key". Nil: the table has no secrets.
 	Secrets func(ctx context.Context, from string) (string, error)
@@ -172,6 +174,9 @@ func (t *Table) With(o Options) *Table {
 	return t
 }
 
+// Owner returns who the table belongs to.
+func (t *Table) Owner() string { return t.options.Owner }
+
 // Policy returns the policy of the table; nil denies everything.
 func (t *Table) Policy() *policy.Policy { return t.policy }
 
@@ -197,6 +202,11 @@ func (t *Table) Servers() []string { return slices.Clone(t.names) }
 
 // Identifiers returns the names of the servers in code, sorted. It starts none.
 func (t *Table) Identifiers() []string { return slices.Clone(t.identifiers) }
+
+// KeepsValues reports whether a value over the output limit becomes an artifact.
+func (t *Table) KeepsValues() bool {
+	return t.Policy().KeepsValues() && slices.Contains(t.identifiers, "artifacts")
+}
 
 // Close closes every provider.
 func (t *Table) Close() error {
@@ -323,25 +333,6 @@ func (t *Table) ask(ctx context.Context, p Provider, server string) ([]catalogue
 		return nil, fault.New(fault.UpstreamUnavailable, "list the tools of %s: %w", server, err)
 	}
 	return tools, err
-}
-
-// Cover returns a function that replaces personal data with the tokens of a new vault,
-// for content that a client reads outside of runs. It is nil if the policy searches
-// nothing.
-func (t *Table) Cover() (cover func(text string) (string, error), err error) {
-	pii := t.policy.PII()
-	if pii.Mode == privacy.Off {
-		return nil, nil
-	}
-	d, err := t.detector()
-	if err != nil {
-		return nil, err
-	}
-	vault := privacy.NewVault(d)
-	return func(text string) (string, error) {
-		out, _, err := vault.Text(text, pii.Mode)
-		return out, err
-	}, nil
 }
 
 // Redact returns text without secrets and personal data, for a log of what happens

@@ -97,6 +97,7 @@ type resolvedTool struct {
 	provider Provider
 	id       string
 	listing  *listing
+	keeps    bool // the provider is a [Keeper]
 
 	definition func() string // the digest of its definition
 	warnOnce   sync.Once     // that a pin no longer matches
@@ -107,7 +108,8 @@ type resolvedTool struct {
 }
 
 func newResolvedTool(t catalogue.Tool, p Provider, l *listing) *resolvedTool {
-	return &resolvedTool{Tool: t, provider: p, id: t.ID(), listing: l, definition: sync.OnceValue(t.DefinitionSHA256)}
+	_, keeps := p.(Keeper)
+	return &resolvedTool{Tool: t, provider: p, id: t.ID(), listing: l, keeps: keeps, definition: sync.OnceValue(t.DefinitionSHA256)}
 }
 
 // compile compiles the schemas of the tool.

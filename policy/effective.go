@@ -147,6 +147,18 @@ func (p *Policy) Audit() Audit {
 	return Audit{cmp.Or(out.Code, DetailHash), cmp.Or(out.Inputs, DetailHash), cmp.Or(out.Outputs, DetailHash)}
 }
 
+// Keep reports whether a store may keep the text of runs. If any file says keep: false
+// it keeps digests only.
+func (p *Policy) Keep() bool {
+	return !slices.ContainsFunc(p.all(), func(l *layer) bool { return l.digests })
+}
+
+// KeepsValues reports whether a value over the output limit is kept as an artifact. One
+// trusted file that says so is enough.
+func (p *Policy) KeepsValues() bool {
+	return slices.ContainsFunc(p.all(), func(l *layer) bool { return l.artifact })
+}
+
 // Tests returns the test cases of every layer.
 func (p *Policy) Tests() []Test {
 	var out []Test

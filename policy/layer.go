@@ -112,7 +112,7 @@ func newPolicy(layers []*layer) *Policy {
 }
 
 // Tightening returns the part of a policy that can only forbid: its deny and ask
-// rules, what it denies of servers, network and files, its limits and its languages. That
+// rules, what it denies of servers, network and files, its limits, its languages and keep. That
 // part of a project's policy applies before a person trusts the project. Its ask
 // rules apply to calls that another policy allows, and allow none themselves.
 func (p *Policy) Tightening() *Policy {
@@ -123,7 +123,7 @@ func (p *Policy) Tightening() *Policy {
 	for _, l := range p.layers {
 		t := &layer{
 			file: l.file, origin: l.origin, source: l.source, base: l.base, tightening: true,
-			limits: l.limits, languages: l.languages, servers: l.servers,
+			limits: l.limits, languages: l.languages, servers: l.servers, digests: l.digests,
 		}
 		for _, r := range l.rules {
 			if r.effect != Allow {
@@ -195,6 +195,8 @@ type layer struct {
 	pii        *piiRules
 	approvals  Approvals
 	audit      Audit
+	artifact   bool // a large value is kept as an artifact
+	digests    bool // the store keeps digests of runs only
 	tests      []Test
 }
 
@@ -232,7 +234,7 @@ type rule struct {
 // of a file.
 type Asking struct {
 	File    string
-	When    string // condition of the rule as it is written; empty: none
+	When    string // condition of the rule as it is written; empty if it has no condition
 	Default bool
 }
 
@@ -251,7 +253,7 @@ type Rule struct {
 	Where  string // file:line
 	Effect Effect
 	Tool   Glob
-	When   string // condition as it is written; empty: none
+	When   string // condition as it is written; empty if it has no condition
 	// Approved says that the rule, which allows, precedes the ask rules of its file.
 	Approved bool
 }

@@ -114,6 +114,8 @@ func (c *compiler) layer(doc *document.File[Limits]) *layer {
 	if b := doc.Audit; b != nil {
 		l.audit = Audit{Detail(b.Code.V), Detail(b.Inputs.V), Detail(b.Outputs.V)}
 	}
+	l.digests = doc.Keep != nil && !*doc.Keep
+	l.artifact = doc.Output.V == "artifact"
 	l.tests = c.tests(doc.Tests)
 	return l
 }

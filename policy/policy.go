@@ -104,7 +104,7 @@ type Decision struct {
 	// Arguments are the names of the arguments that the condition and the message
 	// of a rule that asks depend on.
 	Arguments []string
-	// Asking is why a person is asked about a tool; nil if nobody is.
+	// Asking is why a person is asked about a tool; nil if no person is asked.
 	Asking *Asking
 }
 

@@ -13,6 +13,12 @@ declare function settle<T>(list: Array<Promise<T> | (() => Promise<T>)>): Promis
 declare function settle<T>(list: Record<string, Promise<T> | (() => Promise<T>)>): Promise<Record<string, Settled<T>>>;
 declare function pages<T = any>(tool: (args: any) => Promise<any>, args?: object): AsyncIterable<T>;
 declare function mapLimit<T, R>(items: Iterable<T>, n: number, fn: (item: T, index: number) => R | Promise<R>): Promise<R[]>;
+interface Artifact { artifact: string; name: string; type: string; bytes: number }
+interface ArtifactPage extends Artifact { lines: number; from: number; text: string; matches?: Array<{ line: number; text: string }>; next?: number }
+declare const artifacts: {
+  put(name: string, data: any, options?: { type?: string }): Promise<Artifact>;
+  read(id: string | Artifact, options?: { from?: number; lines?: number; match?: string }): Promise<ArtifactPage | any>;
+};
 declare function progress(done: number, total?: number, text?: string): void;
 declare function searchTools(query: string, limit?: number, detail?: "name" | "summary" | "full"): Promise<{ tools: any[]; total: number }>;
 declare function describeTool(name: string): Promise<any>;

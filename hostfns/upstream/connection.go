@@ -17,6 +17,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/internal/toolmeta"
+	"github.com/wexec/wexec/internal/telemetry"
 )
 
 // Delays before a failed server is started again. Each is twice the one before.
@@ -73,7 +74,9 @@ func (c *connection) connect(ctx context.Context) (*live, error) {
 		}
 		c.opening = make(chan struct{})
 		c.mu.Unlock()
-		go c.open(context.WithoutCancel(ctx))
+		// Without the values of the context: in that of a client's request, the library
+		// keeps the protocol version of the client, and would use it for this server.
+		go c.open(telemetry.WithParent(context.Background(), telemetry.Parent(ctx)))
 	}
 }
 

@@ -29,6 +29,8 @@ type File[Limits any] struct {
 	PII         *PersonalData              `yaml:"pii" doc:"handling of personal data"`
 	Approvals   *Approvals                 `yaml:"approvals" doc:"how people are asked for approval"`
 	Audit       *Audit                     `yaml:"audit" doc:"how much of a run the audit log keeps; replay needs full for all three"`
+	Keep        *bool                      `yaml:"keep" doc:"false: the store keeps digests of code, arguments, output, value and events of runs, and not their text"`
+	Output      yamldoc.Value[string]      `yaml:"output" enum:"artifact" doc:"artifact: a value over the output limit is kept as an artifact, and the result has its id, a preview and its shape"`
 	Tests       []Test                     `yaml:"tests" doc:"test cases for wexec policy test"`
 }
 
