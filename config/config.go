@@ -22,6 +22,7 @@ import (
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/upstream"
 	"github.com/wexec/wexec/internal/units"
+	"github.com/wexec/wexec/internal/yamldoc"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -46,12 +47,15 @@ type Settings struct {
 	Audit         Audit
 	Embeddings    Embeddings
 	Artifacts     Artifacts
+	Keep          bool            // wexec run keeps runs in the user's store
 	LearnTypes    bool            // learn the types of answers that no server declares
 	Packages      []PinnedPackage // those of all layers
 	Quotas        Quotas
 	Features      map[string]int // the percentage of actors that have a feature; absent: all
 	Model         string         // of the tenant's agents; may be empty
-	Retention     time.Duration  // of runs in a server
+	Retention     time.Duration  // of runs in a store; a project does not set it
+	Webhook       Webhook
+	Profiles      map[string]Profile
 	Log           string
 	Warnings      []string
 	IgnoredGrants []string // settings of MCP files that only a policy can make
@@ -194,6 +198,7 @@ func Load(env *Environment, flags Flags) (*Settings, error) {
 	if err := s.denyAnchor(); err != nil {
 		return nil, err
 	}
+	s.warnOfProfiles()
 	return s, s.checkServers()
 }
 
@@ -218,6 +223,7 @@ func LoadTenant(env *Environment, dir, data string) (*Settings, error) {
 	if err := s.denyAnchor(); err != nil {
 		return nil, err
 	}
+	s.warnOfProfiles()
 	return s, s.checkServers()
 }
 
@@ -269,6 +275,10 @@ func (s *Settings) readFolder(env *Environment, dir string, origin policy.Origin
 	}
 	if ok {
 		policies, mcps = f.Policy, f.MCP
+		if r := f.Retention; r != nil && r.Runs > 0 && origin == policy.Project { // the store has the runs of other projects
+			s.Warnings = append(s.Warnings, path+": retention.runs has no effect in a project: set it in the wexec.yaml of the user")
+			r.Runs = 0
+		}
 		s.apply(f, dir, path, trusted)
 		if trusted {
 			servers, err := f.servers(path, env.expander(dir))
@@ -328,6 +338,10 @@ func (s *Settings) apply(f *file, dir, path string, trusted bool) {
 		s.note(Value{"features." + name, fmt.Sprintf("%d%%", share), path})
 	}
 	s.setText(&s.Model, "model", f.Model, path)
+	if f.Approvals.Webhook != (Webhook{}) {
+		s.Webhook = f.Approvals.Webhook
+	}
+	s.setProfiles(f.Profiles, path)
 	if r := f.Retention; r != nil && r.Runs > 0 {
 		s.Retention = max(time.Duration(r.Runs), leastRetention)
 		s.note(Value{"retention.runs", s.Retention.String(), path})
@@ -338,6 +352,10 @@ func (s *Settings) apply(f *file, dir, path string, trusted bool) {
 			s.Artifacts.Quota = int64(f.Quotas.Artifacts)
 		}
 		s.note(f.Quotas.values(path)...)
+	}
+	if f.Keep != nil {
+		s.Keep = *f.Keep
+		s.note(Value{"keep", fmt.Sprint(s.Keep), path})
 	}
 	if f.LearnTypes != nil {
 		s.LearnTypes = *f.LearnTypes
@@ -350,6 +368,28 @@ func (s *Settings) apply(f *file, dir, path string, trusted bool) {
 	if f.Embeddings != nil {
 		s.Embeddings = *f.Embeddings
 		s.note(Value{"embeddings.url", f.Embeddings.URL, path}, Value{"embeddings.model", f.Embeddings.Model, path})
+	}
+}
+
+// setProfiles sets the profiles of a file instead of farther ones with the same name.
+func (s *Settings) setProfiles(profiles yamldoc.Map[Profile], origin string) {
+	for _, p := range profiles {
+		if s.Profiles == nil {
+			s.Profiles = map[string]Profile{}
+		}
+		s.Profiles[p.Key] = p.V
+		s.note(Value{"profiles." + p.Key, p.V.String(), origin})
+	}
+}
+
+// warnOfProfiles warns of profiles with servers that are not configured.
+func (s *Settings) warnOfProfiles() {
+	for _, name := range slices.Sorted(maps.Keys(s.Profiles)) {
+		for _, server := range s.Profiles[name].Servers {
+			if !slices.ContainsFunc(s.Servers, func(o upstream.Server) bool { return o.Name == server }) {
+				s.Warnings = append(s.Warnings, fmt.Sprintf("profile %s: no server %.80q is configured", name, server))
+			}
+		}
 	}
 }
 
@@ -500,9 +540,16 @@ func (s *Settings) denyAnchor() error {
 // reaches them, whatever a policy grants.
 func (s *Settings) protected(env *Environment) []string {
 	out := append(slices.Clone(s.files), s.Cache, s.Audit.Dir, s.Audit.Key, s.Audit.Anchor.File,
-		env.System, env.configDir(), env.cacheDir(), env.stateDir(), env.RuntimeDir(), s.data)
-	for _, name := range []string{"wexec.yaml", "policy.yaml", ".mcp.json", "mcp.json"} {
-		out = append(out, below(env.Dir, name), below(s.Project.Dir, name))
-	}
+		env.System, env.configDir(), env.cacheDir(), env.stateDir(), env.dataDir(), env.RuntimeDir(), s.data)
+	out = slices.Concat(out, projectFiles(env.Dir), projectFiles(s.Project.Dir))
 	return slices.DeleteFunc(out, func(path string) bool { return path == "" })
+}
+
+// projectFiles returns the files of a project that say what programs may do.
+func projectFiles(dir string) []string {
+	var out []string
+	for _, name := range []string{"wexec.yaml", "policy.yaml", ".mcp.json", "mcp.json", "wexec.lock"} {
+		out = append(out, below(dir, name))
+	}
+	return out
 }

@@ -103,12 +103,16 @@ func (e *Environment) stateDir() string {
 	return e.folder("XDG_STATE_HOME", ".local/state", "Library/Application Support", "LOCALAPPDATA")
 }
 
+func (e *Environment) dataDir() string {
+	return e.folder("XDG_DATA_HOME", ".local/share", "Library/Application Support", "LOCALAPPDATA")
+}
+
 // DataDir returns the folder of what lasts: a given one, or the user's.
 func (e *Environment) DataDir(given string) (string, error) {
 	if given != "" {
 		return absolute(e.Dir, given), nil
 	}
-	if dir := e.folder("XDG_DATA_HOME", ".local/share", "Library/Application Support", "LOCALAPPDATA"); dir != "" {
+	if dir := e.dataDir(); dir != "" {
 		return dir, nil
 	}
 	return "", fault.New(fault.UsageStore, "there is no home folder for data").WithHint("set XDG_DATA_HOME")

@@ -26,12 +26,15 @@ type file struct {
 	Cache      string                       `yaml:"cache" doc:"folder of compiled code and results"`
 	Audit      *fileAudit                   `yaml:"audit" doc:"where and how runs are recorded"`
 	Embeddings *Embeddings                  `yaml:"embeddings" doc:"OpenAI-compatible endpoint that helps to find tools"`
+	Approvals  fileApprovals                `yaml:"approvals" doc:"of wexec serve: who learns of questions to people"`
 	LearnTypes *bool                        `yaml:"learn_types" doc:"learn the types of answers that no server declares"`
 	Packages   []yamldoc.Value[filePackage] `yaml:"packages" doc:"archives that programs may import from; written by wexec packages add"`
 	Quotas     Quotas                       `yaml:"quotas" doc:"of a tenant of wexec serve: what its runs may use; days are those of UTC"`
-	Retention  *fileRetention               `yaml:"retention" doc:"how long a server keeps what lasts"`
+	Retention  *fileRetention               `yaml:"retention" doc:"how long what lasts is kept"`
+	Keep       *bool                        `yaml:"keep" doc:"wexec run keeps runs in the user's store"`
 	Features   fileFeatures                 `yaml:"features" doc:"of a tenant of wexec serve: what its actors may use"`
-	Model      string                       `yaml:"model" doc:"of a tenant of wexec serve: the model of its agents, whose price the cost of runs has"`
+	Model      string                       `yaml:"model" doc:"of a tenant of wexec serve: the model of its agents; the cost of runs uses its price"`
+	Profiles   yamldoc.Map[Profile]         `yaml:"profiles" doc:"subsets of the servers and tools, by name; each is served as MCP at /mcp/p/NAME"`
 	Log        string                       `yaml:"log" enum:"debug|info|warn|error" doc:"least important messages that are logged"`
 }
 
@@ -77,6 +80,17 @@ type Embeddings struct {
 	URL   string `yaml:"url" doc:"address of the endpoint"`
 	Model string `yaml:"model" doc:"name of the model"`
 	Key   string `yaml:"key" doc:"where the key is, as env:NAME or file:PATH"` // empty: none
+}
+
+type fileApprovals struct {
+	Webhook Webhook `yaml:"webhook" doc:"of a tenant: the program to which events about approvals are sent"`
+}
+
+// Webhook is a program to which events about approvals are sent.
+type Webhook struct {
+	URL    string `yaml:"url" doc:"address to which events are posted"`
+	Secret string `yaml:"secret" doc:"where the key is that signs events, as env:NAME or file:PATH"`
+	Link   string `yaml:"link" doc:"address of the server's pages in events, such as https://wexec.example.com; absent: where it listens"`
 }
 
 // Quotas bound what the runs of a tenant use; 0 sets no bound.
@@ -194,6 +208,9 @@ func parseFile(name string, data []byte) (*file, error) {
 			return nil, fault.New(fault.UsageConfig, "%s: audit.anchor must have a file, a command or a tool", name).
 				WithHint("write  anchor: {command: [keep-head]},  or remove anchor")
 		}
+	}
+	if err := checkProfiles(name, f.Profiles); err != nil {
+		return nil, err
 	}
 	return &f, nil
 }

@@ -28,13 +28,14 @@ type Options struct {
 	Version    string
 	Logger     *slog.Logger
 	Tracing    trace.TracerProvider        // see [engine.Config]
-	Terminal   hostfns.Asker               // asks the person at the terminal; nil if there is none
+	Terminal   hostfns.Asker               // asks the person at the terminal; nil without a terminal
 	More       []hostfns.Provider          // in addition to those of the settings
 	NoAudit    bool                        // for commands that run no program
 	Language   string                      // of the program, if known: its guest is loaded in the background
 	Prefetched *engine.Cache               // see [Environment.Prefetch]
 	Record     func(audit.Sink) audit.Sink // wraps the audit log; nil leaves it
 	Engine     *engine.Engine              // which the caller closes; nil makes one
+	Owner      string                      // see [hostfns.Options]
 }
 
 // Host is everything that runs programs.
@@ -192,7 +193,7 @@ func (s *Settings) ranker(o Options) (hostfns.Ranker, error) {
 		if kind, _, ok := strings.Cut(from, ":"); !ok || kind != "env" && kind != "file" {
 			return nil, fault.New(fault.UsageConfig, "embeddings.key: must be env:NAME or file:PATH, not the key itself")
 		}
-		opts.Key = func(ctx context.Context) (string, error) { return o.Env.secret(ctx, from) }
+		opts.Key = func(ctx context.Context) (string, error) { return o.Env.Secret(ctx, from) }
 	}
 	x, err := embeddings.New(opts)
 	if err != nil {
@@ -260,9 +261,9 @@ func (l lastHead) Close() error {
 	return nil
 }
 
-// secret returns the value of a secret of the policy from env:NAME or file:PATH.
-// It is read each time and not kept.
-func (e *Environment) secret(_ context.Context, from string) (string, error) {
+// Secret returns the value of a secret from env:NAME or file:PATH. Relative paths begin
+// at the working folder. The value is read each time and not kept.
+func (e *Environment) Secret(_ context.Context, from string) (string, error) {
 	switch kind, name, _ := strings.Cut(from, ":"); kind {
 	case "env":
 		v, ok := e.Lookup(name)
@@ -278,7 +279,7 @@ func (e *Environment) secret(_ context.Context, from string) (string, error) {
 		if e.Within != "" {
 			read = e.readWithin
 		}
-		data, err := read(filepath.Clean(name))
+		data, err := read(absolute(e.Dir, name))
 		if err != nil {
 			return "", fault.New(fault.UsageConfig, "read the secret's file: %w", pathCause(err))
 		}

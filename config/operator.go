@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"io/fs"
+	"net"
 	"path/filepath"
 
 	"github.com/wexec/wexec/fault"
@@ -14,6 +15,8 @@ type Tenancy struct {
 	Stdio bool   `yaml:"stdio" doc:"servers of the tenant may be commands on this machine"`
 	User  string `yaml:"user" doc:"name of the user that these commands run as, on Unix; the server must be root"`
 	Root  string `yaml:"root" doc:"folder whose files the policy of the tenant may grant; an absolute path"`
+
+	PrivateHosts []string `yaml:"private_hosts" single:"yes" doc:"hosts, as HOST:PORT, that the webhook of the tenant may reach at addresses that are not public, and over http"`
 }
 
 // operatorFile is the wexec.yaml in the data folder of a server.
@@ -45,6 +48,11 @@ func Operator(data string) (map[string]Tenancy, error) {
 		}
 		if t.V.User != "" && !t.V.Stdio {
 			return nil, fault.New(fault.UsageConfig, "%s:%d: the tenant %s has a user but no stdio", path, t.KeyPos.Line, t.Key).WithHint("set stdio: true, or remove user")
+		}
+		for _, host := range t.V.PrivateHosts {
+			if name, port, err := net.SplitHostPort(host); err != nil || name == "" || port == "" {
+				return nil, fault.New(fault.UsageConfig, "%s:%d: private_hosts of the tenant %s: %q must be HOST:PORT", path, t.KeyPos.Line, t.Key, host)
+			}
 		}
 		all[t.Key] = t.V
 	}

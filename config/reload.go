@@ -2,7 +2,6 @@ package config
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -26,9 +25,10 @@ import (
 // state is what one reading of the settings gives to runs.
 type state struct {
 	table    *hostfns.Table
-	narrowed map[string]*hostfns.Table // see [Host.Narrowed], by tools
-	open     func(p *policy.Policy) (*hostfns.Table, error)
+	narrowed map[string]*hostfns.Table // see [Host.Narrowed], by profile and tools
+	open     func(p *policy.Policy, only Profile) (*hostfns.Table, error)
 	policies []policy.Layered
+	profiles map[string]Profile
 	defined  []upstream.Server
 	servers  *upstream.Provider
 }
@@ -70,9 +70,9 @@ type states struct {
 // Current returns the table of new runs.
 func (h *Host) Current() *hostfns.Table { return h.states.current().table }
 
-// Narrowed returns a table of new runs that may only call the tools that patterns
-// select, of those that the current one allows. Nil patterns select all.
-func (h *Host) Narrowed(patterns []string) (*hostfns.Table, error) {
+// Narrowed returns a table of new runs that may only call the tools of a subset, of
+// those that the current one allows. An unknown profile is [fault.UsageProfile].
+func (h *Host) Narrowed(to Subset) (*hostfns.Table, error) {
 	x := &h.states
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -80,22 +80,34 @@ func (h *Host) Narrowed(patterns []string) (*hostfns.Table, error) {
 		return nil, fault.New(fault.Internal, "the host is closed")
 	}
 	s := x.list[len(x.list)-1]
-	if patterns == nil || len(s.policies) == 0 { // without a policy every tool is denied
+	profile, ok := s.profiles[to.Profile]
+	if to.Profile != "" && !ok {
+		err := fault.New(fault.UsageProfile, "there is no profile %.80q", to.Profile)
+		if known := slices.Sorted(maps.Keys(s.profiles)); len(known) > 0 {
+			return nil, err.WithHint("use %s", strings.Join(known, " or "))
+		}
+		return nil, err.WithHint("set profiles in wexec.yaml")
+	}
+	if to.Profile == "" && (to.Tools == nil || len(s.policies) == 0) { // without a policy every tool is denied
 		return s.table, nil
 	}
-	key := strings.Join(patterns, "\x00")
+	key := to.Profile + "\x00" + strings.Join(to.Tools, "\x00")
 	if t := s.narrowed[key]; t != nil {
 		return t, nil
 	}
-	text, err := json.Marshal(map[string]any{"version": 1, "tools": map[string]any{"allow": patterns}})
-	if err != nil {
-		return nil, fault.New(fault.Internal, "encode the tools of a token: %w", err)
+	var p *policy.Policy
+	if len(s.policies) > 0 {
+		ofToken, err := onlyTools("the token", to.Tools)
+		if err != nil {
+			return nil, err
+		}
+		ofProfile, err := onlyTools("the profile "+to.Profile, profile.Tools)
+		if err != nil {
+			return nil, err
+		}
+		p = policy.Layer(append(slices.Clone(s.policies), policy.Layered{Policy: ofToken, Origin: policy.Named}, policy.Layered{Policy: ofProfile, Origin: policy.Named})...)
 	}
-	only, err := policy.Parse("the token", text)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.open(policy.Layer(append(slices.Clone(s.policies), policy.Layered{Policy: only, Origin: policy.Named})...))
+	t, err := s.open(p, profile)
 	if err == nil {
 		s.narrowed[key] = t
 	}
@@ -148,16 +160,21 @@ func (h *Host) Reload(s *Settings) (err error) {
 	if err != nil {
 		return err
 	}
-	next.narrowed, next.policies = map[string]*hostfns.Table{}, s.Policies
-	next.open = func(p *policy.Policy) (*hostfns.Table, error) {
-		providers := append([]hostfns.Provider{unclosed{next.servers}, fetch.New(fetch.Options{}), files.New(s.protected(o.Env)...)}, o.More...)
+	next.narrowed, next.policies, next.profiles = map[string]*hostfns.Table{}, s.Policies, s.Profiles
+	next.open = func(p *policy.Policy, only Profile) (*hostfns.Table, error) {
+		providers := []hostfns.Provider{unclosed{next.servers, only}, fetch.New(fetch.Options{}), files.New(s.protected(o.Env)...)}
+		for _, more := range o.More {
+			if only.has(more.Servers()) {
+				providers = append(providers, more)
+			}
+		}
 		t, err := hostfns.NewTable(p, h.sink, providers...)
 		if err != nil {
 			return nil, err
 		}
-		return t.With(hostfns.Options{Packages: installed, Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.secret, Pins: pins.current, Learned: h.learned, Ranker: ranker}), nil
+		return t.With(hostfns.Options{Owner: o.Owner, Packages: installed, Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.Secret, Pins: pins.current, Learned: h.learned, Ranker: ranker}), nil
 	}
-	if next.table, err = next.open(p); err != nil {
+	if next.table, err = next.open(p, Profile{}); err != nil {
 		return err
 	}
 	h.states.begin(next)
@@ -198,8 +215,17 @@ func (h *Host) upstreamOptions() upstream.Options {
 	}
 }
 
-// unclosed is the provider of servers that more than one table may use.
-type unclosed struct{ *upstream.Provider }
+// unclosed is the provider of servers that more than one table may use. A table has
+// those of its profile.
+type unclosed struct {
+	*upstream.Provider
+	only Profile
+}
+
+// Servers implements hostfns.Provider.
+func (p unclosed) Servers() []string {
+	return slices.DeleteFunc(slices.Clone(p.Provider.Servers()), func(name string) bool { return !p.only.has([]string{name}) })
+}
 
 // Close implements hostfns.Provider. The servers end with their last state.
 func (unclosed) Close() error { return nil }

@@ -52,7 +52,7 @@ func TestATenantTakesSecretsFromItsFolder(t *testing.T) {
 		"file:/etc/hostname":                              false,
 		"env:PATH":                                        false,
 	} {
-		value, err := env.secret(t.Context(), from)
+		value, err := env.Secret(t.Context(), from)
 		if (err == nil) != ok || ok && value != "value" {
 			t.Errorf("%s: %q %v", from, value, err)
 		}

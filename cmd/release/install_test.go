@@ -63,7 +63,7 @@ func TestGoInstallOfTheModulePathWorks(t *testing.T) {
 	if err := json.Unmarshal(said, &v); err != nil {
 		t.Fatal(err)
 	}
-	if v.Version != version || len(v.Guests) != 3 || v.Guests[0].SHA256 == "" {
+	if v.Version != version || len(v.Guests) != 4 || v.Guests[0].SHA256 == "" {
 		t.Errorf("the installed command says %s", said)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
+	"github.com/wexec/wexec/cmd/wexec/internal/storecmd"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
@@ -45,9 +46,9 @@ func (a *app) auditCommand() *cli.Command {
 				&cli.StringFlag{Name: "tool", Usage: "`TOOL`: only records about this tool"},
 				&cli.StringFlag{Name: "effect", Usage: "`EFFECT`: only decisions with this effect: allow, ask or deny"},
 				&cli.StringFlag{Name: "since", Usage: "`TIME`: only records after a time, such as 2026-01-31T08:00:00Z, or not older than a duration, such as 2h"})},
-			{Name: "verify", Usage: "find records that were changed, removed, reordered or cut off", Action: a.auditVerify, Flags: flags(
+			{Name: "verify", Usage: "find records that were changed, removed, reordered or cut off", Action: a.auditVerify, Flags: append(flags(
 				&cli.StringSliceFlag{Name: "key", Usage: "`FILE`: a public key that must have signed the heads (default the configured key); repeatable", TakesFile: true},
-				&cli.StringFlag{Name: "anchor", Usage: "`FILE`: heads that were kept elsewhere, or a report of verify --json; - is standard input (default the configured anchor)", TakesFile: true})},
+				&cli.StringFlag{Name: "anchor", Usage: "`FILE`: heads that were kept elsewhere, or a report of verify --json; - is standard input (default the configured anchor)", TakesFile: true}), storecmd.AuditFlags()...)},
 			{Name: "replay", Usage: "run a recorded program again with the recorded answers", ArgsUsage: "RUN", Action: a.auditReplay,
 				Description: "No tool is called, no file is opened and nothing is recorded. A run can be replayed if it was recorded in full: under a\n" +
 					"policy with  audit: {code: full, inputs: full, outputs: full}.  Such a record includes the clock, random bytes and files that\n" +
@@ -232,21 +233,21 @@ func eventLine(e *audit.Event) string {
 }
 
 func (a *app) auditVerify(ctx *cli.Context) error {
-	s, err := a.auditSettings(ctx)
+	keys, err := a.publicKeys(ctx)
 	if err != nil {
 		return err
 	}
-	var keys []ed25519.PublicKey
-	for _, path := range ctx.StringSlice("key") {
-		data, err := readFile(a.path(path))
-		if err != nil {
-			return err
+	if ctx.IsSet("store") || ctx.IsSet("data") {
+		for _, name := range []string{"audit", "anchor"} {
+			if ctx.IsSet(name) {
+				return fault.New(fault.UsageFlag, "--%s has no effect with --store and --data, which name the logs of servers", name)
+			}
 		}
-		k, err := audit.ParsePublicKey(data)
-		if err != nil {
-			return err
-		}
-		keys = append(keys, k)
+		return a.lasting().VerifyAudit(keys)(ctx)
+	}
+	s, err := a.auditSettings(ctx)
+	if err != nil {
+		return err
 	}
 	if len(keys) == 0 && !ctx.IsSet("audit") {
 		if keys, err = a.configuredKey(); err != nil {
@@ -277,6 +278,22 @@ func (a *app) auditVerify(ctx *cli.Context) error {
 		return exitStatus(fault.ClassGuest.Exit())
 	}
 	return nil
+}
+
+// publicKeys reads the keys of --key.
+func (a *app) publicKeys(ctx *cli.Context) (keys []ed25519.PublicKey, err error) {
+	for _, path := range ctx.StringSlice("key") {
+		data, err := readFile(a.path(path))
+		if err != nil {
+			return nil, err
+		}
+		k, err := audit.ParsePublicKey(data)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, k)
+	}
+	return keys, nil
 }
 
 // verified compares the records with the heads that --anchor names, or else with

@@ -25,6 +25,7 @@ import (
 	"github.com/wexec/wexec/cmd/wexec/internal/servecmd"
 	"github.com/wexec/wexec/cmd/wexec/internal/storecmd"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
+	"github.com/wexec/wexec/cmd/wexec/internal/workspacecmd"
 	"github.com/wexec/wexec/cmd/wexec/mcpd"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
@@ -130,14 +131,20 @@ func interrupted(ctx context.Context, args []string) bool {
 	return fault.CodeOf(context.Cause(ctx)) == fault.Cancelled && len(args) > 1 && args[1] != "run" && args[1] != "mcp" && args[1] != "serve"
 }
 
+// lasting makes the commands over what a store or a server keeps.
+func (a *app) lasting() storecmd.Commands {
+	return storecmd.Commands{Env: a.Env, Term: a.term, Stdout: a.Stdout, Programs: a.programs, PrintJSON: a.printJSON, Faulty: exitStatus(fault.ClassGuest.Exit())}
+}
+
 // commandLine is the definition of the command line. A run has no commands but
 // its own, since every command costs time at the start.
 func (a *app) commandLine() *cli.App {
 	server := servecmd.Commands{Env: a.Env, Term: a.term, Version: a.Version}
-	lasting := storecmd.Commands{Env: a.Env, Term: a.term, Stdout: a.Stdout, Programs: a.programs, PrintJSON: a.printJSON, Faulty: exitStatus(fault.ClassGuest.Exit())}
+	lasting := a.lasting()
+	layers := workspacecmd.Commands{Env: a.Env, Term: a.term, Stdin: a.Stdin, Stdout: a.Stdout, Terminal: a.stdoutTerminal, Path: a.path, PrintJSON: a.printJSON, Settings: a.settings}
 	commands := []func() *cli.Command{
 		a.runCommand, a.replCommand, a.toolsCommand, a.policyCommand, a.privacyCommand, a.auditCommand, a.approvalsCommand, a.mcpCommand,
-		server.Serve, lasting.PS, lasting.Logs, lasting.Kill, lasting.Runs, lasting.Usage, lasting.Token, lasting.Store, a.pluginCommand, a.packagesCommand, a.guestsCommand, a.initCommand,
+		server.Serve, lasting.PS, lasting.Logs, lasting.Kill, lasting.Runs, lasting.Usage, lasting.Token, lasting.Store, layers.Workspace, a.pluginCommand, a.packagesCommand, a.guestsCommand, a.initCommand,
 		a.doctorCommand, a.configCommand, a.promptCommand, a.completionCommand,
 		a.completeCommand, a.manCommand, a.versionCommand,
 	}
@@ -323,16 +330,16 @@ func (a *app) completeCommand() *cli.Command {
 	}
 }
 
-// argumentValues lists known arguments of a command. Tools are those that were
-// connected last; no server is started.
-func (a *app) argumentValues(command string) []string {
+// argumentValues lists known arguments of a command with some flags. Tools are those
+// that were connected last; no server is started.
+func (a *app) argumentValues(command string, flags []string) []commandline.Candidate {
 	switch command {
 	case "tools list", "tools show", "tools pin", "policy explain":
-		return config.SavedToolNames(a.Env)
+		return commandline.Candidates(config.SavedToolNames(a.Env))
 	case "completion":
-		return slices.Sorted(maps.Keys(commandline.CompletionScripts()))
+		return commandline.Candidates(slices.Sorted(maps.Keys(commandline.CompletionScripts())))
 	}
-	return nil
+	return a.lasting().Arguments(command, flags)
 }
 
 // flagValues lists the values of a flag. It returns nil for files, which shells

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/wexec/wexec/cmd/wexec/mcpd"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
 )
 
 func (a *app) mcpCommand() *cli.Command {
@@ -34,7 +36,8 @@ func (a *app) mcpCommand() *cli.Command {
 		&cli.StringFlag{Name: "oauth-resource", Usage: "`URL`: the URL of this server in access tokens (default the address it listens at)"},
 		&cli.StringSliceFlag{Name: "oauth-scope", Usage: "`SCOPE`: a scope that access tokens must have; repeatable"},
 		&cli.IntFlag{Name: "max-clients", Usage: "`N`: serve at most N HTTP clients at once", Value: 64},
-		&cli.IntFlag{Name: "max-pending", Usage: "`N`: keep at most N connections of one address that have not sent a valid token; -1 behind a proxy, which has one address", Value: 32},
+		&cli.IntFlag{Name: "max-pending", Usage: "`N`: keep at most N connections of one address that have sent no request; -1 behind a proxy, which has one address", Value: 32},
+		&cli.StringFlag{Name: "profile", Usage: "`NAME`: serve the tools of this profile of wexec.yaml only; over HTTP, /mcp/p/NAME has those of each profile"},
 		&cli.StringFlag{Name: "project", Category: configurationFlags, Usage: "`DIR`: run as if started in this folder, with its wexec.yaml and policy.yaml", TakesFile: true},
 	}
 	return &cli.Command{
@@ -72,18 +75,66 @@ func (a *app) serve(ctx *cli.Context) error {
 		return err
 	}
 	defer func() { _ = host.Close() }()
-	server := mcpd.New(mcpd.Options{
-		Engine: host.Engine, Table: host.Table, Limits: settings.Limits, Env: a.Env.Map(), Dir: a.Env.Dir,
+	servers := &profileServers{host: host, made: map[string]*mcpd.Server{}, options: mcpd.Options{
+		Engine: host.Engine, Limits: settings.Limits, Env: a.Env.Map(), Dir: a.Env.Dir,
 		Asker: host.Approvals, Logger: logger, Version: a.Version, Notice: settings.Untrusted,
-	})
-	defer a.reload(ctx, settings, stamp, host, server, logger)()
+	}}
+	server, err := servers.get(ctx.String("profile"))
+	if err != nil {
+		return err
+	}
+	defer a.reload(ctx, settings, stamp, host, servers, logger)()
 	if ctx.IsSet("http") {
-		return a.serveHTTP(ctx, server)
+		return a.serveHTTP(ctx, server, func(name string) (*mcpd.Server, error) {
+			if only := ctx.String("profile"); only != "" && name != only {
+				return nil, fault.New(fault.UsageProfile, "this server has the profile %s only", only)
+			}
+			return servers.get(name)
+		})
 	}
 	if a.canAsk() {
 		a.term.Note("this MCP server reads JSON-RPC from standard input and is started by a client (press Ctrl-C to stop)")
 	}
 	return server.Stdio(ctx.Context, a.Stdin, a.Stdout)
+}
+
+// profileServers are the servers of the profiles that clients use; "" is that of all
+// tools.
+type profileServers struct {
+	host *config.Host
+
+	mu      sync.Mutex
+	options mcpd.Options // of each, apart from its table
+	made    map[string]*mcpd.Server
+}
+
+// get returns the server of a profile.
+func (p *profileServers) get(name string) (*mcpd.Server, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	table, err := p.host.Narrowed(config.Subset{Profile: name})
+	if err != nil {
+		return nil, err
+	}
+	if p.made[name] == nil {
+		o := p.options
+		o.Table = table
+		p.made[name] = mcpd.New(o)
+	}
+	return p.made[name], nil
+}
+
+// update makes new runs of all servers use the host's present tables. The server of a
+// profile that is gone keeps its last one, without clients over HTTP.
+func (p *profileServers) update(limits policy.Limits, notice string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.options.Limits, p.options.Notice = limits, notice
+	for name, server := range p.made {
+		if table, err := p.host.Narrowed(config.Subset{Profile: name}); err == nil {
+			server.Update(mcpd.State{Table: table, Limits: limits, Notice: notice})
+		}
+	}
 }
 
 // reloadInterval is how often the files of the configuration are checked.
@@ -92,7 +143,7 @@ const reloadInterval = time.Second
 // reload makes a server use the configuration as it is after a file has changed
 // or SIGHUP has come, until stop is called. While the files cannot be used, the
 // last configuration stays and agents are told why. stamp is that of settings.
-func (a *app) reload(ctx *cli.Context, settings *config.Settings, stamp string, host *config.Host, server *mcpd.Server, logger *slog.Logger) (stop func()) {
+func (a *app) reload(ctx *cli.Context, settings *config.Settings, stamp string, host *config.Host, servers *profileServers, logger *slog.Logger) (stop func()) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	ticks := time.NewTicker(reloadInterval)
@@ -115,7 +166,7 @@ func (a *app) reload(ctx *cli.Context, settings *config.Settings, stamp string, 
 			logger.Info("the configuration is reloaded")
 			settings, notice = next, next.Untrusted
 		}
-		server.Update(mcpd.State{Table: host.Current(), Limits: settings.Limits, Notice: notice})
+		servers.update(settings.Limits, notice)
 	}
 	go func() {
 		defer close(done)
@@ -140,7 +191,7 @@ func (a *app) reload(ctx *cli.Context, settings *config.Settings, stamp string, 
 	}
 }
 
-func (a *app) serveHTTP(ctx *cli.Context, server *mcpd.Server) error {
+func (a *app) serveHTTP(ctx *cli.Context, server *mcpd.Server, profiles func(name string) (*mcpd.Server, error)) error {
 	issuer := ctx.String("oauth-issuer")
 	if issuer == "" && (ctx.IsSet("oauth-resource") || ctx.IsSet("oauth-scope")) {
 		return fault.New(fault.UsageFlag, "--oauth-resource and --oauth-scope need an issuer").WithHint("set --oauth-issuer URL")
@@ -168,7 +219,7 @@ func (a *app) serveHTTP(ctx *cli.Context, server *mcpd.Server) error {
 			a.term.Hint("set the host name that clients use: --allow-host NAME")
 		}
 	}
-	o := mcpd.HTTPOptions{Token: token, Hosts: hosts, Origins: ctx.StringSlice("allow-origin"), Sessions: ctx.Int("max-clients"), Pending: ctx.Int("max-pending")}
+	o := mcpd.HTTPOptions{Token: token, Profile: profiles, Hosts: hosts, Origins: ctx.StringSlice("allow-origin"), Sessions: ctx.Int("max-clients"), Pending: ctx.Int("max-pending")}
 	if issuer != "" {
 		o.OAuth = &mcpd.OAuth{Issuer: issuer, Resource: ctx.String("oauth-resource"), Scopes: ctx.StringSlice("oauth-scope")}
 		if o.OAuth.Resource == "" {

@@ -27,7 +27,9 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/workspaces"
 	"github.com/wexec/wexec/internal/telemetry"
+	"github.com/wexec/wexec/service"
 )
 
 func (a *app) runCommand() *cli.Command {
@@ -38,6 +40,7 @@ func (a *app) runCommand() *cli.Command {
 		&cli.StringFlag{Name: "args", Usage: "`JSON`: all arguments; @FILE reads them from a file, @- from standard input"},
 		&cli.StringFlag{Name: "intent", Usage: "`TEXT`: what the program is for"},
 		&cli.StringFlag{Name: "packages", Usage: "`DIR`: pure packages that the program may import, as /packages", TakesFile: true},
+		&cli.StringFlag{Name: "workspace", Usage: "`DIR`: a folder that the program sees as /workspace; what it changes waits for wexec workspace accept", TakesFile: true},
 		&cli.BoolFlag{Name: "json", Usage: "print the Result as JSON and nothing else"},
 		&cli.BoolFlag{Name: "jsonl", Usage: "print every event as a line of JSON, the Result last"},
 		&cli.BoolFlag{Name: "stats", Usage: "print what the run used"},
@@ -46,6 +49,7 @@ func (a *app) runCommand() *cli.Command {
 		&cli.BoolFlag{Name: "no-cache", Usage: "do not answer from the result cache"},
 		&cli.BoolFlag{Name: "check", Usage: "compile the program, check its tools and their literal arguments; run nothing"},
 		&cli.BoolFlag{Name: "dry-run", Usage: "answer tool calls with samples of what the tools answer, and list the calls"},
+		&cli.BoolFlag{Name: "keep", Usage: "keep the run in the user's store, for wexec ps, logs, kill and runs (default keep in wexec.yaml)"},
 		&cli.BoolFlag{Name: "watch", Usage: "run again when the file changes"},
 	}
 	return &cli.Command{
@@ -90,22 +94,46 @@ func (a *app) run(ctx *cli.Context) error {
 		return a.failed(ctx, err)
 	}
 	defer func() { _ = host.Close() }()
-	switch {
-	case ctx.Bool("check"):
+	if ctx.Bool("check") {
 		return a.checkProgram(ctx, host, settings.Cache, req)
-	case ctx.Bool("watch"):
-		return a.watch(ctx, host, req)
 	}
-	return a.runOnce(ctx, host.Engine.Run, host, req)
+	if ctx.IsSet("workspace") {
+		layers, err := settings.Workspaces(a.Env)
+		if err != nil {
+			return a.failed(ctx, err)
+		}
+		layer, err := layers.Create(a.path(ctx.String("workspace")))
+		if err != nil {
+			return a.failed(ctx, err)
+		}
+		defer func() { _ = layer.Close() }()
+		req.Workspace = workspaces.New(layer)
+	}
+	run := host.Engine.Run
+	if ctx.Bool("keep") || settings.Keep && !ctx.IsSet("keep") {
+		keeper, err := service.OpenKeeper(ctx.Context, a.Env, settings, host, logger)
+		if err != nil {
+			return a.failed(ctx, err)
+		}
+		defer func() { _ = keeper.Close() }()
+		run = keeper.Run
+	}
+	if ctx.Bool("watch") {
+		return a.watch(ctx, run, host, req)
+	}
+	return a.runOnce(ctx, run, host, req)
 }
 
 // runOnServer runs a program on the server that --server names.
 func (a *app) runOnServer(ctx *cli.Context, req engine.Request) error {
-	for _, f := range slices.Concat(settingFlags(), allowFlags(), []cli.Flag{&cli.StringFlag{Name: "packages"}, &cli.BoolFlag{Name: "check"}, &cli.BoolFlag{Name: "watch"}}) {
+	for _, f := range slices.Concat(settingFlags(), allowFlags(), []cli.Flag{&cli.StringFlag{Name: "packages"}, &cli.StringFlag{Name: "workspace"}, &cli.BoolFlag{Name: "check"}, &cli.BoolFlag{Name: "watch"}}) {
 		if name := f.Names()[0]; ctx.IsSet(name) && name != "quiet" && name != "verbose" {
 			return a.failed(ctx, fault.New(fault.UsageFlag, "%s has no effect on a server, where the files of its tenant apply", commandline.Dashed(name)).
 				WithHint("remove it, or remove --server to run the program here"))
 		}
+	}
+	if ctx.IsSet("keep") {
+		return a.failed(ctx, fault.New(fault.UsageFlag, "--keep has no effect with --server: the server keeps its runs").WithHint("remove --keep"))
 	}
 	client, err := apiclient.Open(ctx, a.Env, a.term, "")
 	if err != nil {
@@ -157,7 +185,7 @@ func (a *app) noteMisplaced(flag string) {
 }
 
 // watch runs a file, and runs it again when it changes, until interrupted.
-func (a *app) watch(ctx *cli.Context, host *config.Host, req engine.Request) error {
+func (a *app) watch(ctx *cli.Context, run runner, host *config.Host, req engine.Request) error {
 	if req.Root == "" {
 		return fault.New(fault.UsageFlag, "--watch needs a file")
 	}
@@ -172,7 +200,7 @@ func (a *app) watch(ctx *cli.Context, host *config.Host, req engine.Request) err
 				return err
 			}
 			req.Code, req.Stdin = string(data), nil
-			if err := a.runOnce(ctx, host.Engine.Run, host, req); err != nil {
+			if err := a.runOnce(ctx, run, host, req); err != nil {
 				a.term.Note("%s: waiting for a change", req.File)
 			}
 		}
@@ -184,8 +212,11 @@ func (a *app) watch(ctx *cli.Context, host *config.Host, req engine.Request) err
 	}
 }
 
+// runner runs a request: here, here with a record in the store, or on a server.
+type runner func(context.Context, engine.Request) (*engine.Result, error)
+
 // runOnce runs a request and prints its result. host is nil if a server runs it.
-func (a *app) runOnce(ctx *cli.Context, run func(context.Context, engine.Request) (*engine.Result, error), host *config.Host, req engine.Request) error {
+func (a *app) runOnce(ctx *cli.Context, run runner, host *config.Host, req engine.Request) error {
 	plain := !ctx.Bool("json") && !ctx.Bool("jsonl")
 	var status *terminal.Progress
 	var picture *timeline.Recorder
@@ -238,6 +269,9 @@ func (a *app) runOnce(ctx *cli.Context, run func(context.Context, engine.Request
 		if werr := os.WriteFile(a.path(ctx.String("timeline")), picture.SVG(res), 0o644); werr != nil {
 			return fault.New(fault.UsageFile, "draw the timeline: %w", werr)
 		}
+	}
+	if w := res.Workspace; w != nil && w.Changed > 0 && plain {
+		a.term.Note("the program changed %s: see wexec workspace diff %s, then accept or reject it", terminal.Count(w.Changed, "path"), w.ID)
 	}
 	if ctx.Bool("dry-run") && plain {
 		a.printDryRun(res, err)

@@ -30,7 +30,7 @@ func accessOf(ctx context.Context) *access {
 
 type accessKey struct{}
 
-// by notes whose request it is; a may be nil.
+// by notes who made the request; a may be nil.
 func (a *access) by(token string) {
 	if a != nil {
 		a.token = token

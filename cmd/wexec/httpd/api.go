@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,11 +43,11 @@ func listApprovals(s *Server, c *call, in approvalsInput) (page approvalsPage, e
 }
 
 type decideInput struct {
-	ID   string `path:"id"`
+	ID   string `path:"id" doc:"the id of the question"`
 	Body struct {
 		Decision string `json:"decision" jsonschema:"approve or deny"`
 		Reason   string `json:"reason,omitempty" jsonschema:"the program sees it if the call is denied"`
-		Always   bool   `json:"always,omitempty" jsonschema:"write always_rule into the policy, so that nobody is asked again; needs the scope admin"`
+		Always   bool   `json:"always,omitempty" jsonschema:"write always_rule into the policy, so that the next call is not a question; needs the scope admin"`
 	}
 }
 
@@ -64,12 +65,12 @@ func decide(s *Server, c *call, in decideInput) (service.Approval, error) {
 type tool struct {
 	catalogue.Match
 	ID   string `json:"id"`
-	Path string `json:"path" jsonschema:"of its declaration in /mcp-servers, as programs see it"`
+	Path string `json:"path" jsonschema:"where programs find its declaration"`
 }
 
 type toolsPage struct {
 	Tools []tool   `json:"tools"`
-	Total int      `json:"total" jsonschema:"of all that were found"`
+	Total int      `json:"total" jsonschema:"how many were found"`
 	Left  []string `json:"left_out,omitempty" jsonschema:"why tools of a server are missing"`
 }
 
@@ -125,35 +126,10 @@ func getTool(s *Server, c *call, in toolInput) (tool, error) {
 	return toolOf(m), nil
 }
 
-type session struct {
-	Name string `json:"name"`
-}
-
-type sessionsPage struct {
-	Sessions []session `json:"sessions"`
-}
-
-func listSessions(s *Server, c *call, _ none) (sessionsPage, error) {
-	page := sessionsPage{Sessions: []session{}}
-	names, err := s.service.Sessions(c.who)
-	for _, name := range names {
-		page.Sessions = append(page.Sessions, session{name})
-	}
-	return page, err
-}
-
-type sessionInput struct {
-	Name string `path:"name"`
-}
-
-func endSession(s *Server, c *call, in sessionInput) (session, error) {
-	return session(in), s.service.EndSession(c.who, in.Name)
-}
-
 type usageInput struct {
 	By    string    `query:"by" enum:"day|actor|tool|skill|model" doc:"day unless told"`
-	Since time.Time `query:"since"`
-	Until time.Time `query:"until"`
+	Since time.Time `query:"since" doc:"from this time on"`
+	Until time.Time `query:"until" doc:"before this time; now unless told"`
 }
 
 // used is what runs, calls or skills used.
@@ -205,13 +181,13 @@ func listTokens(s *Server, c *call, _ none) (tokensPage, error) {
 type createTokenInput struct {
 	Body struct {
 		Name    string        `json:"name"`
-		Tenant  string        `json:"tenant,omitempty" jsonschema:"that of the caller unless told; another one only for the tenant default"`
+		Tenant  string        `json:"tenant,omitempty" jsonschema:"the tenant of the caller unless told; only the tenant default makes tokens of others"`
 		Scopes  []store.Scope `json:"scopes"`
 		Tools   []string      `json:"tools,omitempty" jsonschema:"patterns of the tools that its programs may call"`
 		Expires *time.Time    `json:"expires,omitempty"`
 		Type    string        `json:"type,omitempty" jsonschema:"agent or person; agent unless told"`
-		Quotas  store.Quotas  `json:"quotas,omitzero" jsonschema:"of its runs, in addition to those of the tenant"`
-		Model   string        `json:"model,omitempty" jsonschema:"of its holder: the cost of runs has its price"`
+		Quotas  store.Quotas  `json:"quotas,omitzero" jsonschema:"quotas of its runs, in addition to those of the tenant"`
+		Model   string        `json:"model,omitempty" jsonschema:"the model of its holder, which gives the cost of runs its price"`
 	}
 }
 
@@ -239,17 +215,42 @@ func createToken(s *Server, c *call, in createTokenInput) (createdToken, error) 
 		}
 		t.Tenant = b.Tenant
 	}
-	for _, scope := range t.Scopes {
-		if !c.who.Has(scope) {
-			return createdToken{}, fault.New(fault.DeniedScope, "a token without the scope %s cannot give it", scope)
-		}
+	if err := mayGive(c.who, &t); err != nil {
+		return createdToken{}, err
 	}
 	secret, id, err := s.service.CreateToken(c.context(), t)
 	return createdToken{id, secret}, err
 }
 
+// mayGive returns why a principal cannot make a token. A token gives no scope and no
+// tool that it does not have. That of an agent makes no token that could answer for it.
+func mayGive(who service.Principal, t *store.Token) error {
+	for _, scope := range t.Scopes {
+		if !who.Has(scope) {
+			return fault.New(fault.DeniedScope, "a token without the scope %s cannot give it", scope)
+		}
+	}
+	answers := t.Type == store.TypePerson || slices.Contains(t.Scopes, store.ScopeApprove) || slices.Contains(t.Scopes, store.ScopeAdmin)
+	if who.Type != store.TypePerson && answers {
+		return fault.New(fault.DeniedScope, "an agent's token cannot make the token of a person, or one with the scope %s or %s", store.ScopeApprove, store.ScopeAdmin).
+			WithHint("use the token of a person, or wexec token create on the server")
+	}
+	if who.Tools == nil {
+		return nil
+	}
+	if t.Tools == nil {
+		t.Tools = who.Tools
+	}
+	for _, pattern := range t.Tools {
+		if !slices.Contains(who.Tools, pattern) {
+			return fault.New(fault.DeniedScope, "a token that may call %s cannot give %.60q", strings.Join(who.Tools, ", "), pattern)
+		}
+	}
+	return nil
+}
+
 type tokenInput struct {
-	ID string `path:"id"`
+	ID string `path:"id" doc:"the id of the token"`
 }
 
 type revoked struct {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/artifacts"
 	"github.com/wexec/wexec/service"
 	"github.com/wexec/wexec/store"
 	"github.com/wexec/wexec/store/blobs"
@@ -180,6 +181,24 @@ func (d *download) Write(b []byte) (int, error) {
 	}
 	_ = d.flow.SetWriteDeadline(time.Now().Add(writeTimeout))
 	return d.ResponseWriter.Write(b)
+}
+
+type linesInput struct {
+	SHA256 string `path:"sha256" doc:"64 hexadecimal digits"`
+
+	From  int    `query:"from" doc:"the first line; 1 unless told"`
+	Lines int    `query:"lines" doc:"how many lines at most; 1,000 unless told, and 1 MiB"`
+	Match string `query:"match" doc:"only lines that match this regular expression, in RE2 syntax"`
+}
+
+// artifactLines reads and searches a text in pages.
+func artifactLines(s *Server, c *call, in linesInput) (artifacts.Page, error) {
+	id, err := artifactInput{in.SHA256}.id()
+	if err != nil {
+		return artifacts.Page{}, err
+	}
+	page, err := s.service.ReadArtifact(c.context(), c.who, id, artifacts.Query{From: in.From, Lines: in.Lines, Match: in.Match})
+	return page, missing(err)
 }
 
 // deletedArtifact names an artifact that is gone.

@@ -9,17 +9,32 @@ import (
 	"github.com/wexec/wexec/service"
 )
 
-// verified is what was found in the chain of a tenant.
+// verified is what was found in the chain of a tenant that this server keeps, and in the
+// store.
 type verified struct {
 	OK       bool                  `json:"ok"`
+	Records  int                   `json:"records"`
+	Segments []audit.SegmentReport `json:"segments"`
+	Problems []audit.Problem       `json:"problems"`
+	Sealed   []chain               `json:"sealed"`
+}
+
+// chain is what was found in the closed segments of a chain that are in the store.
+type chain struct {
+	ID       string                `json:"chain"`
 	Records  int                   `json:"records"`
 	Segments []audit.SegmentReport `json:"segments"`
 	Problems []audit.Problem       `json:"problems"`
 }
 
 func verifyAudit(s *Server, c *call, _ none) (verified, error) {
-	r, err := s.service.VerifyAudit(c.context(), c.who)
-	return verified{r.OK(), r.Records, append([]audit.SegmentReport{}, r.Segments...), append([]audit.Problem{}, r.Problems...)}, err
+	r, kept, err := s.service.VerifyAudit(c.context(), c.who)
+	out := verified{r.OK(), r.Records, append([]audit.SegmentReport{}, r.Segments...), append([]audit.Problem{}, r.Problems...), []chain{}}
+	for _, k := range kept {
+		out.OK = out.OK && k.OK()
+		out.Sealed = append(out.Sealed, chain{k.ID, k.Records, append([]audit.SegmentReport{}, k.Segments...), append([]audit.Problem{}, k.Problems...)})
+	}
+	return out, err
 }
 
 type exportInput struct {

@@ -104,15 +104,18 @@ func TestARunNeedsFewCommits(t *testing.T) {
 		if err := l.run(http.DefaultClient); err != nil {
 			t.Fatal(err)
 		}
-		statements, commits := l.store.Work()
+		statements, commits, syncs := l.store.Work()
 		for range runs {
 			if err := l.run(http.DefaultClient); err != nil {
 				t.Fatal(err)
 			}
 		}
-		moreStatements, moreCommits := l.store.Work()
+		moreStatements, moreCommits, moreSyncs := l.store.Work()
 		if n := moreCommits - commits; n > 2*runs+5 {
 			t.Errorf("%d runs needed %d commits", runs, n)
+		}
+		if n := moreSyncs - syncs; n > runs+5 {
+			t.Errorf("%d runs waited for the disk %d times", runs, n)
 		}
 		if n := moreStatements - statements; n > 10*runs {
 			t.Errorf("%d runs needed %d statements", runs, n)
@@ -152,7 +155,7 @@ func measure(b *testing.B, servers []loopback, clients int) {
 	}
 	work := func() (statements, commits int64) {
 		for _, l := range servers {
-			s, c := l.store.Work()
+			s, c, _ := l.store.Work()
 			statements, commits = statements+s, commits+c
 		}
 		return statements, commits

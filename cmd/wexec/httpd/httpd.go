@@ -22,19 +22,23 @@ import (
 
 // routes is the API.
 func routes() []route {
-	events := route{method: "GET", path: "/v1/runs/{id}/events", scope: store.ScopeRead, summary: "Follow a run as server-sent events",
+	events := route{method: "GET", path: "/v1/runs/{id}/events", scope: store.ScopeRead, summary: "Follow a run as server-sent events", operation: "followRun",
 		in: inputOf[eventsInput](), status: http.StatusOK, media: "text/event-stream", serve: streamEvents}
 	run := typed("POST", "/v1/runs", store.ScopeRun, "Run a program", submit)
 	run.also = []int{http.StatusAccepted}
 	export := route{method: "GET", path: "/v1/audit/export", scope: store.ScopeAdmin, summary: "Export the audit log as lines of JSON",
 		in: inputOf[exportInput](), status: http.StatusOK, media: "application/x-ndjson", serve: exportAudit}
-	makeToken := typed("POST", "/v1/tokens", store.ScopeAdmin, "Make a token, which is shown once", createToken)
+	makeToken := typed("POST", "/v1/tokens", store.ScopeAdmin, "Make a token", createToken)
 	makeToken.status = http.StatusCreated
+	makeSession := typed("POST", "/v1/sessions", store.ScopeRun, "Create a session, which keeps what its runs define", createSession)
+	makeSession.status = http.StatusCreated
+	fork := typed("POST", "/v1/sessions/{name}/fork", store.ScopeRun, "Make a session that goes on with what another one has", forkSession)
+	fork.status = http.StatusCreated
 	put := typed("POST", artifactsPath, store.ScopeRun, "Keep content as an artifact", putArtifact)
 	put.status, put.streams = http.StatusCreated, true
-	download := route{method: "GET", path: artifactsPath + "/{sha256}", scope: store.ScopeRead, summary: "Read an artifact, with ranges; without the scope reveal, texts of others have tokens instead of personal data and no ranges",
+	download := route{method: "GET", path: artifactsPath + "/{sha256}", scope: store.ScopeRead, summary: "Read an artifact",
 		in: inputOf[artifactInput](), status: http.StatusOK, also: []int{http.StatusPartialContent, http.StatusNotModified}, media: "*/*", serve: getArtifact}
-	metrics := route{method: "GET", path: "/metrics", scope: store.ScopeAdmin, summary: "Read the metrics of the server, in the text format of Prometheus",
+	metrics := route{method: "GET", path: "/metrics", scope: store.ScopeAdmin, summary: "Read the metrics of the server, in the text format of Prometheus", operation: "getMetrics",
 		in: inputOf[none](), status: http.StatusOK, media: "text/plain; version=0.0.4; charset=utf-8", serve: serveMetrics}
 	return []route{
 		metrics,
@@ -44,23 +48,29 @@ func routes() []route {
 		typed("POST", "/v1/runs/{id}/cancel", store.ScopeRun, "Cancel a run", cancelRun),
 		events,
 		typed("GET", "/v1/approvals", store.ScopeRead, "List the questions to people", listApprovals),
-		typed("POST", "/v1/approvals/{id}", store.ScopeApprove, "Answer a question", decide),
+		typed("POST", "/v1/approvals/{id}", store.ScopeApprove, "Answer a question", decide).as("answerApproval"),
 		typed("GET", "/v1/tools", store.ScopeRead, "List the tools that programs may call", listTools),
 		typed("GET", "/v1/tools/search", store.ScopeRead, "Search tools by words", searchTools),
 		typed("GET", "/v1/tools/{id}", store.ScopeRead, "Show a tool with its declaration", getTool),
 		typed("GET", "/v1/sessions", store.ScopeRead, "List sessions", listSessions),
-		typed("DELETE", "/v1/sessions/{name}", store.ScopeRun, "End a session", endSession),
+		makeSession,
+		typed("GET", "/v1/sessions/{name}", store.ScopeRead, "Show a session", getSession),
+		typed("DELETE", "/v1/sessions/{name}", store.ScopeRun, "End a session, awake or asleep", endSession),
+		typed("POST", "/v1/sessions/{name}/sleep", store.ScopeRun, "Put a session to sleep", sleepSession),
+		typed("POST", "/v1/sessions/{name}/wake", store.ScopeRun, "Wake a session", wakeSession),
+		fork,
 		put,
 		typed("GET", artifactsPath, store.ScopeRead, "List artifacts, the newest first", listArtifacts),
 		download,
+		typed("GET", artifactsPath+"/{sha256}/lines", store.ScopeRead, "Read or search lines of a text, in pages; without the scope reveal, texts of others have tokens instead of personal data", artifactLines),
 		typed("DELETE", artifactsPath+"/{sha256}", store.ScopeRun, "Delete an artifact", deleteArtifact),
 		typed("GET", "/v1/usage", store.ScopeRead, "Sum what runs used", usage),
 		typed("GET", "/v1/tokens", store.ScopeAdmin, "List tokens", listTokens),
 		makeToken,
-		typed("POST", "/v1/subjects/delete", store.ScopeAdmin, "Delete a person: the runs that have a value or are of an actor", deleteSubject),
+		typed("POST", "/v1/subjects/delete", store.ScopeAdmin, "Delete a person", deleteSubject).as("deleteSubject"),
 		typed("GET", "/v1/audit/verify", store.ScopeAdmin, "Verify the audit log of this server", verifyAudit),
 		export,
-		typed("DELETE", "/v1/tokens/{id}", store.ScopeAdmin, "Revoke a token", revokeToken),
+		typed("DELETE", "/v1/tokens/{id}", store.ScopeAdmin, "Revoke a token", revokeToken).as("revokeToken"),
 	}
 }
 
@@ -86,6 +96,7 @@ func New(o Options) (*Server, error) {
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /ready", s.ready)
 	mux.HandleFunc(mcpd.Path, s.serveMCP)
+	mux.HandleFunc(mcpd.ProfilePath+"{profile}", s.serveMCP)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { writeNotFound(w, r, mux) })
 	s.handler = logged(o.Access, s.bounded(mux))
 	return s, nil
@@ -103,13 +114,18 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 	}))
 	guarded := protection.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c := door.Of(r); c == nil || !c.IsAdmitted() {
+		c := door.Of(r)
+		if c != nil {
+			defer c.Ask()()
+		}
+		if c == nil || !c.IsAdmitted() {
 			w.Header().Set("Connection", "close") // unless the request has a token
 		}
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		flow := http.NewResponseController(w)
 		_ = flow.SetReadDeadline(time.Now().Add(readTimeout))
-		if r.URL.Path != mcpd.Path && r.URL.Path != artifactsPath { // they bound their bodies themselves
+		_ = flow.SetWriteDeadline(time.Time{})        // the one of an earlier request on the connection may have passed
+		if !isMCP(r) && r.URL.Path != artifactsPath { // they bound their bodies themselves
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		}
 		guarded.ServeHTTP(w, r)

@@ -24,6 +24,10 @@ const module = "github.com/wexec/wexec/"
 
 // openAPI makes the OpenAPI 3.1 document of the routes.
 func openAPI(version string, routes []route) ([]byte, error) {
+	words, err := readDescriptions()
+	if err != nil {
+		return nil, err
+	}
 	types := newSchemas()
 	if _, err := types.of(reflect.TypeFor[Problem]()); err != nil {
 		return nil, err
@@ -34,10 +38,14 @@ func openAPI(version string, routes []route) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", rt.method, rt.path, err)
 		}
+		words.operation(operationID(rt), op)
 		if paths[rt.path] == nil {
 			paths[rt.path] = map[string]any{}
 		}
 		paths[rt.path][strings.ToLower(rt.method)] = op
+	}
+	for name, schema := range types.components {
+		words.fields(name, schema)
 	}
 	return json.Marshal(map[string]any{
 		"openapi": "3.1.0",
@@ -48,7 +56,8 @@ func openAPI(version string, routes []route) ([]byte, error) {
 		"components": map[string]any{
 			"schemas": types.components,
 			"responses": map[string]any{"Problem": map[string]any{"description": "The request was refused or failed. There is no run.",
-				"content": map[string]any{"application/problem+json": map[string]any{"schema": map[string]any{"$ref": componentsAt + "Problem"}}}}},
+				"content": map[string]any{"application/problem+json": map[string]any{"schema": map[string]any{"$ref": componentsAt + "Problem"},
+					"example": problemOf(fault.New(fault.DeniedScope, "the token does not have the scope %s", store.ScopeAdmin))}}}},
 			"securitySchemes": map[string]any{"token": map[string]any{"type": "http", "scheme": "bearer", "description": "A token of wexec token create or POST /v1/tokens."}},
 		},
 		"security": []any{map[string]any{"token": []string{}}},
@@ -156,30 +165,6 @@ func numField(t reflect.Type) int {
 		return 0
 	}
 	return t.NumField()
-}
-
-// name is the path of a route without what all have.
-func (rt route) name() string {
-	return strings.TrimPrefix(strings.TrimPrefix(rt.path, "/v1"), "/")
-}
-
-// operationID names a route for generated clients, such as getRunsById.
-func operationID(rt route) string {
-	var b strings.Builder
-	b.WriteString(strings.ToLower(rt.method))
-	for part := range strings.SplitSeq(rt.name(), "/") {
-		if name, ok := strings.CutPrefix(part, "{"); ok {
-			part = "by" + strings.ToUpper(name[:1]) + strings.TrimSuffix(name[1:], "}")
-		}
-		part = strings.Map(func(r rune) rune {
-			if r == '.' {
-				return -1
-			}
-			return r
-		}, part)
-		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
-	}
-	return b.String()
 }
 
 // componentsAt is where references to components begin.

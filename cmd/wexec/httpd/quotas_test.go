@@ -20,7 +20,12 @@ import (
 
 // withQuotas are the files of a server whose default tenant has quotas.
 func withQuotas(quotas string, more files) files {
-	all := files{"tenants/default/wexec.yaml": "cache: " + testenv.Cache() + "\nquotas: " + quotas + "\n"}
+	return withSettings("quotas: "+quotas+"\n", more)
+}
+
+// withSettings is files with settings of the default tenant.
+func withSettings(settings string, more files) files {
+	all := files{"tenants/default/wexec.yaml": "cache: " + testenv.Cache() + "\n" + settings}
 	for name, text := range more {
 		all[name] = text
 	}
@@ -85,9 +90,17 @@ func TestARunOverAQuotaIsRefusedUntilAnotherEnds(t *testing.T) {
 }
 
 // mcp connects an agent.
-func (a *api) mcp(token string) (*mcp.ClientSession, error) {
+func (a *api) mcp(token string) (*mcp.ClientSession, error) { return a.mcpAt(token, "", "") }
+
+// mcpAt connects an agent to a profile, or to all tools, with a protocol version or the
+// newest.
+func (a *api) mcpAt(token, profile, version string) (*mcp.ClientSession, error) {
+	path := mcpd.Path
+	if profile != "" {
+		path = mcpd.ProfilePath + profile
+	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(a.t.Context(), &mcp.StreamableClientTransport{Endpoint: a.url + "/mcp", HTTPClient: &http.Client{Transport: bearer(a.tokens[token])}}, nil)
+	session, err := client.Connect(a.t.Context(), &mcp.StreamableClientTransport{Endpoint: a.url + path, HTTPClient: &http.Client{Transport: bearer(a.tokens[token])}}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err == nil {
 		a.t.Cleanup(func() { _ = session.Close() })
 	}

@@ -27,8 +27,8 @@ const (
 	maxHeader     = 16 << 10
 	maxBody       = 8 << 20
 	maxBodies     = 128 << 20 // of all requests that are answered
-	maxPending    = 128       // connections without a valid token
-	perAddress    = 32        // of them, of one address
+	maxPending    = 512       // connections without a valid token
+	perAddress    = 32        // of them, of one address without a request
 	maxAdmitted   = 1024
 	headerTimeout = 5 * time.Second
 	readTimeout   = 30 * time.Second
@@ -62,6 +62,7 @@ type route struct {
 	method, path string
 	scope        store.Scope // empty: any token
 	summary      string
+	operation    string       // its name in generated clients; empty: operationID makes it
 	in, out      reflect.Type // of parameters and body, and of the answer; nil: none
 	status       int          // of a success
 	also         []int        // further statuses of a success
@@ -293,7 +294,7 @@ func statusOf(code fault.Code) int {
 		return http.StatusUnauthorized
 	case fault.DeniedScope:
 		return http.StatusForbidden
-	case fault.UsageRun, fault.ToolUnknown:
+	case fault.UsageRun, fault.UsageProfile, fault.ToolUnknown:
 		return http.StatusNotFound
 	case fault.UsageConflict:
 		return http.StatusConflict

@@ -70,13 +70,13 @@ func (s *Server) hold(who service.Principal, key string) (release func(), err er
 
 type runsInput struct {
 	Limit    int       `query:"limit" doc:"how many runs; 50 unless told, at most 1,000"`
-	Cursor   string    `query:"cursor" doc:"next of the page before"`
-	State    string    `query:"state" enum:"queued|running|waiting|parked|done"`
-	Status   string    `query:"status" doc:"of the result"`
-	Tool     string    `query:"tool" doc:"runs that called it"`
-	Skill    string    `query:"skill" doc:"runs of it"`
-	Actor    string    `query:"actor"`
-	Language string    `query:"language"`
+	Cursor   string    `query:"cursor" doc:"next of the page before; empty for the first"`
+	State    string    `query:"state" enum:"queued|running|waiting|parked|done" doc:"runs in this state"`
+	Status   string    `query:"status" doc:"runs with this status of the result"`
+	Tool     string    `query:"tool" doc:"runs that called this tool"`
+	Skill    string    `query:"skill" doc:"runs of this skill"`
+	Actor    string    `query:"actor" doc:"runs of the token with this name"`
+	Language string    `query:"language" doc:"javascript, typescript or python"`
 	Since    time.Time `query:"since" doc:"accepted at this time or later"`
 	Until    time.Time `query:"until" doc:"accepted before this time"`
 	Words    string    `query:"q" doc:"words in the intent, the code or the error"`
@@ -95,7 +95,7 @@ func listRuns(s *Server, c *call, in runsInput) (page runsPage, err error) {
 }
 
 type runInput struct {
-	ID string `path:"id"`
+	ID string `path:"id" doc:"the id of the run"`
 }
 
 func getRun(s *Server, c *call, in runInput) (*service.Run, error) {
@@ -121,7 +121,7 @@ func cancelRun(s *Server, c *call, in runInput) (cancelled, error) {
 }
 
 type eventsInput struct {
-	ID     string `path:"id"`
+	ID     string `path:"id" doc:"the id of the run"`
 	Last   string `header:"Last-Event-ID" doc:"the number of the last event that was received"`
 	Follow *bool  `query:"follow" doc:"false: send the events that there are, and end"`
 }
@@ -183,7 +183,8 @@ func (s *Server) nextEvents(c *call, id string, after int64, wait bool) ([]store
 	if !wait {
 		return service.KeptEvents(c.context(), s.service.Store(), c.who.Tenant, id, after)
 	}
-	ctx, cancel := contextUntil(c.context(), s.ending, keepAlive)
+	// The pause ends the waiting only: a query that is slow at that moment does not end the stream.
+	pause, cancel := contextUntil(c.context(), s.ending, keepAlive)
 	defer cancel()
-	return s.service.Events(ctx, c.who, id, after)
+	return s.service.Events(c.context(), c.who, id, after, pause.Done())
 }

@@ -18,6 +18,9 @@ var bodies = map[string]string{
 	"POST /v1/approvals/{id}": `{"decision":"deny"}`,
 	"POST /v1/tokens":         `{"name":"n","scopes":["read"]}`,
 
+	"POST /v1/sessions":             `{"name":"new","language":"js"}`,
+	"POST /v1/sessions/{name}/fork": `{"name":"child"}`,
+
 	"POST /v1/subjects/delete": `{"kind":"email","value":"nobody@example.org"}`,
 	"POST /v1/artifacts":       "a,b\n1,2\n",
 }
@@ -30,6 +33,7 @@ func TestEveryRouteNeedsItsScopeAndTenant(t *testing.T) {
 	a.call("admin", "POST", "/v1/tokens", `{"name":"made","scopes":["read"]}`).is(201, &made)
 	var kept struct{ Artifact string }
 	a.call("admin", "POST", "/v1/artifacts", "of the tenant default").is(201, &kept)
+	a.call("admin", "POST", "/v1/sessions", `{"name":"work","language":"js"}`).is(201)
 	for _, rt := range routes() {
 		body := bodies[rt.method+" "+rt.path]
 		id := run.RunID
@@ -131,14 +135,14 @@ func TestRandomRequestsNeverFailInTheServer(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	values := []string{"", "0", "-1", "1e9", "null", `"x"`, "[]", "{}", `{"a":{}}`, `"` + strings.Repeat("é", 300) + `"`, `"\u0000"`, "true", "99999999999999999999", `"2026-01-01T00:00:00Z"`}
 	names := []string{"language", "code", "args", "limits", "seed", "cache", "session", "input", "dry", "decision", "name", "scopes", "tools", "expires", "type", "kind", "value", "run_id", "token", "actor", "x"}
-	queries := []string{"limit", "cursor", "state", "since", "until", "q", "wait", "dry", "by", "min_score", "category", "tool", "keep", "name", "x"}
+	queries := []string{"limit", "cursor", "state", "since", "until", "q", "wait", "dry", "by", "min_score", "category", "tool", "keep", "name", "from", "lines", "match", "x"}
 	pick := func(from []string) string { return from[r.IntN(len(from))] }
 	for range 400 {
 		rt := routes()[r.IntN(len(routes()))]
 		if rt.media != "" {
 			continue
 		}
-		path := strings.NewReplacer("{id}", pick([]string{"x", "%00", "..%2f", "01H", "a%20b"}), "{sha256}", pick([]string{"x", "%00", strings.Repeat("0", 64)}), "{name}", pick([]string{"x", "%ff", "."})).Replace(rt.path)
+		path := strings.NewReplacer("{id}", pick([]string{"x", "%00", "..%2f", "01H", "a%20b"}), "{sha256}", pick([]string{"x", "%00", strings.Repeat("0", 64)}), "{name}", pick([]string{"x", "%ff", "..%2f"})).Replace(rt.path)
 		var query []string
 		for range r.IntN(3) {
 			query = append(query, pick(queries)+"="+strings.ReplaceAll(strings.Trim(pick(values), `"`), " ", "+"))

@@ -23,7 +23,7 @@ import (
 )
 
 func TestDeletionOnPostgreSQL(t *testing.T) {
-	testpg.Again(t, "APersonIsDeleted|AnActorIsDeleted|TheTokenOfARun|ThatHasNotEnded|ARestoredBackup")
+	testpg.Again(t, "APersonIsDeleted|AnActorIsDeleted|TheTokenOfARun|ThatHasNotEnded|ARestoredBackup|ALiveSession")
 }
 
 // The person whom the tests delete.
@@ -417,4 +417,102 @@ func TestRunsAreKeptAsLongAsTheTenantSays(t *testing.T) {
 	if err := a.service.Maintain(t.Context(), time.Now().Add(31*24*time.Hour)); err != nil || shown("agent", long.RunID) {
 		t.Errorf("after 31 days: %v", err)
 	}
+}
+
+// count counts the runs of a session in a variable, and looks a person up.
+func count(session, name string) string {
+	code := "globalThis.n = (globalThis.n ?? 0) + 1;"
+	if name != "" {
+		code += " await tools.p.who({name: '" + name + "'});"
+	}
+	return fmt.Sprintf(`{"language":"js","session":%q,"code":%q}`, session, code+" return n")
+}
+
+// A session keeps values of tokens and what its programs defined, so it does not
+// outlive the person, on any server.
+func TestALiveSessionEndsWithThePerson(t *testing.T) {
+	servers, _ := anyPinger(t)
+	var both struct {
+		Servers map[string]json.RawMessage `json:"mcpServers"`
+	}
+	for i, text := range []string{directory(t), servers} {
+		var one struct {
+			Servers map[string]json.RawMessage `json:"mcpServers"`
+		}
+		if err := json.Unmarshal([]byte(text), &one); err != nil || one.Servers["p"] == nil {
+			t.Fatal(text, err)
+		}
+		if both.Servers == nil {
+			both.Servers = map[string]json.RawMessage{}
+		}
+		both.Servers[[]string{"p", "q"}[i]] = one.Servers["p"]
+	}
+	mcpFile, err := json.Marshal(both)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenant := files{"tenants/default/mcp.json": string(mcpFile), "tenants/default/policy.yaml": "version: 1\ntools: {allow: [p.who], ask: [q.ping]}\n"}
+	a := newAPI(t, tenant)
+	b := a.second(tenant)
+	for name, of := range map[string]string{"ann": "default", "stranger": "other"} {
+		secret, _, err := a.service.CreateToken(t.Context(), store.Token{Tenant: of, Name: "ann", Type: store.TypeAgent, Scopes: []store.Scope{store.ScopeRun, store.ScopeRead}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.tokens[name] = secret
+	}
+	run := func(on *api, token, body string, want string) {
+		t.Helper()
+		var run shownRun
+		if on.call(token, "POST", "/v1/runs?wait=5m", body).is(200, &run); string(run.Value) != want {
+			t.Errorf("%s in %s is %s %+v, want %s", token, body, run.Value, run.Error, want)
+		}
+	}
+	run(a, "agent", count("looked up", "ada"), "1")
+	run(a, "agent", count("written", ""), "1")
+	run(a, "agent", `{"language":"js","session":"written","code":"globalThis.who = '`+person+`'; return 0"}`, "0")
+	run(a, "agent", count("busy", "ada"), "1")
+	run(a, "agent", count("of another", "charles"), "1")
+	run(a, "ann", count("of ann", "charles"), "1")
+	run(b, "agent", count("looked up, on b", "ada"), "1")
+	run(b, "agent", count("of another, on b", "charles"), "1")
+	run(b, "ann", count("of ann, on b", ""), "1")
+	files{"tenants/other/wexec.yaml": ""}.write(t, a.data)
+	run(a, "stranger", count("of ann", ""), "1")
+	busy := a.asked(`{"language":"js","session":"busy","code":"await tools.q.ping({}); globalThis.n++; return n"}`)
+
+	var out deleted
+	a.call("admin", "POST", "/v1/subjects/delete", `{"kind":"email","value":"`+person+`"}`).is(200, &out)
+	if out.Runs != 4 || out.Running != 1 {
+		t.Errorf("%+v", out)
+	}
+	a.call("admin", "POST", "/v1/approvals/"+busy.Waiting[0].ID, `{"decision":"approve"}`).is(200)
+	if ended := a.ended(busy.RunID); string(ended.Value) != "2" {
+		t.Errorf("the run in a session that ends: %+v", ended)
+	}
+	run(a, "agent", count("looked up", ""), "1")
+	run(a, "agent", count("written", ""), "1")
+	run(a, "agent", count("busy", ""), "1")
+	run(a, "agent", count("of another", ""), "2")
+	run(a, "ann", count("of ann", ""), "2")
+	if err := b.service.Maintain(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	run(b, "agent", count("looked up, on b", ""), "1")
+	run(b, "agent", count("of another, on b", ""), "2")
+
+	a.call("admin", "POST", "/v1/subjects/delete", `{"actor":"ann"}`).is(200)
+	secret, _, err := a.service.CreateToken(t.Context(), store.Token{Tenant: "default", Name: "ann", Type: store.TypeAgent, Scopes: []store.Scope{store.ScopeRun, store.ScopeRead}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.tokens["ann again"] = secret
+	run(a, "ann again", count("of ann", ""), "1")
+	run(a, "stranger", count("of ann", ""), "2")
+	run(a, "agent", count("of another", ""), "3")
+	if err := b.service.Maintain(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	run(b, "ann again", count("of ann, on b", ""), "1")
+	run(b, "agent", count("of another, on b", ""), "3")
 }

@@ -9,13 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
-	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/policy"
 )
@@ -38,6 +36,9 @@ func (s *Server) executeCode(ctx context.Context, r *mcp.CallToolRequest) (*mcp.
 	if err := p.Limits.Check(); err != nil {
 		return nil, invalid(withHint(err))
 	}
+	if err := s.checkSession(p.Session); err != nil {
+		return nil, err
+	}
 	if _, err := engine.Language(p.Language); err != nil {
 		return refusal(withHint(err)), nil
 	}
@@ -54,17 +55,19 @@ func (s *Server) start(ctx context.Context, session *mcp.ServerSession, extra *m
 		Language: p.Language, Code: p.Code, Args: p.Args, Intent: p.Intent, Trigger: "mcp",
 		Limits: state.Table.Policy().Limits().Tighten(state.Limits).OrDefaults().Tighten(p.Limits), Actor: actorOf(session, extra), Env: s.o.Env, Dir: s.o.Dir,
 	}
-	if p.Session != "" {
-		req.Session = sessionPrefix(owner) + p.Session
-	}
+	req.Tenant, req.Session = s.o.Tenant, s.sessionOf(owner, p.Session)
 	p.parent = telemetry.Parent(ctx)
 	run := s.runs.start(owner, userOf(extra), p)
+	run.listener = &listener{ctx: ctx, session: session} // until a call waits for the run
 	req.ID, req.Progress, req.Asker = run.id, run.event, s.o.Asker
 	if asks {
 		client := &clientAsker{session: session, next: s.o.Asker, run: run}
 		req.Asker, req.Client = client, client
 	}
-	go func() { run.end(s.o.Run(run.ctx, run.user, req)) }()
+	go func() {
+		run.end(s.o.Run(run.ctx, run.user, req))
+		s.settle(run)
+	}()
 	return run
 }
 
@@ -149,7 +152,8 @@ func (s *Server) resume(ctx context.Context, r *mcp.CallToolRequest, owner, id s
 const collectForms = 20 * time.Millisecond
 
 // await answers when the run has ended, when the client has to show forms, or
-// when people have been waited for too long. If the call is cancelled, so is the
+// when people have been waited for too long. For a client that understands tasks, a
+// run that takes long or asks becomes one. If the call is cancelled, so is the
 // run. If its connection was cut, the run goes on and its result is kept: only in
 // the protocol without sessions is that how a client cancels.
 func (s *Server) await(ctx context.Context, r *mcp.CallToolRequest, run *run) (*mcp.CallToolResult, error) {
@@ -158,7 +162,10 @@ func (s *Server) await(ctx context.Context, r *mcp.CallToolRequest, run *run) (*
 	timeout := time.NewTimer(s.o.AnswerWithin)
 	defer timeout.Stop()
 	sendsForms := usesRoundTrips(r.Session)
-	var formsReady <-chan time.Time
+	var formsReady, taskReady <-chan time.Time
+	if takesTasks(r.Params.Meta) {
+		taskReady = time.After(s.o.TaskAfter)
+	}
 	late := false
 	for {
 		changed := run.questionsChanged()
@@ -180,7 +187,7 @@ func (s *Server) await(ctx context.Context, r *mcp.CallToolRequest, run *run) (*
 			if !run.isCut() {
 				s.runs.remove(run)
 			}
-			return s.answer(ctx, r, run)
+			return s.answer(ctx, client{r.Session, r.Extra}, run)
 		case <-ctx.Done():
 			return nil, s.abandon(run, "the client cancelled the call")
 		case <-disconnected:
@@ -190,8 +197,20 @@ func (s *Server) await(ctx context.Context, r *mcp.CallToolRequest, run *run) (*
 			disconnected = nil
 		case <-formsReady:
 			formsReady = nil
+			if taskReady != nil {
+				taskReady = time.After(0)
+				continue
+			}
 			if forms := run.unsentForms(true); len(forms) > 0 {
 				return &mcp.CallToolResult{InputRequests: forms, RequestState: run.id}, nil
+			}
+		case <-taskReady:
+			taskReady = nil
+			if t, ok := s.becomeTask(ctx, client{r.Session, r.Extra}, run); ok {
+				return nil, &becameTask{t}
+			}
+			if !run.hasBegun() {
+				taskReady = time.After(taskRetry)
 			}
 		case <-timeout.C:
 			late = true
@@ -220,68 +239,4 @@ func waitingText(id string, waiting []engine.Waiting) string {
 	}
 	fmt.Fprintf(&b, "\ncall wait_run with run_id %q for the result", id)
 	return b.String()
-}
-
-// answer is the tool result of a run that has ended.
-func (s *Server) answer(ctx context.Context, r *mcp.CallToolRequest, run *run) (*mcp.CallToolResult, error) {
-	if run.err == nil {
-		return s.success(run)
-	}
-	code := fault.CodeOf(run.err)
-	switch code.Class() {
-	case fault.ClassUsage:
-		return nil, invalid(withHint(run.err))
-	case fault.ClassInternal:
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: withHint(run.err)}
-	}
-	res := *run.res
-	links := s.shorten(run, &res)
-	message := failure(&res, run.err)
-	if tools := s.suggestTools(ctx, s.core(r.Session, r.Extra), code, run.res, run.params); tools != "" {
-		message += "\n\n" + tools
-	}
-	if notice := s.notice(); notice != "" {
-		message += "\n\n" + notice
-	}
-	return toolResult(&res, append([]mcp.Content{&mcp.TextContent{Text: message}}, links...), true)
-}
-
-// suggestTools returns declarations for the next attempt: that of a tool that was
-// misused, or those nearest to the intent if no call succeeded.
-func (s *Server) suggestTools(ctx context.Context, core hostfns.Core, code fault.Code, res *engine.Result, p executeParams) string {
-	misused := code == fault.ToolUnknown || code == fault.ToolInvalidArgs
-	succeeded := res != nil && slices.ContainsFunc(res.Calls, func(c engine.Call) bool { return c.OK })
-	if !misused && (code.Class() != fault.ClassGuest || p.Intent == "" || succeeded) {
-		return ""
-	}
-	cat, _ := s.table().Known()
-	lang := "javascript"
-	if p.Language == engine.Python {
-		lang = "python"
-	}
-	tool := ""
-	if res != nil && res.Error != nil {
-		tool = res.Error.Tool
-	}
-	var entries []catalogue.Match
-	if t, ok := cat.Lookup(tool); ok && tool != "" && s.decision(t) != "" {
-		if e, ok := cat.Describe(tool, "full", lang); ok {
-			entries = append(entries, e)
-		}
-	}
-	if query := strings.TrimSpace(p.Intent + " " + tool); len(entries) == 0 && query != "" {
-		found, err := s.table().Search(ctx, cat, catalogue.Query{Text: query, Limit: 3, Detail: "full", Lang: lang, Keep: s.decision}, core)
-		if err != nil {
-			return ""
-		}
-		entries = found.Tools
-	}
-	if len(entries) == 0 {
-		return ""
-	}
-	message := "tools that may fit:"
-	for _, e := range entries {
-		message += "\n" + e.Call + "\n" + e.Declaration
-	}
-	return message
 }

@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,13 +38,16 @@ type HTTPOptions struct {
 	Hosts []string
 	// AnyHost accepts requests for every host: the caller checks them.
 	AnyHost bool
+	// Profile returns the server of a profile, which is at ProfilePath and its name.
+	// Nil: there are none, or the caller has chosen the server.
+	Profile func(name string) (*Server, error)
 	// Origins are the web origins whose pages may call, other than the loopback.
 	// A request without an Origin is not from a web page.
 	Origins []string
 	// Sessions is how many clients may be connected at once. Zero is 64.
 	Sessions int
-	// Pending is how many connections of one address may be open that have not
-	// sent a valid token. A further one closes the oldest of them. Zero is 32.
+	// Pending is how many connections of one address may be open that have sent no
+	// request for two seconds. The oldest ones are closed. Zero is 32.
 	// Negative lifts this limit, but not the one of all addresses: behind a proxy,
 	// every connection has the address of the proxy.
 	Pending int
@@ -55,8 +60,12 @@ type HTTPOptions struct {
 	ReadTimeout time.Duration
 }
 
-// Path is the path of the server over HTTP.
-const Path = "/mcp"
+// Path is the path of the server over HTTP, and ProfilePath, with a name, that of one
+// of its profiles.
+const (
+	Path        = "/mcp"
+	ProfilePath = Path + "/p/"
+)
 
 const (
 	defaultSessions = 64
@@ -75,6 +84,15 @@ const (
 // Handler returns a handler for MCP over streamable HTTP, for clients with and
 // without sessions.
 func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
+	h, err := s.newHandler(o)
+	if err != nil {
+		return nil, err
+	}
+	return h.mux(), nil
+}
+
+// newHandler checks the options and returns a handler for authorized requests.
+func (s *Server) newHandler(o HTTPOptions) (*httpHandler, error) {
 	auth, err := newAuthenticator(o.Token, o.OAuth, o.Verify)
 	if err != nil {
 		return nil, err
@@ -83,17 +101,15 @@ func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
 	o.Idle = cmp.Or(max(o.Idle, 0), 10*time.Minute)
 	o.HeaderTimeout = cmp.Or(max(o.HeaderTimeout, 0), defaultHeaderTimeout)
 	o.ReadTimeout = cmp.Or(max(o.ReadTimeout, 0), 30*time.Second)
-	server := func(*http.Request) *mcp.Server { return s.mcp }
-	// checkHost does what the library's protection does, and knows o.Hosts.
-	stateful := mcp.StreamableHTTPOptions{Logger: s.o.Logger, MaxRequestBodyBytes: maxBody, DisableLocalhostProtection: true}
-	stateless := stateful
-	stateful.SessionTimeout, stateful.EventStore = o.Idle, new(events)
-	stateless.Stateless, stateless.PropagateRequestCancellation = true, true
-	h := &httpHandler{s: s, o: o, auth: auth,
-		stateful: mcp.NewStreamableHTTPHandler(server, &stateful), stateless: mcp.NewStreamableHTTPHandler(server, &stateless)}
+	return &httpHandler{o: o, auth: auth, main: newServed(s, o)}, nil
+}
+
+// mux routes requests.
+func (h *httpHandler) mux() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(Path, h)
-	if auth.metadata != nil { // for the resource with and without its path
+	mux.Handle(ProfilePath+"{profile}", h)
+	if h.auth.metadata != nil { // for the resource with and without its path
 		mux.HandleFunc(metadataPath, h.serveMetadata)
 		mux.HandleFunc(metadataPath+"/", h.serveMetadata)
 	}
@@ -101,13 +117,17 @@ func (s *Server) Handler(o HTTPOptions) (http.Handler, error) {
 		http.Error(w, "the MCP server is at "+Path, http.StatusNotFound)
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c := door.Of(r); c == nil || !c.IsAdmitted() {
+		c := door.Of(r)
+		if c != nil {
+			defer c.Ask()()
+		}
+		if c == nil || !c.IsAdmitted() {
 			w.Header().Set("Connection", "close") // unless the request is authorized
 		}
 		// The library reads the bodies of rejected requests too.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(o.HeaderTimeout))
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.o.HeaderTimeout))
 		mux.ServeHTTP(w, r)
-	}), nil
+	})
 }
 
 // HTTP serves clients at a listener until the context ends. Their runs end with
@@ -119,27 +139,73 @@ func (s *Server) HTTP(ctx context.Context, l net.Listener, o HTTPOptions) error 
 			o.Hosts = append(o.Hosts, u.Host)
 		}
 	}
-	h, err := s.Handler(o)
+	h, err := s.newHandler(o)
 	if err != nil {
 		return err
 	}
-	srv := &http.Server{Handler: h, ReadHeaderTimeout: cmp.Or(max(o.HeaderTimeout, 0), defaultHeaderTimeout), IdleTimeout: 2 * time.Minute,
+	srv := &http.Server{Handler: h.mux(), ReadHeaderTimeout: cmp.Or(max(o.HeaderTimeout, 0), defaultHeaderTimeout), IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: maxHeader, ConnContext: door.Context, ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug)}
 	// A flood of connections leaves the process its file descriptors. A client has
 	// a stream and calls at the same time.
 	l = &door.Listener{Listener: l, PerAddress: cmp.Or(o.Pending, defaultPending), Pending: maxPending,
 		Admitted: maxOtherConns + 8*cmp.Or(max(o.Sessions, 0), defaultSessions)}
-	return door.Serve(ctx, srv, l, 2*time.Second, func(context.Context) { s.runs.cancelAll() })
+	return door.Serve(ctx, srv, l, 2*time.Second, func(context.Context) {
+		for at := range h.all() {
+			at.s.runs.cancelAll()
+		}
+	})
 }
 
 // httpHandler checks requests before the library handles them.
 type httpHandler struct {
+	o        HTTPOptions
+	auth     *authenticator
+	main     *served
+	profiles sync.Map     // *served by the server of a profile
+	bodies   atomic.Int64 // bytes of bodies in memory
+}
+
+// served is a server for clients with and without sessions.
+type served struct {
 	s         *Server
-	o         HTTPOptions
-	auth      *authenticator
 	stateful  *mcp.StreamableHTTPHandler
 	stateless *mcp.StreamableHTTPHandler
-	bodies    atomic.Int64 // bytes of bodies in memory
+}
+
+func newServed(s *Server, o HTTPOptions) *served {
+	server := func(*http.Request) *mcp.Server { return s.mcp }
+	// checkHost does what the library's protection does, and knows o.Hosts.
+	stateful := mcp.StreamableHTTPOptions{Logger: s.o.Logger, MaxRequestBodyBytes: maxBody, DisableLocalhostProtection: true}
+	stateless := stateful
+	stateful.SessionTimeout, stateful.EventStore = o.Idle, new(events)
+	stateless.Stateless, stateless.PropagateRequestCancellation = true, true
+	return &served{s, mcp.NewStreamableHTTPHandler(server, &stateful), mcp.NewStreamableHTTPHandler(server, &stateless)}
+}
+
+// served returns the server that a request is for.
+func (h *httpHandler) served(r *http.Request) (*served, error) {
+	name := r.PathValue("profile")
+	if name == "" || h.o.Profile == nil {
+		return h.main, nil
+	}
+	s, err := h.o.Profile(name)
+	if err != nil {
+		return nil, err
+	}
+	at, ok := h.profiles.Load(s)
+	if !ok {
+		at, _ = h.profiles.LoadOrStore(s, newServed(s, h.o))
+	}
+	return at.(*served), nil
+}
+
+// all returns the servers that clients have used, and the main one.
+func (h *httpHandler) all() iter.Seq[*served] {
+	return func(yield func(*served) bool) {
+		if yield(h.main) {
+			h.profiles.Range(func(_, at any) bool { return yield(at.(*served)) })
+		}
+	}
 }
 
 // ServeHTTP implements http.Handler.
@@ -181,11 +247,16 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	defer h.s.beginRequest(r)()
+	at, err := h.served(r)
+	if err != nil {
+		http.Error(w, withHint(err), http.StatusNotFound)
+		return
+	}
+	defer at.s.beginRequest(r)()
 	session := r.Header.Get("Mcp-Session-Id")
 	switch {
 	case session == "" && r.Header.Get("Mcp-Protocol-Version") >= roundTrips:
-		h.stateless.ServeHTTP(w, r)
+		at.stateless.ServeHTTP(w, r)
 		return
 	case session == "" && r.Method == http.MethodPost && h.full():
 		unavailable(w, "too many clients are connected")
@@ -193,9 +264,9 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request) {
 	case session != "" && r.Method == http.MethodDelete:
 		// The session closes when its calls have ended, so they are cancelled
 		// first, unless they are another user's.
-		h.s.runs.cancelOf(session, userOf(&mcp.RequestExtra{TokenInfo: auth.TokenInfoFromContext(r.Context())}))
+		at.s.runs.cancelOf(session, userOf(&mcp.RequestExtra{TokenInfo: auth.TokenInfoFromContext(r.Context())}))
 	}
-	h.stateful.ServeHTTP(w, r)
+	at.stateful.ServeHTTP(w, r)
 }
 
 func unavailable(w http.ResponseWriter, why string) {
@@ -235,9 +306,11 @@ func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request) (release 
 // full reports whether no more clients can connect.
 func (h *httpHandler) full() bool {
 	n := 0
-	for session := range h.s.mcp.Sessions() {
-		if session.ID() != "" {
-			n++
+	for at := range h.all() {
+		for session := range at.s.mcp.Sessions() {
+			if session.ID() != "" {
+				n++
+			}
 		}
 	}
 	return n >= h.o.Sessions

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/fault"
 )
 
 const testToken = "a-token-for-the-tests"
@@ -231,5 +232,51 @@ func TestAClientOverHTTPIsAsked(t *testing.T) {
 			t.Errorf("%s: %s, %d asked", version, textOf(res), len(p.shown))
 		}
 		_ = c.Close()
+	}
+}
+
+// The servers of profiles share the door, its token and its bounds.
+func TestProfilesAreServedBehindTheSameDoor(t *testing.T) {
+	all := newServer(t, openPolicy, nil, (&shop{}).providers()...)
+	reading := newServer(t, "version: 1\ntools: {allow: ['shop.list_*']}\n", nil, (&shop{}).providers()...)
+	address := serve(t, all, HTTPOptions{Sessions: 2, Profile: func(name string) (*Server, error) {
+		if name != "reading" {
+			return nil, fault.New(fault.UsageProfile, "there is no profile %q", name)
+		}
+		return reading, nil
+	}})
+	root := strings.TrimSuffix(address, Path)
+	for token, status := range map[string]int{"": 401, "wrong": 401, testToken: 404} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, root+ProfilePath+"unknown", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := bearer{token}.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != status {
+			t.Errorf("token %q: %d", token, res.StatusCode)
+		}
+	}
+	one, err := dial(t, root+ProfilePath+"reading", "2025-06-18", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	if res := execute(t, one, map[string]any{"code": "return await tools.shop.slow_meet({of: 1})"}); !strings.Contains(textOf(res), "denied.tool") {
+		t.Errorf("a tool outside of the profile answers %s", textOf(res))
+	}
+	if res := execute(t, one, map[string]any{"code": "return (await tools.shop.list_items({})).length"}); textOf(res) != "1" {
+		t.Error(textOf(res))
+	}
+	two, err := dial(t, address, "2025-06-18", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer two.Close()
+	if _, err := dial(t, address, "2025-06-18", nil); err == nil {
+		t.Error("the sessions of profiles are not counted")
 	}
 }

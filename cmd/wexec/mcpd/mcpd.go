@@ -23,6 +23,9 @@ func New(o Options) *Server {
 	if o.AnswerWithin <= 0 {
 		o.AnswerWithin = 45 * time.Second
 	}
+	if o.TaskAfter <= 0 {
+		o.TaskAfter = 2 * time.Second
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -31,38 +34,45 @@ func New(o Options) *Server {
 			return o.Engine.Run(ctx, req)
 		}
 	}
-	s := &Server{o: o, clients: map[*mcp.ServerSession]string{}}
+	s := &Server{o: o, clients: map[*mcp.ServerSession]string{}, runs: runs{lasting: o.Keeper != nil}}
 	s.state.Store(&State{Table: o.Table, Limits: o.Limits, Notice: o.Notice})
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "wexec", Title: "wexec: code with tools", Version: o.Version}, &mcp.ServerOptions{
 		Logger:       o.Logger,
 		Instructions: strings.TrimSpace("Write one program that calls the tools and returns one small answer: see execute_code.\n" + noticed(o.Notice)),
 		// Lists of prompts and resources come from servers, whose notifications are not
 		// passed on: subscriptions and list changes are not announced.
-		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
+		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
+			Extensions: map[string]any{tasksExtension: struct{}{}}},
 	})
 	s.addTools()
 	s.addResources()
 	s.addPrompts()
-	s.mcp.AddReceivingMiddleware(s.passOn)
+	s.addTasks()
+	s.mcp.AddReceivingMiddleware(s.passTasks, s.passOn)
 	return s
 }
 
 func (s *Server) addTools() {
 	yes, no := true, false
 	lookup := &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &no}
-	for _, t := range []struct {
+	type tool struct {
 		name, description string
 		input, output     string
 		annotations       *mcp.ToolAnnotations
 		handler           mcp.ToolHandler
-	}{
+	}
+	all := []tool{
 		{"execute_code", Description(s.table().Identifiers()), executeInput, executeOutput,
 			&mcp.ToolAnnotations{Title: "Run a program", OpenWorldHint: &yes}, s.executeCode},
 		{"search_tools", "Find the tools a program may call. Answers name, call and summary; detail full adds the declaration.",
 			searchInput, "", lookup, s.searchTools},
 		{"describe_tools", "The typed declarations of tools by name.", describeInput, "", lookup, s.describeTools},
 		{"wait_run", "The result of a run that answered with status waiting.", waitInput, "", lookup, s.waitRun},
-	} {
+	}
+	if s.o.ReadArtifact != nil {
+		all = append(all, tool{"read_artifact", "Lines of an artifact, or with match those that match. Go on at next.", readArtifactInput, "", lookup, s.readArtifact})
+	}
+	for _, t := range all {
 		tool := &mcp.Tool{Name: t.name, Description: t.description, InputSchema: json.RawMessage(t.input), Annotations: t.annotations}
 		if t.output != "" {
 			tool.OutputSchema = json.RawMessage(t.output)
@@ -92,6 +102,9 @@ const (
 "detail":{"enum":["name","summary","full"],"default":"summary"}}}`
 	describeInput = `{"type":"object","additionalProperties":false,"required":["names"],"properties":{
 "names":{"type":"array","items":{"type":"string"},"maxItems":20},"language":{"enum":["typescript","python"]}}}`
+	readArtifactInput = `{"type":"object","additionalProperties":false,"required":["artifact"],"properties":{
+"artifact":{"type":"string"},"from":{"type":"integer","minimum":1,"default":1},"lines":{"type":"integer","minimum":1,"default":100},
+"match":{"type":"string","description":"a regular expression (RE2)"}}}`
 	waitInput = `{"type":"object","additionalProperties":false,"required":["run_id"],"properties":{"run_id":{"type":"string"}}}`
 )
 

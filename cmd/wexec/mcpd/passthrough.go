@@ -92,12 +92,6 @@ func parentOf(req mcp.Request) string {
 	return ""
 }
 
-// client is who makes a request.
-type client struct {
-	session *mcp.ServerSession
-	extra   *mcp.RequestExtra
-}
-
 // callPrograms call the tool in args.
 var callPrograms = map[string]string{
 	engine.JavaScript: "return await callTool(args.tool, args.arguments)",

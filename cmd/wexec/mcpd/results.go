@@ -1,6 +1,7 @@
 package mcpd
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -13,8 +14,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
 )
 
 const (
@@ -284,4 +287,68 @@ func (b *binary) UnmarshalJSON(data []byte) error {
 	}
 	*b = binary(*bytes.Base64)
 	return nil
+}
+
+// answer is the tool result of a run that has ended.
+func (s *Server) answer(ctx context.Context, c client, run *run) (*mcp.CallToolResult, error) {
+	if run.err == nil {
+		return s.success(run)
+	}
+	code := fault.CodeOf(run.err)
+	switch code.Class() {
+	case fault.ClassUsage:
+		return nil, invalid(withHint(run.err))
+	case fault.ClassInternal:
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: withHint(run.err)}
+	}
+	res := *run.res
+	links := s.shorten(run, &res)
+	message := failure(&res, run.err)
+	if tools := s.suggestTools(ctx, s.core(c.session, c.extra), code, run.res, run.params); tools != "" {
+		message += "\n\n" + tools
+	}
+	if notice := s.notice(); notice != "" {
+		message += "\n\n" + notice
+	}
+	return toolResult(&res, append([]mcp.Content{&mcp.TextContent{Text: message}}, links...), true)
+}
+
+// suggestTools returns declarations for the next attempt: that of a tool that was
+// misused, or those nearest to the intent if no call succeeded.
+func (s *Server) suggestTools(ctx context.Context, core hostfns.Core, code fault.Code, res *engine.Result, p executeParams) string {
+	misused := code == fault.ToolUnknown || code == fault.ToolInvalidArgs
+	succeeded := res != nil && slices.ContainsFunc(res.Calls, func(c engine.Call) bool { return c.OK })
+	if !misused && (code.Class() != fault.ClassGuest || p.Intent == "" || succeeded) {
+		return ""
+	}
+	cat, _ := s.table().Known()
+	lang := "javascript"
+	if p.Language == engine.Python {
+		lang = "python"
+	}
+	tool := ""
+	if res != nil && res.Error != nil {
+		tool = res.Error.Tool
+	}
+	var entries []catalogue.Match
+	if t, ok := cat.Lookup(tool); ok && tool != "" && s.decision(t) != "" {
+		if e, ok := cat.Describe(tool, "full", lang); ok {
+			entries = append(entries, e)
+		}
+	}
+	if query := strings.TrimSpace(p.Intent + " " + tool); len(entries) == 0 && query != "" {
+		found, err := s.table().Search(ctx, cat, catalogue.Query{Text: query, Limit: 3, Detail: "full", Lang: lang, Keep: s.decision}, core)
+		if err != nil {
+			return ""
+		}
+		entries = found.Tools
+	}
+	if len(entries) == 0 {
+		return ""
+	}
+	message := "tools that may fit:"
+	for _, e := range entries {
+		message += "\n" + e.Call + "\n" + e.Declaration
+	}
+	return message
 }

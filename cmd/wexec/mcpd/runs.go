@@ -39,6 +39,8 @@ type executeParams struct {
 // runs are the runs of all clients that have not been answered. The zero value
 // is empty.
 type runs struct {
+	lasting bool // a keeper has the runs, so that a task goes on if no client asks for it
+
 	mu  sync.Mutex
 	all map[string]*run
 }
@@ -59,34 +61,41 @@ type run struct {
 	res     *engine.Result
 	err     error
 
-	mu       sync.Mutex
-	changed  chan struct{} // closed and replaced when questions change
-	waiting  map[string]engine.Waiting
-	forms    map[string]*form
-	listener *listener
-	calls    int // that wait for the run
-	expiry   *time.Timer
-	removed  bool // expiry stays stopped, so that nothing refers to the run
-	cut      bool // the connection of its call was cut; see runs.detach
+	mu        sync.Mutex
+	changed   chan struct{} // closed and replaced when questions change
+	waiting   map[string]engine.Waiting
+	forms     map[string]*form
+	listener  *listener
+	calls     int // that wait for the run
+	expiry    *time.Timer
+	removed   bool // expiry stays stopped, so that nothing refers to the run
+	cut       bool // no call has to wait for the run; see runs.detach
+	task      bool // the client has a task for it
+	begun     bool
+	changedAt time.Time // of the last event or question
+	last      string    // the message of the last event
 }
 
 // form is a request that a client serves between two calls: a question for its
 // person, or a text of its model.
 type form struct {
-	params mcp.InputRequest
-	answer chan mcp.InputResponse // buffers one
-	sent   bool
+	params   mcp.InputRequest
+	answer   chan mcp.InputResponse // buffers one
+	sent     bool
+	answered bool
 }
 
 // start adds a run.
 func (rs *runs) start(owner, user string, p executeParams) *run {
 	r := &run{id: rand.Text(), owner: owner, user: user, started: time.Now().UTC(), params: p,
 		events: make(chan engine.Event, 256), sentAll: make(chan struct{}), done: make(chan struct{}),
-		changed: make(chan struct{}), waiting: map[string]engine.Waiting{}, forms: map[string]*form{}}
+		changed: make(chan struct{}), changedAt: time.Now().UTC(), waiting: map[string]engine.Waiting{}, forms: map[string]*form{}}
 	r.ctx, r.cancel = context.WithCancelCause(telemetry.WithParent(context.Background(), p.parent))
 	r.expiry = time.AfterFunc(keepFor, func() {
 		rs.remove(r)
-		r.cancel(fault.New(fault.Cancelled, "no call waited for the run for %v", keepFor))
+		if !rs.lasting || !r.isTask() {
+			r.cancel(fault.New(fault.Cancelled, "no call waited for the run for %v", keepFor))
+		}
 	})
 	r.expiry.Stop()
 	go r.sendEvents()
@@ -107,11 +116,17 @@ func (rs *runs) find(owner, id string) (*run, bool) {
 	return r, ok && r.owner == owner
 }
 
-// pending reports whether a run has not been answered.
+// pending reports whether a run has not been answered, other than by a task that has
+// ended.
 func (rs *runs) pending() bool {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	return len(rs.all) > 0
+	for _, r := range rs.all {
+		if !r.isTask() || !r.ended() {
+			return true
+		}
+	}
+	return false
 }
 
 func (rs *runs) remove(r *run) {
@@ -121,29 +136,103 @@ func (rs *runs) remove(r *run) {
 	delete(rs.all, r.id)
 }
 
-// Bounds of the runs whose connection was cut.
+// Bounds of the runs that go on without a call.
 const (
 	maxCut     = 64
-	maxCutCode = 32 << 20 // bytes of their programs
+	maxCutCode = 32 << 20 // bytes of their programs and results
 )
 
-// detach lets a run go on whose connection was cut: its client can connect again,
-// and fetch it with wait_run. It returns false if there are too many such runs.
+// detach lets a run go on whose connection was cut, or that becomes a task: its client
+// can fetch it later. It returns false if there are too many such runs. The oldest
+// task that has ended makes room.
 func (rs *runs) detach(r *run) bool {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	n, size := 1, len(r.params.Code)+len(r.params.Args)
-	for _, o := range rs.all {
-		if o != r && o.isCut() {
+	for {
+		n, size := 1, r.size()
+		var oldest *run // of the tasks that have ended
+		for _, o := range rs.all {
+			if o == r || !o.isCut() {
+				continue
+			}
 			n++
-			size += len(o.params.Code) + len(o.params.Args)
+			size += o.size()
+			if o.isTask() && o.ended() && (oldest == nil || o.at().Before(oldest.at())) {
+				oldest = o
+			}
 		}
+		switch {
+		case n <= maxCut && size <= maxCutCode:
+			r.setCut(true)
+			return true
+		case oldest == nil:
+			return false
+		}
+		oldest.stopExpiry()
+		delete(rs.all, oldest.id)
 	}
-	if n > maxCut || size > maxCutCode {
+}
+
+// size is what the run keeps in memory, in bytes.
+func (r *run) size() int {
+	n := len(r.params.Code) + len(r.params.Args)
+	if r.ended() && r.res != nil {
+		n += len(r.res.Value) + len(r.res.Stdout) + len(r.res.Stderr)
+	}
+	return n
+}
+
+// ended reports whether the run has ended.
+func (r *run) ended() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
 		return false
 	}
-	r.setCut(true)
-	return true
+}
+
+func (r *run) isTask() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.task
+}
+
+// setTask makes the run a task: no call receives its progress.
+func (r *run) setTask() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.task, r.listener = true, nil
+}
+
+// touch makes the run expire later, if no call waits for it.
+func (r *run) touch() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.calls == 0 && !r.removed {
+		r.expiry.Reset(keepFor)
+	}
+}
+
+// hasBegun reports whether the engine has the run.
+func (r *run) hasBegun() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.begun
+}
+
+// at is when something happened last.
+func (r *run) at() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changedAt
+}
+
+// message is what happened last.
+func (r *run) message() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last
 }
 
 func (r *run) isCut() bool {
@@ -181,6 +270,7 @@ func (rs *runs) cancelIf(match func(*run) bool, why string) {
 // end stores the outcome of the run.
 func (r *run) end(res *engine.Result, err error) {
 	r.res, r.err = res, err
+	r.update(func() {})
 	close(r.events)
 	r.cancel(nil)
 	close(r.done)
@@ -213,9 +303,13 @@ func (r *run) attach(l *listener) (detach func()) {
 
 // event queues an event for the listener. It never blocks the run.
 func (r *run) event(e engine.Event) {
-	if message, _ := eventMessage(e); message == "" {
+	message, _ := eventMessage(e)
+	if message == "" {
 		return
 	}
+	r.mu.Lock()
+	r.begun, r.last, r.changedAt = true, message, time.Now().UTC()
+	r.mu.Unlock()
 	select {
 	case r.events <- e:
 	default:
@@ -239,6 +333,7 @@ func (r *run) update(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change()
+	r.changedAt = time.Now().UTC()
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
@@ -282,6 +377,19 @@ func (r *run) unsentForms(send bool) mcp.InputRequestMap {
 	return out
 }
 
+// openForms returns the forms that have no answer.
+func (r *run) openForms() mcp.InputRequestMap {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := mcp.InputRequestMap{}
+	for id, f := range r.forms {
+		if !f.answered {
+			out[id] = f.params
+		}
+	}
+	return out
+}
+
 // takeAnswers delivers the answers of a client. Forms without an answer are sent
 // again.
 func (r *run) takeAnswers(answers mcp.InputResponseMap) {
@@ -295,6 +403,7 @@ func (r *run) takeAnswers(answers mcp.InputResponseMap) {
 		}
 		select {
 		case f.answer <- res:
+			f.answered = true
 		default:
 		}
 	}

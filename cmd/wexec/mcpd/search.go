@@ -2,6 +2,7 @@ package mcpd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/artifacts"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -221,4 +223,25 @@ func (s *Server) readValue(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.
 
 func readResult(uri, mime string, data []byte) *mcp.ReadResourceResult {
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: mime, Text: string(data)}}}
+}
+
+// readArtifact answers read_artifact.
+func (s *Server) readArtifact(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	var p struct {
+		Artifact string `json:"artifact"`
+		artifacts.Query
+	}
+	if err := decodeParams(r.Params.Arguments, &p); err != nil {
+		return nil, err
+	}
+	p.Lines, p.Most = cmp.Or(p.Lines, 100), maxInline
+	page, err := s.o.ReadArtifact(ctx, userOf(r.Extra), strings.TrimPrefix(p.Artifact, "sha256:"), p.Query)
+	if err != nil {
+		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: withHint(err)}}}, nil
+	}
+	text, err := json.Marshal(page)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.CallToolResult{StructuredContent: json.RawMessage(text), Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, nil
 }

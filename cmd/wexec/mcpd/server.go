@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,6 +21,7 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/artifacts"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -26,7 +29,11 @@ import (
 type Options struct {
 	Engine *engine.Engine
 	// Run runs a program for a user, who is "" without a login. Nil is Engine.Run.
-	Run     func(ctx context.Context, user string, req engine.Request) (*engine.Result, error)
+	Run func(ctx context.Context, user string, req engine.Request) (*engine.Result, error)
+	// ReadArtifact returns lines of an artifact to a user, with tokens. Nil: there is no
+	// store, and the tool read_artifact is not offered.
+	ReadArtifact func(ctx context.Context, user, id string, q artifacts.Query) (artifacts.Page, error)
+
 	Table   *hostfns.Table
 	Limits  policy.Limits     // the configured limits; a model may only lower them
 	Notice  string            // what people have to do before tools work as they expect; shown to the agent
@@ -35,9 +42,41 @@ type Options struct {
 	Asker   hostfns.Asker     // asks people whom the client cannot ask; nil: nobody
 	Logger  *slog.Logger      // nil discards
 	Version string
+	// Keeper has the runs of users for longer than the server, which forgets a task
+	// when its run has ended. Nil: runs are in memory only.
+	Keeper Keeper
+	// Tenant, if not empty, is whose sessions a client names: they are those of its
+	// user, and outlive the connection. A profile has its own.
+	Tenant, Profile string
 	// AnswerWithin is how long a call waits for people before it answers with
 	// status waiting. Zero is 45 s: clients give up after about a minute.
 	AnswerWithin time.Duration
+	// TaskAfter is when a call becomes a task, for a client that understands tasks.
+	// Zero is 2 s.
+	TaskAfter time.Duration
+}
+
+// Keeper has the runs of users for longer than the server.
+type Keeper interface {
+	// Kept returns a run of a user, or an error with the code usage.run.
+	Kept(ctx context.Context, user, id string) (*Kept, error)
+	// Cancel cancels it.
+	Cancel(ctx context.Context, user, id string) error
+}
+
+// Kept is a run of a [Keeper].
+type Kept struct {
+	Result           *engine.Result
+	Ended            bool // Result is its end
+	Language, Intent string
+	Created, Updated time.Time
+	Keep             time.Duration // since Created, at least
+}
+
+// client is who makes a request.
+type client struct {
+	session *mcp.ServerSession
+	extra   *mcp.RequestExtra
 }
 
 // Server is an MCP server for any number of clients. Make one with [New].
@@ -111,11 +150,36 @@ func (s *Server) owner(session *mcp.ServerSession, extra *mcp.RequestExtra) stri
 func (s *Server) forget(owner, actor string) {
 	s.runs.cancelIf(func(r *run) bool { return r.owner == owner }, clientLeft)
 	s.values.drop(owner)
+	if s.o.Tenant != "" {
+		return
+	}
 	for _, name := range s.o.Engine.Sessions(s.table(), actor) {
 		if strings.HasPrefix(name, sessionPrefix(owner)) {
 			_ = s.o.Engine.EndSession(s.table(), actor, name) // a busy session ends with its run
 		}
 	}
+}
+
+// sessionOf returns the name of a client's session in the engine.
+func (s *Server) sessionOf(owner, name string) string {
+	switch {
+	case name == "" || s.o.Tenant != "" && s.o.Profile == "":
+		return name
+	case s.o.Tenant != "":
+		return s.o.Profile + "/" + name
+	}
+	return sessionPrefix(owner) + name
+}
+
+// maxSession bounds the name of a session.
+const maxSession = 200
+
+// checkSession refuses names that could be those of another profile.
+func (s *Server) checkSession(name string) error {
+	if s.o.Tenant != "" && (len(name) > maxSession || strings.ContainsRune(name, '/') || strings.ContainsFunc(name, unicode.IsControl)) {
+		return invalid(fmt.Sprintf("session is a name of at most %d bytes without / and control characters", maxSession))
+	}
+	return nil
 }
 
 // sessionPrefix separates the sessions of clients.

@@ -38,7 +38,7 @@ func (vs *values) put(r *run, name, mime string, data []byte) *mcp.ResourceLink 
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
 	now := time.Now()
-	vs.dropIf(func(v value) bool { return now.After(v.until) })
+	vs.dropIf(func(v value) bool { return now.After(v.until) || v.owner == r.owner && v.uri == uri })
 	vs.list = append(vs.list, value{r.owner, uri, mime, data, now.Add(keepFor)})
 	vs.size += len(data)
 	for vs.size > maxValues && len(vs.list) > 1 {

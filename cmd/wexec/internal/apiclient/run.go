@@ -20,7 +20,7 @@ import (
 // Runner runs programs on a server and reports what they do as an engine does.
 type Runner struct {
 	Client *Client
-	Asker  hostfns.Asker // asks the person at the terminal; nil if there is none
+	Asker  hostfns.Asker // asks the person at the terminal; nil without a terminal
 }
 
 // Bounds of a run on a server.

@@ -45,14 +45,19 @@ func TestFlagsMoveBeforeArguments(t *testing.T) {
 
 func TestCompletionKnowsCommandsFlagsAndValues(t *testing.T) {
 	values := func(_, flag string) []string { return []string{flag + "-value"} }
-	arguments := func(command string) []string { return []string{"argument of " + command} }
+	arguments := func(command string, flags []string) []Candidate {
+		return []Candidate{{Word: strings.Join(append([]string{"argument of " + command}, flags...), " ")}}
+	}
 	for line, want := range map[string]string{
-		"":                       "run version tools",
-		"to":                     "tools",
-		"tools ":                 "list",
-		"tools list --l":         "--limit --lang",
-		"tools list --lang ":     "lang-value",
-		"tools list ar":          "argument of tools list",
+		"":                   "run version tools",
+		"to":                 "tools",
+		"tools ":             "list",
+		"tools list --l":     "--limit --lang",
+		"tools list --lang ": "lang-value",
+		"tools list ar":      "argument of tools list",
+
+		"tools list x --lang a --limit=3 --json ar": "argument of tools list --lang a --limit=3 --json",
+
 		"tools list --lang=":     "--lang=lang-value",
 		"tools list --lang=x":    "",
 		"tools list --lang =":    "lang-value",
@@ -86,7 +91,7 @@ func TestHelpHasNamesValuesAndDefaults(t *testing.T) {
 }
 
 func TestCompletionDescribesCommandsAndFlags(t *testing.T) {
-	none := func(string) []string { return nil }
+	none := func(string, []string) []Candidate { return nil }
 	noValues := func(string, string) []string { return nil }
 	for line, want := range map[string]Candidate{"tools ": {"list", "list tools"}, "tools list --lim": {"--limit", "print at most N tools (default 10)"}} {
 		got := Complete(testApp().Commands, strings.Split(line, " "), noValues, none)

@@ -11,9 +11,10 @@ type Candidate struct{ Word, Doc string }
 
 // Complete lists what can follow on a command line whose last word is
 // incomplete. flagValues lists the values of a flag of a command, arguments those of
-// a command, given as its names from the top; either may return nil. A flag may have
-// its value after "=", in one word or, as bash has it, in three.
-func Complete(commands []*cli.Command, words []string, flagValues func(command, flag string) []string, arguments func(command string) []string) []Candidate {
+// a command, given as its names from the top and the flags that are set; either may
+// return nil. A flag may have its value after "=", in one word or, as bash has it, in
+// three.
+func Complete(commands []*cli.Command, words []string, flagValues func(command, flag string) []string, arguments func(command string, flags []string) []Candidate) []Candidate {
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -35,14 +36,11 @@ func Complete(commands []*cli.Command, words []string, flagValues func(command, 
 		}
 	}
 	var all []Candidate
-	values := func(words []string) {
-		for _, word := range words {
-			all = append(all, Candidate{Word: inWord + word})
-		}
-	}
 	switch before := words[max(0, len(words)-2)]; {
 	case len(words) > 1 && strings.HasPrefix(before, "-") && takesValue(flags, before):
-		values(flagValues(strings.Join(path, " "), strings.TrimLeft(before, "-")))
+		for _, word := range flagValues(strings.Join(path, " "), strings.TrimLeft(before, "-")) {
+			all = append(all, Candidate{Word: inWord + word})
+		}
 	case strings.HasPrefix(last, "-"):
 		for _, f := range flags {
 			doc := ""
@@ -59,7 +57,7 @@ func Complete(commands []*cli.Command, words []string, flagValues func(command, 
 				all = append(all, Candidate{c.Name, c.Usage})
 			}
 		}
-		values(arguments(strings.Join(path, " ")))
+		all = append(all, arguments(strings.Join(path, " "), flagsIn(flags, words))...)
 	}
 	var out []Candidate
 	for _, c := range all {
@@ -68,6 +66,31 @@ func Complete(commands []*cli.Command, words []string, flagValues func(command, 
 		}
 	}
 	return out
+}
+
+// flagsIn returns the words that are flags or their values.
+func flagsIn(flags []cli.Flag, words []string) (set []string) {
+	for i := 0; i < len(words)-1; i++ {
+		word := words[i]
+		if !strings.HasPrefix(word, "-") {
+			continue
+		}
+		set = append(set, word)
+		if takesValue(flags, word) {
+			i++
+			set = append(set, words[i])
+		}
+	}
+	return set
+}
+
+// Candidates are words without descriptions.
+func Candidates(words []string) []Candidate {
+	var all []Candidate
+	for _, word := range words {
+		all = append(all, Candidate{Word: word})
+	}
+	return all
 }
 
 // CompletionScripts are the scripts that shells load, by the shell's name. They

@@ -3,6 +3,7 @@
 package door
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -15,32 +16,43 @@ import (
 )
 
 // Listener is a listener that bounds connections. One is pending until a request on
-// it was authorized. Pending connections never take the places of the others: a
-// new one closes the oldest pending one of its address, or of the address that
-// has the most, so that a flood of connections closes its own.
+// it was authorized. Pending connections never take the places of the others: if
+// there are too many, a new one closes the oldest one of the address that has the
+// most, so that a flood of connections closes its own.
+//
+// Many clients can have one address and connect at the same moment. So the bound of an
+// address counts only connections that have sent no request for the time of patience.
 type Listener struct {
 	net.Listener
-	PerAddress int // pending connections of one address; negative: any number
+	PerAddress int // pending connections of one address without a request; negative: any number
 	Pending    int // pending connections
 	Admitted   int // other connections
 
-	mu      sync.Mutex
-	waiting []*Conn // the pending connections, oldest first
-	inside  int     // how many are admitted
+	patience time.Duration // zero: defaultPatience
+	mu       sync.Mutex
+	waiting  []*Conn     // the pending connections, oldest first
+	inside   int         // how many are admitted
+	thinning *time.Timer // closes what an address has too many of; nil if no address has
 }
+
+// defaultPatience is longer than a busy process takes to read a request that has
+// arrived, and shorter than a client has time to send one.
+const defaultPatience = 2 * time.Second
 
 // Conn is a connection of a Listener.
 type Conn struct {
 	net.Conn
 	door    *Listener
 	address netip.Prefix // invalid: not an IP address
-	state   connState    // guarded by door.mu
+	since   time.Time
+	state   connState // guarded by door.mu
 }
 
 type connState uint8
 
 const (
-	pendingConn connState = iota
+	silentConn connState = iota // pending, without a request
+	askingConn                  // pending, with a request that is not answered
 	admittedConn
 	closedConn
 )
@@ -51,10 +63,13 @@ func (d *Listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{Conn: conn, door: d, address: addressOf(conn)}
+	c := &Conn{Conn: conn, door: d, address: addressOf(conn), since: time.Now()}
 	d.mu.Lock()
-	victim := d.victim(c.address)
+	victim := d.victim()
 	d.waiting = append(d.waiting, c)
+	if d.thinning == nil && d.PerAddress > 0 && len(d.waiting) > d.PerAddress {
+		d.thinning = time.AfterFunc(cmp.Or(d.patience, defaultPatience), d.thin)
+	}
 	d.mu.Unlock()
 	if victim != nil {
 		_ = victim.Close()
@@ -62,32 +77,61 @@ func (d *Listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// victim returns the connection that has to make room for a new one, or nil.
-func (d *Listener) victim(address netip.Prefix) *Conn {
-	count := map[netip.Prefix]int{}
-	for _, c := range d.waiting {
-		count[c.address]++
-	}
-	crowded, most := address, 0
-	switch {
-	case d.PerAddress > 0 && address.IsValid() && count[address] >= d.PerAddress:
-	case len(d.waiting) >= d.Pending:
-		for _, c := range d.waiting {
-			if n := count[c.address]; n > most {
-				crowded, most = c.address, n
-			}
-		}
-	default:
+// victim returns the connection that has to make room for a new one, or nil. It is of
+// the address that has the most; one without a request goes first.
+func (d *Listener) victim() *Conn {
+	if len(d.waiting) < d.Pending {
 		return nil
 	}
-	return d.waiting[slices.IndexFunc(d.waiting, func(c *Conn) bool { return c.address == crowded })]
+	count, most := map[netip.Prefix]int{}, 0
+	for _, c := range d.waiting {
+		count[c.address]++
+		most = max(most, count[c.address])
+	}
+	var oldest *Conn
+	for _, c := range d.waiting {
+		if count[c.address] == most && (oldest == nil || c.address == oldest.address && c.state < oldest.state) {
+			oldest = c
+		}
+	}
+	return oldest
+}
+
+// thin closes the oldest connections without a request of each address that has more
+// than PerAddress of them, if they had time to send one.
+func (d *Listener) thin() {
+	patience := cmp.Or(d.patience, defaultPatience)
+	d.mu.Lock()
+	count := map[netip.Prefix]int{}
+	for _, c := range d.waiting {
+		if c.state == silentConn {
+			count[c.address]++
+		}
+	}
+	var victims []*Conn
+	d.thinning = nil
+	for _, c := range d.waiting {
+		if c.state != silentConn || !c.address.IsValid() || count[c.address] <= d.PerAddress {
+			continue
+		}
+		if left := patience - time.Since(c.since); left > 0 {
+			d.thinning = time.AfterFunc(left, d.thin)
+			break // the others are younger
+		}
+		count[c.address]--
+		victims = append(victims, c)
+	}
+	d.mu.Unlock()
+	for _, c := range victims {
+		_ = c.Close()
+	}
 }
 
 // Close implements net.Conn.
 func (c *Conn) Close() error {
 	c.door.mu.Lock()
 	switch c.state {
-	case pendingConn:
+	case silentConn, askingConn:
 		c.door.forget(c)
 	case admittedConn:
 		c.door.inside--
@@ -101,6 +145,19 @@ func (d *Listener) forget(c *Conn) {
 	if i := slices.Index(d.waiting, c); i >= 0 {
 		d.waiting = slices.Delete(d.waiting, i, i+1)
 	}
+}
+
+// Ask notes that a request on the connection has arrived, until answered is called.
+func (c *Conn) Ask() (answered func()) {
+	turn := func(from, to connState) {
+		c.door.mu.Lock()
+		defer c.door.mu.Unlock()
+		if c.state == from {
+			c.state = to
+		}
+	}
+	turn(silentConn, askingConn)
+	return func() { turn(askingConn, silentConn) }
 }
 
 // Admit notes that a request on the connection was authorized. It returns false

@@ -2,7 +2,9 @@ package door
 
 import (
 	"net"
+	"net/netip"
 	"testing"
+	"time"
 )
 
 // TestAClosedConnectionGivesItsPlaceBackOnce counts the places of a listener.
@@ -47,6 +49,72 @@ func TestAClosedConnectionGivesItsPlaceBackOnce(t *testing.T) {
 	a, b, c := accept(), accept(), accept()
 	if a.state != closedConn || len(d.waiting) != 2 || d.waiting[0] != b || d.waiting[1] != c {
 		t.Error("the oldest pending connection is not the one that was closed")
+	}
+}
+
+// TestManyClientsOfOneAddressConnectAtOnce has more of them than the address may have
+// silent connections. Those that sent a request stay, and of the others the newest.
+func TestManyClientsOfOneAddressConnectAtOnce(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most, clients = 4, 40
+	d := &Listener{Listener: l, PerAddress: most, Pending: clients, Admitted: clients, patience: time.Hour}
+	defer d.Close()
+	var all []*Conn
+	for range clients {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		in, err := d.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, in.(*Conn))
+	}
+	if len(d.waiting) != clients || d.thinning == nil {
+		t.Fatalf("%d of %d connections are open", len(d.waiting), clients)
+	}
+	d.thinning.Stop()
+	var answered []func()
+	for _, c := range all[:clients/2] {
+		answered = append(answered, c.Ask())
+	}
+	if !all[0].Admit() {
+		t.Error("a client that asks is not admitted")
+	}
+	d.patience = time.Nanosecond
+	d.thin()
+	for i, c := range all {
+		if want := i < clients/2 || i >= clients-most; (c.state != closedConn) != want {
+			t.Errorf("connection %d is open: %v", i, !want)
+		}
+	}
+	for _, done := range answered { // without a place
+		done()
+	}
+	d.thin()
+	if len(d.waiting) != most || all[0].state != admittedConn {
+		t.Errorf("%d connections wait after the answers", len(d.waiting))
+	}
+}
+
+// TestAFullHouseClosesASilentConnectionFirst has no room for one more.
+func TestAFullHouseClosesASilentConnectionFirst(t *testing.T) {
+	d := &Listener{Pending: 3}
+	a, b := netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("192.0.2.2/32")
+	only, asking, silent := &Conn{door: d, address: a}, &Conn{door: d, address: b}, &Conn{door: d, address: b}
+	d.waiting = []*Conn{only, asking, silent}
+	answered := asking.Ask()
+	if d.victim() != silent {
+		t.Error("a connection with a request is closed before one without")
+	}
+	answered()
+	if d.victim() != asking {
+		t.Error("the oldest connection of the address with the most is not closed")
 	}
 }
 

@@ -106,7 +106,7 @@ func (c Commands) serve(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	served, err := service.Open(ctx.Context, service.Options{Store: s, Data: data, Blobs: content, Keys: keys, Env: c.Env, Version: c.Version, Logger: logger, Tracing: tracing, Running: ctx.Int("max-runs")})
+	served, err := service.Open(ctx.Context, service.Options{Store: s, Data: data, Blobs: content, Keys: keys, Env: c.Env, Version: c.Version, Logger: logger, Tracing: tracing, Running: ctx.Int("max-runs"), Address: schemeOf(security) + "://" + address})
 	if err != nil {
 		return err
 	}
@@ -127,10 +127,7 @@ func (c Commands) serve(ctx *cli.Context) error {
 	if err != nil {
 		return fault.New(fault.UsageFlag, "listen at %s: %w", address, err)
 	}
-	scheme := "http"
-	if security != nil {
-		scheme = "https"
-	}
+	scheme := schemeOf(security)
 	c.Term.Print("the API is at %s://%s/v1, MCP at %s://%s%s", scheme, listener.Addr(), scheme, listener.Addr(), mcpd.Path)
 	if err := c.firstToken(ctx.Context, served, data); err != nil {
 		_ = listener.Close()
@@ -189,6 +186,13 @@ func (c Commands) path(name string) string {
 		return name
 	}
 	return filepath.Join(c.Env.Dir, name)
+}
+
+func schemeOf(security *tls.Config) string {
+	if security != nil {
+		return "https"
+	}
+	return "http"
 }
 
 // addressOf completes an address. One that other machines reach must be encrypted.

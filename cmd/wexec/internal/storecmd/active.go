@@ -117,6 +117,7 @@ func (c Commands) printEvent(e store.Event) error {
 		engine.Call         // call
 		ID           string // approval
 		State        string // approval, state
+		SHA256       string // of an event whose text is not kept
 	}
 	if e.Type == "end" {
 		return c.printEnd(e.Data)
@@ -127,23 +128,26 @@ func (c Commands) printEvent(e store.Event) error {
 	note := func(format string, args ...any) {
 		c.Term.Print("%s", c.Term.Paint(terminal.Dim, fmt.Sprintf(format, args...)))
 	}
-	switch e.Type {
-	case "output":
+	switch {
+	case data.SHA256 != "":
+		note("%s  the policy keeps no text; sha256 %s", e.Type, data.SHA256)
+		return nil
+	case e.Type == "output":
 		to := c.Programs.Out
 		if data.Stream == "stderr" {
 			to = c.Programs.Err
 		}
 		_, err := to.Write([]byte(data.Text))
 		return err
-	case "call":
+	case e.Type == "call":
 		outcome := "ok"
 		if !data.OK {
 			outcome = cmp.Or(string(data.Code), "failed")
 		}
 		note("call  %s  %s  %s  %d ms, %s", data.Tool, data.Decision, outcome, data.MS, terminal.Bytes(data.Bytes))
-	case "approval":
+	case e.Type == "approval":
 		note("approval  %s  %s  %s", data.ID, data.Tool, data.State)
-	case "state":
+	case e.Type == "state":
 		note("state  %s", data.State)
 	}
 	return nil

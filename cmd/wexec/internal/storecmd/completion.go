@@ -1,6 +1,18 @@
 package storecmd
 
-import "github.com/wexec/wexec/store"
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
+	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
+	"github.com/wexec/wexec/store"
+)
 
 // FlagValues lists the values of a flag of these commands, for completion. It
 // returns nil for all others.
@@ -18,4 +30,56 @@ func FlagValues(command, flag string) []string {
 		return sums()
 	}
 	return nil
+}
+
+// Bounds of completion: a person waits for it, and reads what it lists.
+const (
+	completionTime = 2 * time.Second
+	completionRuns = 50
+)
+
+// Arguments lists the newest runs, if they are arguments of a command with some flags:
+// for wexec kill those that have not ended. It is for completion, where a failure means
+// that there is nothing to list.
+func (c Commands) Arguments(command string, flags []string) []commandline.Candidate {
+	states := []store.State{""}
+	switch command {
+	case "logs", "runs show":
+	case "kill":
+		states = []store.State{store.StateQueued, store.StateRunning, store.StateWaiting, store.StateParked}
+	default:
+		return nil
+	}
+	set := flag.NewFlagSet(command, flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	like := c.Kill() // all these commands have its flags
+	for _, f := range like.Flags {
+		if f.Apply(set) != nil {
+			return nil
+		}
+	}
+	_ = set.Parse(flags) // what a person has not finished is not valid
+	ctx := cli.NewContext(nil, set, nil)
+	ctx.Command = like
+	var cancel context.CancelFunc
+	ctx.Context, cancel = context.WithTimeout(context.Background(), completionTime)
+	defer cancel()
+	var all []commandline.Candidate
+	_ = c.of(existing(), func(ctx *cli.Context, r records) error {
+		for _, state := range states {
+			runs, _, err := r.Runs(ctx.Context, store.Filter{State: state, Limit: completionRuns})
+			if err != nil {
+				return err
+			}
+			for _, run := range runs {
+				what := run.Intent
+				if what == "" {
+					what = run.Language
+				}
+				all = append(all, commandline.Candidate{Word: run.RunID, Doc: terminal.Visible(fmt.Sprintf("%s, %s ago, %s", run.Status, age(run.Started), terminal.Clip(what, 40)))})
+			}
+		}
+		return nil
+	})(ctx)
+	return all
 }

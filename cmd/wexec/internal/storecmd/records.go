@@ -38,18 +38,23 @@ func serverFlags(own ...cli.Flag) []cli.Flag {
 	return append(flags(own...), apiclient.Flags("default WEXEC_SERVER")...)
 }
 
+// server is the address of the server that the flags or WEXEC_SERVER name, which counts
+// where no flag names a store; "" is the store.
+func (c Commands) server(ctx *cli.Context) string {
+	address := ctx.String("server")
+	if address == "" && ctx.String("store") == "" && ctx.String("data") == "" {
+		address = apiclient.Address(c.Env)
+	}
+	return address
+}
+
 // of makes an action over the records of the store or the server that the flags name.
-// WEXEC_SERVER counts where no flag names a store.
 func (c Commands) of(o store.Options, action func(ctx *cli.Context, r records) error) cli.ActionFunc {
 	return func(ctx *cli.Context) error {
-		local := ctx.String("store") != "" || ctx.String("data") != ""
-		address := ctx.String("server")
-		switch {
-		case address != "" && local:
+		if ctx.String("server") != "" && ctx.String("store")+ctx.String("data") != "" {
 			return fault.New(fault.UsageFlag, "--server and --store or --data name two places").WithHint("set one of them")
-		case address == "" && !local:
-			address = apiclient.Address(c.Env)
 		}
+		address := c.server(ctx)
 		if address == "" {
 			return c.with(o, func(ctx *cli.Context, s *store.Store, _ string) error {
 				return action(ctx, kept{s, ctx.String("tenant")})
@@ -78,12 +83,24 @@ func (k kept) String() string { return "tenant " + terminal.Visible(k.tenant) }
 
 // Run returns a run.
 func (k kept) Run(ctx context.Context, id string) (*service.Run, error) {
+	if err := k.endLost(ctx); err != nil {
+		return nil, err
+	}
 	return service.Kept(ctx, k.store, k.tenant, id)
 }
 
 // Runs returns the newest runs that a filter selects.
 func (k kept) Runs(ctx context.Context, f store.Filter) ([]*service.Run, string, error) {
+	if err := k.endLost(ctx); err != nil {
+		return nil, "", err
+	}
 	return service.KeptRuns(ctx, k.store, k.tenant, f)
+}
+
+// endLost ends the runs of commands that died. Without a server on the store, nothing
+// else does.
+func (k kept) endLost(ctx context.Context) error {
+	return service.EndLost(ctx, k.store, k.tenant, time.Now())
 }
 
 // pollEvery is how often a store is asked for new events.
@@ -92,6 +109,9 @@ const pollEvery = 200 * time.Millisecond
 // Events implements records.
 func (k kept) Events(ctx context.Context, id string, after int64, follow bool, each func(store.Event) error) error {
 	for {
+		if err := k.endLost(ctx); err != nil {
+			return err
+		}
 		events, end, err := service.KeptEvents(ctx, k.store, k.tenant, id, after)
 		if err != nil {
 			return err

@@ -131,6 +131,14 @@ func (c Commands) printRun(r *service.Run) {
 	if r.State == store.StateDone {
 		row("time", (time.Duration(r.Usage.WallMS) * time.Millisecond).String())
 	}
+	if r.Digests != nil {
+		row("kept", "digests only, as the policy says")
+		row("code", sum(r.Provenance.Code))
+		row("args", sum(r.Provenance.Args))
+		row("stdout", sum(r.Digests.Stdout))
+		row("stderr", sum(r.Digests.Stderr))
+		row("value", sum(r.Provenance.Value))
+	}
 	block("code", r.Code)
 	block("stdout", r.Stdout)
 	block("stderr", r.Stderr)
@@ -141,6 +149,14 @@ func (c Commands) printRun(r *service.Run) {
 	for _, w := range r.Waiting {
 		row("waiting", fmt.Sprintf("%s  %s  %s", w.ID, w.Tool, w.Message))
 	}
+}
+
+// sum shows a digest; "" is no digest.
+func sum(digest string) string {
+	if digest == "" {
+		return ""
+	}
+	return "sha256 " + digest
 }
 
 // indented returns text with each line indented, and its invisible characters

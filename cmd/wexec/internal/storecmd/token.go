@@ -9,6 +9,7 @@ import (
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/service"
 	"github.com/wexec/wexec/store"
 )
 
@@ -25,7 +26,7 @@ func (c Commands) Token() *cli.Command {
 				&cli.StringFlag{Name: "type", Usage: "`TYPE`: agent or person; an agent does not approve its own calls", Value: store.TypeAgent},
 				&cli.StringSliceFlag{Name: "tools", Usage: "`GLOB`: only tools that match, such as github.*; repeatable"},
 				&cli.StringSliceFlag{Name: "quota", Usage: "`NAME=N`: bound what its runs use: " + strings.Join(store.QuotaNames(), ", ") + "; repeatable"},
-				&cli.StringFlag{Name: "model", Usage: "`NAME`: the model of its holder, whose price the cost of runs has"},
+				&cli.StringFlag{Name: "model", Usage: "`NAME`: the model of its holder; the cost of runs uses its price"},
 				&cli.StringFlag{Name: "expires", Usage: "`TIME`: when it ends: after a duration, such as 30d, or at a time, such as 2027-01-31T08:00:00Z (default never)"}),
 				Description: "The token goes to standard output and cannot be shown again: the store keeps its SHA-256. A store that does not exist\nis created."},
 			{Name: "list", Usage: "list tokens, without the tokens themselves", Action: c.of(existing(), c.listTokens), Flags: serverFlags(
@@ -72,6 +73,15 @@ func (c Commands) createToken(ctx *cli.Context) error {
 	}
 	if err := t.Valid(); err != nil { // before the store is created
 		return err
+	}
+	if t.Model != "" && c.server(ctx) == "" { // a server checks it itself
+		data, err := c.Env.DataDir(ctx.String("data"))
+		if err == nil {
+			err = service.CheckModel(data, t.Model)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	of := " of tenant " + t.Tenant
 	if !ctx.IsSet("tenant") {

@@ -29,7 +29,13 @@ func TestAnAnswerToAWithdrawnQuestionDoesNotCount(t *testing.T) {
 	if _, err := fmt.Fprint(person, "?\n"); err != nil {
 		t.Fatal(err)
 	}
-	go func() { _, _ = fmt.Fprint(person, "no\n") }()
+	go func() { // again and again: what is typed before the question opens does not count
+		for {
+			if _, err := fmt.Fprint(person, "no\n"); err != nil {
+				return
+			}
+		}
+	}()
 	reply, err := asker.Ask(t.Context(), hostfns.Question{Tool: "shop.transfer"})
 	if err != nil || reply.Approved {
 		t.Errorf("%+v: %v", reply, err)
