@@ -43,13 +43,15 @@ policy: fault catalogue privacy policy/internal/document policy/internal/expr in
 policy/internal/document: internal/units internal/yamldoc
 policy/internal/expr: catalogue internal/jsonnum internal/jsonschema internal/text internal/yamldoc
 policy/lint: catalogue policy policy/internal/document policy/internal/expr internal/text internal/yamldoc
-audit: fault
+audit: fault internal/filelock
 store: fault
 store/blobs: fault internal/atomicfile internal/ownfile
 internal/prices: fault internal/yamldoc
 internal/seal: fault internal/atomicfile internal/ownfile
 internal/meter:
 internal/atomicfile:
+internal/filelock:
+workspace: fault internal/atomicfile internal/filelock
 internal/ownfile:
 internal/jsonscan:
 internal/nametable:
@@ -77,17 +79,24 @@ wasm-modules/bake: internal/atomicfile internal/meter internal/snapshot wasm-mod
 wasm-modules/esbuild:
 hostfns/upstream: fault policy hostfns hostfns/internal/scrub hostfns/internal/toolmeta catalogue internal/atomicfile internal/jsonscan internal/telemetry internal/text
 hostfns/fetch: fault hostfns catalogue internal/text
-hostfns/files: fault hostfns catalogue hostfns/packages
+hostfns/files: fault hostfns catalogue hostfns/packages workspace
+hostfns/workspaces: fault hostfns hostfns/files catalogue internal/text workspace
 hostfns/approvals: fault hostfns internal/text
+hostfns/artifacts: fault catalogue privacy hostfns
 hostfns/embeddings: fault catalogue hostfns/internal/scrub internal/atomicfile internal/ownfile internal/text
-engine: fault privacy policy audit engine/internal/guestcache engine/internal/sandbox engine/internal/tokens engine/internal/world internal/atomicfile internal/jsonscan internal/ownfile internal/snapshot internal/telemetry internal/text internal/units guests hostfns
+engine: fault privacy policy audit engine/internal/guestcache engine/internal/sandbox engine/internal/tokens engine/internal/world internal/atomicfile internal/jsonscan internal/ownfile internal/snapshot internal/telemetry internal/text internal/units guests hostfns review/syntax
+review/syntax: fault
+review: fault catalogue review/syntax
 engine/internal/tokens:
 engine/internal/world: fault audit internal/text
 engine/internal/sandbox: fault catalogue policy engine/internal/tokens engine/internal/world internal/meter internal/snapshot internal/text internal/units wasm-modules hostfns
 engine/internal/guestcache: fault engine/internal/sandbox internal/atomicfile internal/ownfile internal/snapshot wasm-modules guests
-config: fault privacy catalogue policy audit internal/atomicfile internal/jsonc internal/meter internal/ownfile internal/snapshot internal/text internal/units internal/yamldoc wasm-modules guests hostfns hostfns/* engine
-service: fault audit policy privacy catalogue config engine hostfns internal/atomicfile internal/policyfile internal/prices internal/seal internal/telemetry internal/text service/metrics store store/blobs
+config: fault privacy catalogue policy audit internal/atomicfile internal/jsonc internal/meter internal/ownfile internal/snapshot internal/text internal/units internal/yamldoc wasm-modules guests hostfns hostfns/* engine workspace
+service: fault audit policy privacy catalogue config engine hostfns hostfns/artifacts internal/atomicfile internal/policyfile internal/prices internal/seal internal/telemetry internal/text service/chains service/images service/metrics service/webhooks store store/blobs
+service/images: fault engine internal/seal store store/blobs
+service/chains: fault audit internal/atomicfile internal/seal store
 service/metrics: fault engine
+service/webhooks: fault policy store
 cmd: *
 tests: *
 internal/tools: *
@@ -205,7 +214,7 @@ func TestRoomsUseTheirFoundations(t *testing.T) {
 func TestTopLevelHasOnlyKnownEntries(t *testing.T) {
 	allowed := []string{".ci", ".git", ".gitignore", ".golangci.yml", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "NOTICE",
 		"RATIONALE.md", "README.md", "SECURITY.md", "audit", "bin", "catalogue", "cmd", "config", "dist", "docs", "engine", "examples",
-		"fault", "go.mod", "go.sum", "guests", "hostfns", "internal", "policy", "privacy", "service", "store", "tests", "wasm-modules", "work"}
+		"fault", "go.mod", "go.sum", "guests", "hostfns", "internal", "policy", "privacy", "review", "service", "store", "tests", "wasm-modules", "work", "workspace"}
 	entries, err := os.ReadDir("..")
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func TestTheHelpersAreDocumentedInTheTree(t *testing.T) {
 	host := testenv.Open(t, env, config.Flags{MCP: []string{file}, Allow: policy.Flags{AllowTool: []string{"*"}}})
 	sections := strings.Split(string(text), "\n## ")[1:]
 	fence := regexp.MustCompile("(?s)```(js|py)\n(.*?)```")
-	for _, want := range []string{"attempt", "settle", "pages", "mapLimit", "progress", "pii"} {
+	for _, want := range []string{"attempt", "settle", "pages", "mapLimit", "progress", "pii", "artifacts"} {
 		found := false
 		for _, section := range sections {
 			name, body, _ := strings.Cut(section, "\n")

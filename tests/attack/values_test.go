@@ -57,7 +57,8 @@ var outlets = map[string]string{
 	"Result.provenance.code_sha256": "host", "Result.provenance.args_sha256": "host", "Result.provenance.value_sha256": "host",
 	"Result.provenance.policy_sha256": "host", "Result.provenance.guest_sha256": "host", "Result.provenance.tools": "program",
 	"Result.provenance.audit_head": "host", "Result.cache": "host", "Result.usage.cost.currency": "host", "Result.usage.cost.model": "host",
-	"Result.waiting.id": "host", "Result.waiting.tool": "host", "Result.waiting.message": "host", // of Question
+	"Result.workspace.id": "host",
+	"Result.waiting.id":   "host", "Result.waiting.tool": "host", "Result.waiting.message": "host", // of Question
 
 	"Progress.type": "host", "Progress.run": "host", "Progress.text": "program", "Progress.stream": "host",
 	"Progress.call.tool": "program", "Progress.call.decision": "host", "Progress.call.rule": "host", "Progress.call.code": "host",

@@ -62,7 +62,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("NO_COLOR", "1")
 			return errors.Join(os.MkdirAll(home, 0o700), os.MkdirAll(filepath.Join(e.WorkDir, "run"), 0o700))
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "shape": shape, "saved": saved, "served": served, "same": same},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "shape": shape, "saved": saved, "served": served, "same": same, "workspace": newestWorkspace},
 	})
 }
 
@@ -85,6 +85,20 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit status %d, want %d", got, want)
 	}
+}
+
+// newestWorkspace sets WORKSPACE to the id of the last workspace.
+func newestWorkspace(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) > 0 || neg {
+		ts.Fatalf("usage: workspace")
+	}
+	ts.Check(ts.Exec("wexec", "workspace", "list", "--json"))
+	var list struct{ Workspaces []struct{ ID string } }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &list))
+	if len(list.Workspaces) == 0 {
+		ts.Fatalf("there are no workspaces")
+	}
+	ts.Setenv("WORKSPACE", list.Workspaces[0].ID)
 }
 
 // shape checks fields of the JSON in stdout: shape status=ok usage.fuel calls.0.tool

@@ -99,7 +99,7 @@ func TestAFullDiskStopsAServerAndSpaceStartsIt(t *testing.T) {
 		}
 		for begun := time.Now(); !send(fmt.Sprint(key + 1)); key++ {
 			if time.Since(begun) > time.Minute {
-				t.Fatalf("the server does not recover: %s", s.says)
+				t.Fatalf("the server does not recover: %s", s.Says())
 			}
 			time.Sleep(50 * time.Millisecond)
 		}

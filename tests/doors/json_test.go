@@ -17,6 +17,7 @@ import (
 
 	"github.com/wexec/wexec/cmd/wexec/cli"
 	"github.com/wexec/wexec/store"
+	"github.com/wexec/wexec/workspace"
 )
 
 // listings are the commands with --json, as docs/use/json.md shows them. They run
@@ -53,6 +54,10 @@ var listings = [][]string{
 	{"store", "restore", "backup.db", "--data", "restored", "--json"},
 	{"store", "copy", "sqlite:restored/wexec.db", "sqlite:copy.db", "--json"},
 	{"store", "prune", "--json"},
+	{"workspace", "list", "--json"},
+	{"workspace", "diff", keptWorkspace, "--json"},
+	{"workspace", "accept", keptWorkspace, "--yes", "--json"},
+	{"workspace", "gc", "--older", "0s", "--json"},
 	{"mcp", "login", "--status", "--json"},
 	{"config", "show", "--json"},
 	{"packages", "add", "--json", "reports"}, {"packages", "list", "--json"},
@@ -62,8 +67,11 @@ var listings = [][]string{
 	{"version", "--json"},
 }
 
-// keptRun, queuedRun and keptToken are in the store of the folder.
+// keptRun, queuedRun and keptToken are in the store of the folder, keptWorkspace is over
+// its folder notes.
 const (
+	keptWorkspace = "q7m2xk4tzd"
+
 	keptRun   = "01M82MK6T0B1BMH49PZ38PCEA2"
 	queuedRun = "01M82MK6T0B1BMH49PZ38PCEA1"
 	keptToken = "tok_3kq5c2mzr7ab"
@@ -95,6 +103,33 @@ func keep(t *testing.T, dir string, env []string) {
 	}
 }
 
+// keepWorkspace makes a workspace that changed a file and added one.
+func keepWorkspace(t *testing.T, dir string) {
+	t.Helper()
+	base := filepath.Join(dir, "notes")
+	if err := errors.Join(os.Mkdir(base, 0o700), os.WriteFile(filepath.Join(base, "a.md"), []byte("one\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	w, err := workspace.Create(filepath.Join(dir, ".local", "state", "wexec", "workspaces", keptWorkspace), workspace.Info{ID: keptWorkspace, Base: base}, workspace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a.md", "b.md"} {
+		f, err := w.Open(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.Write([]byte("two\n"))
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = w.Used(keptRun)
+	if err := errors.Join(err, w.Submit("number the notes"), w.Rename("b.md", "c.md", nil), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 const listingPolicy = `version: 1
 name: example
 tools:
@@ -122,6 +157,7 @@ func TestWhatJSONHasIsDocumented(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	keep(t, dir, env)
+	keepWorkspace(t, dir)
 	path := filepath.Join("..", "..", "docs", "use", "json.md")
 	have, err := os.ReadFile(path)
 	if err != nil && !*update {

@@ -168,13 +168,13 @@ func (s *server) keepBusy(a *acknowledged, token string, round int) {
 		select {
 		case <-answered:
 		case <-time.After(time.Minute):
-			s.t.Errorf("no run is answered after a minute: %s", s.says)
+			s.t.Errorf("no run is answered after a minute: %s", s.Says())
 		}
 	}
 	time.Sleep(time.Duration(rand.IntN(400)) * time.Millisecond)
-	_ = s.cmd.Process.Kill()
+	_ = s.Cmd.Process.Kill()
 	clients.Wait()
-	_ = s.cmd.Wait()
+	_ = s.Cmd.Wait()
 	http.DefaultClient.CloseIdleConnections()
 }
 

@@ -45,8 +45,9 @@ func served(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%s", strings.TrimSpace(fmt.Sprintf("the server does not start: %s", says)))
 }
 
-// same runs a program here and on the server of the script, and compares what the command
-// prints and its exit status: same STATUS ARGS… [< FILE]
+// same runs a program here, here with a record in the store, and on the server of the
+// script, and compares what the command prints and its exit status:
+// same STATUS ARGS… [< FILE]
 func same(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 || neg {
 		ts.Fatalf("usage: same STATUS ARGS… [< FILE]")
@@ -57,8 +58,8 @@ func same(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	self, err := exec.LookPath("wexec")
 	ts.Check(err)
-	var printed [2]string
-	for i, more := range [][]string{{"run"}, {"run", "--server", ts.Getenv("SERVER"), "--token-file", "token.txt"}} {
+	var printed [3]string
+	for i, more := range [][]string{{"run"}, {"run", "--keep"}, {"run", "--server", ts.Getenv("SERVER"), "--token-file", "token.txt"}} {
 		var stdout, stderr bytes.Buffer
 		cmd := exec.Command(self, append(more, args[1:]...)...)
 		cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = ts.Getenv("WORK"), strings.NewReader(input), &stdout, &stderr
@@ -68,8 +69,10 @@ func same(ts *testscript.TestScript, neg bool, args []string) {
 		_ = cmd.Run() // its status is compared
 		printed[i] = fmt.Sprintf("status %d\n-- stdout --\n%s\n-- stderr --\n%s", cmd.ProcessState.ExitCode(), &stdout, &stderr)
 	}
-	if printed[0] != printed[1] {
-		ts.Fatalf("here:\n%s\non the server:\n%s", printed[0], printed[1])
+	for i, where := range []string{"here with --keep", "on the server"} {
+		if printed[0] != printed[i+1] {
+			ts.Fatalf("here:\n%s\n%s:\n%s", printed[0], where, printed[i+1])
+		}
 	}
 	if !strings.HasPrefix(printed[0], "status "+args[0]+"\n") {
 		ts.Fatalf("%s", printed[0])

@@ -243,7 +243,7 @@ func TestATraceGoesThroughAServer(t *testing.T) {
 	post := func(trace, code string) {
 		t.Helper()
 		body := string(must(json.Marshal(map[string]any{"language": "js", "code": code, "intent": unseen[0], "args": map[string]any{"trace": trace, "text": unseen[0]}})))
-		req := must(http.NewRequestWithContext(t.Context(), "POST", s.url+"/v1/runs?wait=5m", strings.NewReader(body)))
+		req := must(http.NewRequestWithContext(t.Context(), "POST", s.URL+"/v1/runs?wait=5m", strings.NewReader(body)))
 		req.Header = http.Header{"Authorization": {"Bearer " + token}, "Traceparent": {header(trace)}, "Tracestate": {"zaphod-beeblebrox=1"}}
 		res := must(http.DefaultClient.Do(req))
 		defer res.Body.Close()
@@ -259,12 +259,12 @@ func TestATraceGoesThroughAServer(t *testing.T) {
 			}
 			time.Sleep(50 * time.Millisecond)
 		}
-		t.Fatalf("the run of trace %s does not end: %s", trace, s.says)
+		t.Fatalf("the run of trace %s does not end: %s", trace, s.Says())
 	}
 	post(overHTTP, tracedProgram)
 	post(failed, failingProgram)
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(),
-		&mcp.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: withToken(token)}, nil)
+		&mcp.StreamableClientTransport{Endpoint: s.URL + "/mcp", HTTPClient: withToken(token)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,11 +272,11 @@ func TestATraceGoesThroughAServer(t *testing.T) {
 	_ = session.Close()
 	cancel()
 	<-approved
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := s.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.cmd.Wait(); err != nil {
-		t.Errorf("it ended with %v: %s", err, s.says)
+	if err := s.Cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v: %s", err, s.Says())
 	}
 	r.whole(w, overHTTP)
 	r.whole(w, overMCP)
@@ -286,7 +286,7 @@ func TestATraceGoesThroughAServer(t *testing.T) {
 
 // approve says yes to every question that waits.
 func (s *server) approve(ctx context.Context, token string) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/v1/approvals", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/v1/approvals", nil)
 	if err != nil {
 		return
 	}
@@ -368,10 +368,10 @@ func TestAReceiverThatFailsFailsNoRun(t *testing.T) {
 			t.Fatal(run, err)
 		}
 	}
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := s.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.cmd.Wait(); err != nil {
-		t.Errorf("it ended with %v: %s", err, s.says)
+	if err := s.Cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v: %s", err, s.Says())
 	}
 }

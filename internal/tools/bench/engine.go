@@ -36,6 +36,7 @@ func measures() []measure {
 		{"runs in flight", inFlight},
 		{"result cache", resultHit},
 		{"package initialization", initialization},
+		{"service", service},
 	}
 }
 

@@ -26,13 +26,17 @@ func (b *bench) build() error {
 	return nil
 }
 
+// environment is the one of the command, with separate folders.
+func (b *bench) environment() []string {
+	home := filepath.Join(b.work, "home")
+	return append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+home+"/cache", "XDG_STATE_HOME="+home+"/state",
+		"XDG_CONFIG_HOME="+home+"/config")
+}
+
 // start runs the command.
 func (b *bench) start(env []string, args ...string) (stdout, stderr string, err error) {
 	cmd := exec.CommandContext(b.ctx, b.wexec, args...)
-	home := filepath.Join(b.work, "home")
-	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+home+"/cache", "XDG_STATE_HOME="+home+"/state",
-		"XDG_CONFIG_HOME="+home+"/config")
-	cmd.Env = append(cmd.Env, env...)
+	cmd.Env = append(b.environment(), env...)
 	cmd.Dir = b.work
 	var o, e bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &o, &e

@@ -81,6 +81,7 @@ var order = []string{
 	"commits job, 2 MB, javascript", "commits job, 2 MB, python",
 	"private memory of an idle instance, javascript", "private memory of an idle instance, python",
 	"runtime.GC", "worst overshoot", "1,000 runs", "result-cache", "package initialization",
+	"POST /v1/runs", "the same from 32 clients", "32 clients of two servers",
 }
 
 // place returns the position of a figure in the table.

@@ -1,10 +1,11 @@
 //go:build unix
 
 // Recording runs commands in a pseudo-terminal and draws the screen as an animated
-// SVG: make recording writes those of the README.
+// SVG: make recording writes those of the README, and arguments select files.
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -43,7 +44,8 @@ var recordings = []recording{
 	}},
 	{"docs/serve.svg", "a terminal: wexec serve starts, and curl runs a program", "", []string{
 		"wexec serve &",
-		`curl -sH "Authorization: Bearer $TOKEN" http://127.0.0.1:8080/v1/runs -d '{"language": "python", "code": "sum(range(10))"}' | jq '{run_id, status, value, usage}'`,
+		`curl -sH "Authorization: Bearer $TOKEN" http://127.0.0.1:8080/v1/runs \` + "\n" +
+			`  -d '{"language": "python", "code": "sum(range(10))"}' | jq '{run_id, status, value}'`,
 	}},
 }
 
@@ -73,11 +75,14 @@ func record() error {
 		return fmt.Errorf("%w: %s", err, text)
 	}
 	for _, r := range recordings {
+		if len(os.Args) > 1 && !slices.Contains(os.Args[1:], r.file) {
+			continue
+		}
 		dir := home
 		if r.dir != "" {
 			dir = filepath.Join(top, r.dir)
 		}
-		if err := r.record(dir, env); err != nil {
+		if err := r.record(dir, home, env); err != nil {
 			return fmt.Errorf("%s: %w", r.file, err)
 		}
 	}
@@ -85,18 +90,18 @@ func record() error {
 }
 
 // record films the commands and writes the file.
-func (r recording) record(dir string, env []string) error {
+func (r recording) record(dir, home string, env []string) error {
 	s := newScreen(columns, rows)
 	film := &film{screen: s}
 	for _, line := range r.scenes {
 		film.shoot(before)
 		s.write([]byte("\x1b[32m$\x1b[0m "))
 		for _, word := range strings.SplitAfter(line, " ") {
-			s.write([]byte(word))
+			s.write([]byte(strings.ReplaceAll(word, "\n", "\r\n> ")))
 			film.shoot(perWord)
 		}
 		s.write([]byte("\r\n"))
-		end, err := play(film, line, dir, env)
+		end, err := play(film, line, dir, home, env)
 		if err != nil {
 			return err
 		}
@@ -114,8 +119,8 @@ func (r recording) record(dir string, env []string) error {
 const settled = time.Second
 
 // play runs a command and films its output, until the command ends or, in the background,
-// writes nothing more. The command may fail. end ends it.
-func play(f *film, line, dir string, env []string) (end func(), err error) {
+// writes nothing more. The home folder is shown as ~. The command may fail. end ends it.
+func play(f *film, line, dir, home string, env []string) (end func(), err error) {
 	background := strings.HasSuffix(line, " &")
 	cmd := exec.Command("sh", "-c", strings.TrimSuffix(line, " &"))
 	cmd.Dir, cmd.Env = dir, env
@@ -149,7 +154,7 @@ func play(f *film, line, dir string, env []string) (end func(), err error) {
 			}
 			f.shoot(min(time.Since(last), longest))
 			last = time.Now()
-			f.screen.write(text)
+			f.screen.write(bytes.ReplaceAll(text, []byte(home), []byte("~")))
 			if background {
 				quiet = time.After(settled)
 			}

@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/xml"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,23 @@ func TestAScreenShowsWhatATerminalWould(t *testing.T) {
 	s.write([]byte("working\r\x1b[K\x1b[1;31merr\x1b[0m or"))
 	if got := s.line(0); len(got) != 2 || got[0] != (piece{"c1 c31", "err"}) || got[1] != (piece{"", " or"}) {
 		t.Errorf("the row is %v", got)
+	}
+}
+
+func TestTheREADMEShowsTheCommandsOfTheFilms(t *testing.T) {
+	readme, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range recordings {
+		if !strings.Contains(string(readme), "]("+r.file+")") {
+			t.Errorf("the README does not show %s", r.file)
+		}
+	}
+	for _, command := range recordings[1].scenes {
+		if !strings.Contains(string(readme), "\n"+command+"\n") {
+			t.Errorf("the README does not have the command\n%s", command)
+		}
 	}
 }
 

@@ -30,7 +30,7 @@ type Server struct {
 // started.
 var (
 	running = sync.OnceValues(func() (*Server, error) {
-		s, err := start()
+		s, err := Start()
 		started.Store(s)
 		return s, err
 	})
@@ -93,14 +93,14 @@ func Again(t *testing.T, short string) {
 // the test, which is skipped where PostgreSQL is not installed.
 func Own(t testing.TB) *Server {
 	t.Helper()
-	s, err := start()
+	s, err := Start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s == nil {
 		t.Skip("need PostgreSQL: install the package postgresql")
 	}
-	t.Cleanup(s.stop)
+	t.Cleanup(s.Stop)
 	return s
 }
 
@@ -132,7 +132,7 @@ func (s *Server) Drop() error {
 // Stop ends the server, if one was started. TestMain calls it after the tests.
 func Stop() {
 	if s := started.Load(); s != nil {
-		s.stop()
+		s.Stop()
 	}
 }
 
@@ -145,9 +145,9 @@ func (s *Server) address(schema string) string {
 	return "postgres:///postgres?" + q.Encode()
 }
 
-// start makes a cluster and starts its server. It returns nil if there are no
+// Start makes a cluster and starts its server. It returns nil if there are no
 // programs to do so.
-func start() (*Server, error) {
+func Start() (*Server, error) {
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil || len(found) == 0 {
 		return nil, err
@@ -170,7 +170,8 @@ func start() (*Server, error) {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-func (s *Server) stop() {
+// Stop ends the server and removes its data.
+func (s *Server) Stop() {
 	_ = s.Down()
 	_ = os.RemoveAll(s.dir)
 }

@@ -1,9 +1,10 @@
 // A client of wexec serve: openapi-fetch with the types that openapi-typescript made
 // of /v1/openapi.json.
 import createClient from "openapi-fetch"
-import type { components, paths } from "./api"
+import type { components, operations, paths } from "./api"
 
 type Run = components["schemas"]["Run"]
+type Page = NonNullable<operations["listRuns"]["parameters"]["query"]>
 
 declare const process: { env: Record<string, string | undefined> }
 const { URL: baseUrl = "", TOKEN: admin = "" } = process.env
@@ -36,11 +37,13 @@ async function events(id: string, last = "0"): Promise<Event[]> {
     if (!data) throw new Error(`no stream: ${response.status} ${error?.detail}`)
     let text = ""
     const decoder = new TextDecoder()
-    for (const reader = data.getReader(); ; ) {
-      const { done, value } = await reader.read()
-      if (done) break
-      text += decoder.decode(value, { stream: true })
+    const reader = data.getReader()
+    try {
+      for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) text += decoder.decode(chunk.value, { stream: true })
+    } catch {
+      // The connection is lost. What arrived counts, and the next stream has the rest.
     }
+    text = text.slice(0, text.lastIndexOf("\n\n") + 2) // whole events
     for (const block of text.split("\n\n")) {
       const field = (name: string) => block.match(new RegExp(`^${name}: (.*)$`, "m"))?.[1] ?? ""
       if (field("event")) all.push({ id: field("id"), type: field("event"), data: field("data") })
@@ -77,7 +80,8 @@ check("resumed the stream", rest.length === seen.length - 1)
 const listed: string[] = []
 let cursor: string | undefined
 do {
-  const page = must(await api.GET("/v1/runs", { params: { query: { limit: 1, ...(cursor && { cursor }) } } }))
+  const query: Page = { limit: 1, ...(cursor && { cursor }) }
+  const page = must(await api.GET("/v1/runs", { params: { query } }))
   listed.push(...page.runs.map(run => run.run_id))
   cursor = page.next
 } while (cursor !== undefined)
