@@ -26,7 +26,7 @@ func (j *job) cacheable() bool {
 	if !r.Deterministic && len(j.table.Servers()) == 0 {
 		return false // it has no calls, so no rule allows to reuse them
 	}
-	return j.e.results.entries.max > 0 && (r.Cache == nil || *r.Cache) && r.Session == "" && r.Plugin == "" &&
+	return j.e.results.entries.Max() > 0 && (r.Cache == nil || *r.Cache) && r.Session == "" && r.Plugin == "" &&
 		r.Packages == "" && r.Workspace == nil && !r.DryRun && !r.Check
 }
 
@@ -152,7 +152,7 @@ func (j *job) store(reusable time.Duration) {
 	if key != j.caching.key {
 		// The run has listed servers that were unknown when it began. Runs that
 		// wait for it look for the earlier key.
-		j.e.results.entries.put(j.caching.key, entry, entry.size())
+		j.e.results.entries.Put(j.caching.key, entry, entry.size())
 	}
 	j.e.results.put(key, entry)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/engine/internal/guestcache"
+	"github.com/wexec/wexec/engine/internal/lru"
 	"github.com/wexec/wexec/engine/internal/sandbox"
 	"github.com/wexec/wexec/engine/internal/world"
 	"github.com/wexec/wexec/fault"
@@ -21,7 +22,7 @@ import (
 type compiler struct {
 	guests  *guestcache.Set
 	log     *slog.Logger
-	outputs *lru[string, []byte]
+	outputs *lru.Map[string, []byte]
 	disk    *guestcache.DiskCache
 }
 
@@ -44,7 +45,7 @@ func compileLimits(module string) Limits {
 const maxOutputs = 16 << 20
 
 func newCompiler(g *guestcache.Set, c *Cache, log *slog.Logger) *compiler {
-	return &compiler{guests: g, log: log, outputs: newLRU[string, []byte](maxOutputs),
+	return &compiler{guests: g, log: log, outputs: lru.New[string, []byte](maxOutputs),
 		disk: c.disk("outputs", "wexec output 1\n", 4*maxOutputs, compileLimits(esbuild).Output)}
 }
 
@@ -57,18 +58,18 @@ func (c *compiler) compile(ctx context.Context, r guests.CompileRequest, compili
 	h.Write([]byte(m.Digest))
 	h.Write(r.Input)
 	key := hex.EncodeToString(h.Sum(nil))
-	if data, ok := c.outputs.get(key); ok {
+	if data, ok := c.outputs.Get(key); ok {
 		return data, nil
 	}
 	if data, ok := c.disk.Get(key); ok {
-		c.outputs.put(key, data, int64(len(data)))
+		c.outputs.Put(key, data, int64(len(data)))
 		return data, nil
 	}
 	data, err := c.fresh(ctx, r, compiling)
 	if err != nil {
 		return nil, err
 	}
-	c.outputs.put(key, data, int64(len(data)))
+	c.outputs.Put(key, data, int64(len(data)))
 	if err := c.disk.Put(key, data); err != nil {
 		c.log.Debug("an output of the compiler was not written to the cache folder", "error", err)
 	}

@@ -230,10 +230,10 @@ func (e *Engine) Core(ctx context.Context, actor string) (leave func(), err erro
 // that match selects: results in memory, and outputs of the TypeScript compiler, also
 // those in the cache folder.
 func (e *Engine) Forget(match func(text []byte) bool) error {
-	e.results.entries.removeIf(func(r resultEntry) bool {
+	e.results.entries.RemoveIf(func(r resultEntry) bool {
 		return match(r.Value) || match([]byte(r.Stdout)) || match([]byte(r.Stderr))
 	})
-	e.compiler.outputs.removeIf(match)
+	e.compiler.outputs.RemoveIf(match)
 	return e.compiler.disk.RemoveIf(match)
 }
 

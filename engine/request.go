@@ -101,6 +101,18 @@ type Request struct {
 	// Dir is the folder of the host from which relative paths of files start.
 	// Empty means none.
 	Dir string `json:"-"`
+	// Journal makes the run durable: what it needs to go on after the end of this
+	// process is kept there. Nil: the run ends with the process.
+	Journal Journal `json:"-"`
+	// Records are those of the run's journal, in order, if it is to go on. The fields
+	// that say what runs are those of the first process.
+	Records [][]byte `json:"-"`
+	// ParkAfter is how long a durable run waits for people, timers and signals until it
+	// is parked: it leaves memory, and its result has [StatusWaiting] and Parked. Zero:
+	// never.
+	ParkAfter time.Duration `json:"-"`
+	// Signals has what others sent to the run. Nil: nobody can send anything.
+	Signals hostfns.Signals `json:"-"`
 	// DryRun answers every tool call with a sample of what the tool answers, made
 	// from its output schema or its learned type, or else with null, after it was
 	// decided and listed.

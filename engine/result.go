@@ -42,6 +42,8 @@ type Result struct {
 	Workspace *Workspace `json:"workspace,omitempty"`
 	// Waiting lists the questions to people that a waiting run has open.
 	Waiting []Waiting `json:"waiting,omitempty"`
+	// Parked is set if the run left memory while it waits, see [Request].
+	Parked *Parked `json:"parked,omitempty"`
 
 	output []byte              // of a plugin
 	reveal func(string) string // replaces tokens by values, for the Go host

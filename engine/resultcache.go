@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/engine/internal/guestcache"
+	"github.com/wexec/wexec/engine/internal/lru"
 	"github.com/wexec/wexec/hostfns"
 )
 
@@ -26,7 +27,7 @@ import (
 type resultCache struct {
 	table   *hostfns.Table // whose results are written to disk
 	log     *slog.Logger
-	entries *lru[resultKey, resultEntry]
+	entries *lru.Map[resultKey, resultEntry]
 	disk    *guestcache.DiskCache
 
 	mu          sync.Mutex
@@ -55,7 +56,7 @@ type resultEntry struct {
 const maxUncacheable = 4096
 
 func newResultCache(most int64, c *Cache, t *hostfns.Table, log *slog.Logger) *resultCache {
-	return &resultCache{table: t, log: log, entries: newLRU[resultKey, resultEntry](most),
+	return &resultCache{table: t, log: log, entries: lru.New[resultKey, resultEntry](most),
 		disk:    c.disk("results", "wexec result 1\n", most, 8<<20),
 		running: map[resultKey]chan struct{}{}, uncacheable: map[resultKey]bool{}}
 }
@@ -95,7 +96,7 @@ func (c *resultCache) find(ctx context.Context, key resultKey, root string, shar
 		}
 	}
 	if e, ok := c.onDisk(key); ok && e.fresh() && e.filesUnchanged(root) {
-		c.entries.put(key, e, e.size())
+		c.entries.Put(key, e, e.size())
 		return e, true, release
 	}
 	return resultEntry{}, false, release
@@ -104,12 +105,12 @@ func (c *resultCache) find(ctx context.Context, key resultKey, root string, shar
 // valid returns the entry of a key in memory, and removes one that is no longer
 // valid.
 func (c *resultCache) valid(key resultKey, root string) (resultEntry, bool) {
-	e, ok := c.entries.get(key)
+	e, ok := c.entries.Get(key)
 	if !ok {
 		return e, false
 	}
 	if !e.fresh() || !e.filesUnchanged(root) {
-		c.entries.remove(key)
+		c.entries.Remove(key)
 		return e, false
 	}
 	return e, true
@@ -129,7 +130,7 @@ func (c *resultCache) onDisk(key resultKey) (e resultEntry, ok bool) {
 
 // put stores an entry in memory and on disk.
 func (c *resultCache) put(key resultKey, e resultEntry) {
-	c.entries.put(key, e, e.size())
+	c.entries.Put(key, e, e.size())
 	if key.table != c.table {
 		return
 	}

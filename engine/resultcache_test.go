@@ -286,8 +286,8 @@ func TestTheCacheIsBoundedAndForgetsWhatWasUsedLeast(t *testing.T) {
 	if res, _ := tiny(t, e, big+"n", fixed); res.Cache == "hit" {
 		t.Error("nothing was forgotten")
 	}
-	if e.results.entries.bytes > 20000 {
-		t.Errorf("%d bytes", e.results.entries.bytes)
+	if e.results.entries.Bytes() > 20000 {
+		t.Errorf("%d bytes", e.results.entries.Bytes())
 	}
 }
 

@@ -70,15 +70,8 @@ func (c *call) takeSecrets(ctx context.Context) (err error) {
 	return nil
 }
 
-// maxRevealed is how much longer than its text with tokens a text with values may
-// be, for the conditions of a policy and for people.
-const maxRevealed = 4 << 20
-
-// Why revealed arguments are not known. These errors do not depend on values.
-var (
-	errReveal  = errors.New("the tokens in the arguments cannot be revealed")
-	errTooLong = fmt.Errorf("the values of the tokens in the arguments are more than %d MiB longer than the tokens", maxRevealed>>20)
-)
+// errReveal is why revealed arguments are not known. It does not depend on values.
+var errReveal = errors.New("the tokens in the arguments cannot be revealed")
 
 // revealArguments sets the arguments with values instead of tokens, which may be
 // longer than the arguments by most bytes. Only the first call has an effect.

@@ -257,6 +257,14 @@ type Asker interface {
 	Ask(ctx context.Context, q Question) (Reply, error)
 }
 
+// Signals has what others sent to a run. A payload is hostile input.
+type Signals interface {
+	// Await returns the payload of the signal with a name that came after n others with
+	// that name. It waits until the signal is there, and returns the same payload each
+	// time.
+	Await(ctx context.Context, run, name string, n int) (json.RawMessage, error)
+}
+
 // Question is a call that a person has to approve. Message, Args and Grant show
 // personal data, which only a person at the terminal or the socket may see. Show
 // anybody else the result of Covered.

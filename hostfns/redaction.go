@@ -3,6 +3,7 @@ package hostfns
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"sync"
 
@@ -11,6 +12,13 @@ import (
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/privacy"
 )
+
+// maxRevealed is how much longer than its text with tokens a text with values may
+// be, for the conditions of a policy and for people.
+const maxRevealed = 4 << 20
+
+// errTooLong is the error of a text whose values are longer. It does not depend on them.
+var errTooLong = fmt.Errorf("the values of the tokens in the arguments are more than %d MiB longer than the tokens", maxRevealed>>20)
 
 // redactor keeps personal data from a program: it replaces what comes in with
 // tokens, and reveals tokens to tools that may have the values. A nil redactor

@@ -84,9 +84,10 @@ hostfns/workspaces: fault hostfns hostfns/files catalogue internal/text workspac
 hostfns/approvals: fault hostfns internal/text
 hostfns/artifacts: fault catalogue privacy hostfns
 hostfns/embeddings: fault catalogue hostfns/internal/scrub internal/atomicfile internal/ownfile internal/text
-engine: fault privacy policy audit engine/internal/guestcache engine/internal/sandbox engine/internal/tokens engine/internal/world internal/atomicfile internal/jsonscan internal/ownfile internal/snapshot internal/telemetry internal/text internal/units guests hostfns review/syntax
+engine: fault privacy policy audit engine/internal/guestcache engine/internal/lru engine/internal/sandbox engine/internal/tokens engine/internal/world internal/atomicfile internal/jsonscan internal/ownfile internal/snapshot internal/telemetry internal/text internal/units guests hostfns review/syntax
 review/syntax: fault
 review: fault catalogue review/syntax
+engine/internal/lru:
 engine/internal/tokens:
 engine/internal/world: fault audit internal/text
 engine/internal/sandbox: fault catalogue policy engine/internal/tokens engine/internal/world internal/meter internal/snapshot internal/text internal/units wasm-modules hostfns

@@ -1,0 +1,23 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// A Journal keeps the records with which a run goes on in another process. Records
+// have personal data: seal them, for the run and their number. Methods are called by
+// one goroutine at a time.
+type Journal interface {
+	// Append keeps a record after those before it, and returns when it outlasts the
+	// process.
+	Append(ctx context.Context, record []byte) error
+}
+
+// Parked describes what a run waits for that left memory. The run goes on with
+// [Request].Records when one of the questions in [Result].Waiting is answered, or
+// expires, at the time Until, or when one of the signals is there.
+type Parked struct {
+	Until   time.Time `json:"until,omitzero"` // the next timer; zero: there is none
+	Signals []string  `json:"signals,omitempty"`
+}
