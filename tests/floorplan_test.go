@@ -82,7 +82,7 @@ hostfns/fetch: fault hostfns catalogue internal/text
 hostfns/files: fault hostfns catalogue hostfns/packages workspace
 hostfns/workspaces: fault hostfns hostfns/files catalogue internal/text workspace
 hostfns/approvals: fault hostfns internal/text
-hostfns/artifacts: fault catalogue privacy hostfns
+hostfns/artifacts: fault catalogue privacy internal/text hostfns
 hostfns/embeddings: fault catalogue hostfns/internal/scrub internal/atomicfile internal/ownfile internal/text
 engine: fault privacy policy audit engine/internal/guestcache engine/internal/lru engine/internal/sandbox engine/internal/tokens engine/internal/world internal/atomicfile internal/jsonscan internal/ownfile internal/snapshot internal/telemetry internal/text internal/units guests hostfns review/syntax
 review/syntax: fault

@@ -1,6 +1,7 @@
 package artifacts
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/privacy"
 )
 
@@ -159,8 +161,8 @@ func (c *Content) Read(ctx context.Context, q Query, cover *hostfns.Cover, spend
 		page.Matches = []Match{}
 	}
 	spent := 0
-	err = c.Each(ctx, q.From, func(first, lines int, text string) (bool, error) {
-		cost := len(text) * max(s.match.cost, 1)
+	err = c.Each(ctx, q.From, func(first, lines int, covered string) (bool, error) {
+		cost := len(covered) * max(s.match.cost, 1)
 		if spent += cost; spent > maxSearch && spent > cost {
 			page.Next = first
 			return false, nil
@@ -173,10 +175,10 @@ func (c *Content) Read(ctx context.Context, q Query, cover *hostfns.Cover, spend
 			return false, err
 		}
 		defer leave()
-		if text, err = cover.Text(ctx, text); err != nil {
+		if covered, err = cover.Text(ctx, covered); err != nil {
 			return false, err
 		}
-		return s.lines(first, text), nil
+		return s.lines(ctx, first, []byte(covered))
 	})
 	if page.Next > page.Total {
 		page.Next = 0
@@ -199,30 +201,34 @@ type search struct {
 
 // lines adds the lines of a part of the text, and reports whether there is room for
 // more.
-func (s *search) lines(first int, text string) (more bool) {
-	for line := first; text != ""; line++ {
-		one := text
-		if end := strings.IndexByte(text, '\n'); end >= 0 {
-			one = text[:end+1]
+func (s *search) lines(ctx context.Context, first int, rest []byte) (more bool, err error) {
+	for line := first; len(rest) > 0; line++ {
+		one := rest
+		if end := bytes.IndexByte(rest, '\n'); end >= 0 {
+			one = rest[:end+1]
 		}
-		text = text[len(one):]
+		rest = rest[len(one):]
 		if line < s.query.From {
 			continue
 		}
-		if s.match.Regexp != nil && !s.match.MatchString(strings.TrimSuffix(one, "\n")) {
-			continue
+		if s.match.Regexp != nil {
+			if found, err := text.Match(ctx, s.match.Regexp, bytes.TrimSuffix(one, []byte("\n"))); err != nil {
+				return false, err
+			} else if !found {
+				continue
+			}
 		}
 		if s.found >= s.query.Lines || s.size+len(one) > s.query.Most && s.found > 0 {
 			s.page.Next = line
-			return false
+			return false, nil
 		}
 		s.found++
 		s.size += len(one)
 		if s.match.Regexp != nil {
-			s.page.Matches = append(s.page.Matches, Match{line, strings.TrimSuffix(one, "\n")})
+			s.page.Matches = append(s.page.Matches, Match{line, string(bytes.TrimSuffix(one, []byte("\n")))})
 		} else {
-			s.text.WriteString(one)
+			s.text.Write(one)
 		}
 	}
-	return true
+	return true, nil
 }

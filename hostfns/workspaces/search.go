@@ -28,7 +28,6 @@ const (
 	maxFound   = 10_000  // files or lines
 	maxAnswer  = 4 << 20 // bytes of text
 	maxPattern = 1000    // bytes of a pattern or glob, and instructions of it
-	maxPiece   = 4 << 10 // bytes of a line that are searched at a time
 	maxShown   = 1000    // bytes of a line in an answer
 	maxContext = 20      // lines before and after
 
@@ -120,7 +119,7 @@ func (m *matching) file(name string) error {
 	for number := 1; len(data) > 0; number++ {
 		var l []byte
 		l, data, _ = bytes.Cut(data, []byte("\n"))
-		matched, err := m.matches(m.pattern, l)
+		matched, err := text.Match(m.ctx, m.pattern, bytes.TrimSuffix(l, []byte("\r")))
 		if err != nil {
 			return err
 		}
@@ -156,22 +155,6 @@ func (m *matching) add(name string, number int, l []byte, before [][]byte, rest 
 		return tooMuch("search_content: more than %d lines or %d MiB match", maxFound, maxAnswer>>20)
 	}
 	return nil
-}
-
-// matches searches a line in pieces, so that the end of the run interrupts the search
-// in a long one.
-func (s *search) matches(pattern *regexp.Regexp, l []byte) (bool, error) {
-	for l = bytes.TrimSuffix(l, []byte("\r")); ; l = l[maxPiece:] {
-		if s.ctx.Err() != nil {
-			return false, s.ctx.Err()
-		}
-		if len(l) <= maxPiece {
-			return pattern.Match(l), nil
-		}
-		if pattern.Match(l[:maxPiece]) {
-			return true, nil
-		}
-	}
 }
 
 // read returns the content of a file that the policy allows to read, or nothing.
