@@ -162,6 +162,7 @@ type Limits struct {
 	Parallel  int   `json:"parallel,omitempty"`
 	HostBytes int64 `json:"host_bytes,omitempty"`
 	Recursion int   `json:"recursion,omitempty"`
+	CPU       int   `json:"cpu,omitempty"` // percent of one core
 }
 
 // Decision is the record of a policy decision. It is written before the action.

@@ -257,7 +257,7 @@ func limitValues(l policy.Limits, origin string) []Value {
 			continue
 		}
 		text := fmt.Sprint(v)
-		if f.Kind == policy.LimitDuration {
+		if f.Kind == policy.LimitDuration || f.Kind == policy.LimitShare {
 			text = f.Format(v)
 		}
 		out = append(out, Value{"limits." + f.Key, text, origin})

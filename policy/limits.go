@@ -28,6 +28,7 @@ type Limits struct {
 	Parallel  int           // tool calls at the same time
 	HostBytes int64         // bytes passed through the host
 	Recursion int           // depth; zero is the interpreter's own limit
+	CPU       int           // percent of one core; zero is all of it
 }
 
 // LimitKind says how a limit is written.
@@ -38,6 +39,7 @@ const (
 	LimitCount    LimitKind = iota // 200, 5e9
 	LimitSize                      // 64MiB
 	LimitDuration                  // 30s
+	LimitShare                     // 10%
 )
 
 // LimitField describes one field of [Limits]: its name in every place that
@@ -47,7 +49,7 @@ type LimitField struct {
 	Flag    string // on the command line: max-tool-calls
 	Doc     string // what it bounds
 	Kind    LimitKind
-	Default int64 // in Limits' own unit; zero for recursion
+	Default int64 // in Limits' own unit; zero for recursion and cpu
 
 	index int
 	most  int64 // zero: any
@@ -68,16 +70,17 @@ var limitFields = [...]LimitField{
 	{index: 5, Key: "parallel", Flag: "parallel", Kind: LimitCount, Default: 16, most: maxInt, Doc: "tool calls at the same time"},
 	{index: 6, Key: "host_bytes", Flag: "host-bytes", Kind: LimitSize, Default: 256 << 20, Doc: "bytes passed through the host"},
 	{index: 7, Key: "recursion", Flag: "recursion", Kind: LimitCount, most: maxInt, Doc: "recursion depth"},
+	{index: 8, Key: "cpu", Flag: "cpu", Kind: LimitShare, most: 100, Doc: "share of one core"},
 }
 
 type limitArray [len(limitFields)]int64
 
 func (l Limits) toArray() limitArray {
-	return limitArray{l.Fuel, l.Memory, int64(l.Time), l.Output, int64(l.ToolCalls), int64(l.Parallel), l.HostBytes, int64(l.Recursion)}
+	return limitArray{l.Fuel, l.Memory, int64(l.Time), l.Output, int64(l.ToolCalls), int64(l.Parallel), l.HostBytes, int64(l.Recursion), int64(l.CPU)}
 }
 
 func (a limitArray) limits() Limits {
-	return Limits{a[0], a[1], time.Duration(a[2]), a[3], int(a[4]), int(a[5]), a[6], int(a[7])}
+	return Limits{a[0], a[1], time.Duration(a[2]), a[3], int(a[4]), int(a[5]), a[6], int(a[7]), int(a[8])}
 }
 
 // Get returns the value of the field in l.
@@ -99,6 +102,8 @@ func (f LimitField) Parse(text string) (int64, error) {
 	case LimitDuration:
 		d, err := units.ParseDuration(text)
 		return int64(d), err
+	case LimitShare:
+		return units.ParseShare(text)
 	}
 	return units.ParseCount(text)
 }
@@ -110,6 +115,8 @@ func (f LimitField) Format(value int64) string {
 		return units.FormatSize(value)
 	case LimitDuration:
 		return time.Duration(value).String()
+	case LimitShare:
+		return strconv.FormatInt(value, 10) + "%"
 	}
 	if value >= 1e9 && value%1e9 == 0 {
 		return strconv.FormatInt(value/1e9, 10) + "e9"
@@ -175,17 +182,17 @@ type LimitRecord struct {
 	Fuel, Memory, TimeMS, Output int64
 	ToolCalls, Parallel          int
 	HostBytes                    int64
-	Recursion                    int
+	Recursion, CPU               int
 }
 
 // Record returns the limits as an audit record has them.
 func (l Limits) Record() LimitRecord {
-	return LimitRecord{l.Fuel, l.Memory, l.Time.Milliseconds(), l.Output, l.ToolCalls, l.Parallel, l.HostBytes, l.Recursion}
+	return LimitRecord{l.Fuel, l.Memory, l.Time.Milliseconds(), l.Output, l.ToolCalls, l.Parallel, l.HostBytes, l.Recursion, l.CPU}
 }
 
 // Limits returns the limits that were recorded.
 func (r LimitRecord) Limits() Limits {
-	return Limits{r.Fuel, r.Memory, time.Duration(r.TimeMS) * time.Millisecond, r.Output, r.ToolCalls, r.Parallel, r.HostBytes, r.Recursion}
+	return Limits{r.Fuel, r.Memory, time.Duration(r.TimeMS) * time.Millisecond, r.Output, r.ToolCalls, r.Parallel, r.HostBytes, r.Recursion, r.CPU}
 }
 
 // MarshalJSON writes the limits that are set, in bytes and milliseconds.
@@ -255,6 +262,8 @@ func (Limits) YAMLKeys() []yamldoc.Key {
 			key.Value = units.Size(0)
 		case LimitDuration:
 			key.Value = units.Duration(0)
+		case LimitShare:
+			key.Value = units.Share(0)
 		}
 		out = append(out, key)
 	}

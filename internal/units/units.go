@@ -17,6 +17,9 @@ import (
 // Count is a number of things: 200, 5_000_000_000, 5e9.
 type Count int64
 
+// Share is a part of a whole in percent: 10%, 100%.
+type Share int64
+
 // Size is a number of bytes: 65536, 64KiB, 256MiB, 1.5GB.
 type Size int64
 
@@ -56,6 +59,13 @@ func (m Money) Float() float64 { return float64(m) / 1e6 }
 // String returns the amount as files write it.
 func (m Money) String() string { return strconv.FormatFloat(m.Float(), 'f', -1, 64) }
 
+// UnmarshalText reads a share with [ParseShare].
+func (s *Share) UnmarshalText(text []byte) error {
+	n, err := ParseShare(string(text))
+	*s = Share(n)
+	return err
+}
+
 // UnmarshalText reads a size with [ParseSize].
 func (s *Size) UnmarshalText(text []byte) error {
 	n, err := ParseSize(string(text))
@@ -83,6 +93,15 @@ func ParseCount(s string) (int64, error) {
 		return 0, fault.New(fault.UsageFlag, "%q is not a whole number of 0 or more", clip(s)).WithHint("write it as 200 or 5_000_000_000")
 	}
 	return scale(n, 1, s)
+}
+
+// ParseShare reads a whole number of percent, from 1% to 100%. The sign may be left out.
+func ParseShare(s string) (int64, error) {
+	n, err := ParseCount(strings.TrimSuffix(strings.TrimSpace(s), "%"))
+	if err != nil || n < 1 || n > 100 {
+		return 0, fault.New(fault.UsageFlag, "%q is not a share from 1%% to 100%%", clip(s)).WithHint("write it as 10%% or 50%%")
+	}
+	return n, nil
 }
 
 // ParseSize reads a number of bytes. KiB, MiB, GiB and the one-letter units are

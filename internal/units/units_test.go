@@ -32,6 +32,16 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %d %v", text, got, err)
 		}
 	}
+	for text, want := range map[string]int64{"1%": 1, "10 %": 10, "100": 100} {
+		if got, err := ParseShare(text); err != nil || got != want {
+			t.Errorf("%s: %d %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"0", "101%", "1.5%", "%", "10%%", "-1"} {
+		if _, err := ParseShare(text); err == nil {
+			t.Errorf("%s is a share", text)
+		}
+	}
 	for text, want := range map[string]Money{"20": 20e6, "0.29": 290_000, "1_000.5": 1000.5e6} {
 		var got Money
 		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {

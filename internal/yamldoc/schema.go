@@ -128,6 +128,8 @@ func scalarSchema(t reflect.Type, f field) map[string]any {
 		return map[string]any{"type": "number", "exclusiveMinimum": 0}
 	case reflect.TypeFor[units.Size]():
 		return numberOr(`^[0-9](_?[0-9])*(\.[0-9]+)? ?([kKmMgGtT]([iI]?[bB])?|[bB])?$`)
+	case reflect.TypeFor[units.Share]():
+		return map[string]any{"anyOf": []any{map[string]any{"type": "integer", "minimum": 1, "maximum": 100}, pattern(`^ *(100|[1-9][0-9]?) *%? *$`)}}
 	case reflect.TypeFor[units.Duration]():
 		return pattern("^" + durationPattern + "$")
 	case reflect.TypeFor[units.Rate]():

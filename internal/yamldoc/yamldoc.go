@@ -98,5 +98,5 @@ type Keyed interface {
 type Key struct {
 	Name, Doc string
 	Min       int64
-	Value     any // of the type that reads the value: units.Count, units.Size or units.Duration
+	Value     any // of the type that reads the value: units.Count, units.Size, units.Duration or units.Share
 }

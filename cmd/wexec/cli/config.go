@@ -80,10 +80,13 @@ func logLevel(ctx *cli.Context) string {
 func limitFlags() []cli.Flag {
 	var out []cli.Flag
 	for _, f := range policy.LimitFields() {
-		placeholder := map[policy.LimitKind]string{policy.LimitCount: "N", policy.LimitSize: "SIZE", policy.LimitDuration: "DURATION"}[f.Kind]
+		placeholder := map[policy.LimitKind]string{policy.LimitCount: "N", policy.LimitSize: "SIZE", policy.LimitDuration: "DURATION", policy.LimitShare: "PERCENT"}[f.Kind]
 		standard := "the interpreter's limit"
-		if f.Default > 0 {
+		switch {
+		case f.Default > 0:
 			standard = f.Format(f.Default)
+		case f.Kind == policy.LimitShare:
+			standard = "all of it"
 		}
 		out = append(out, &cli.StringFlag{Name: f.Flag, Category: limitFlagsHeading, Usage: fmt.Sprintf("`%s`: %s (default %s)", placeholder, f.Doc, standard)})
 	}

@@ -88,7 +88,7 @@ const (
 "args":{"description":"seen as args"},
 "intent":{"type":"string","description":"the goal in words"},
 "session":{"type":"string","description":"a name: keeps globals between runs"},
-"limits":{"type":"object","description":"lower than the defaults: fuel, memory, output, host_bytes (bytes), time (ms), tool_calls, parallel, recursion"}}}`
+"limits":{"type":"object","description":"lower than the defaults: fuel, memory, output, host_bytes (bytes), time (ms), tool_calls, parallel, recursion, cpu (percent of one core)"}}}`
 	executeOutput = `{"type":"object","required":["status"],"properties":{
 "run_id":{"type":"string"},
 "status":{"enum":["ok","error","denied","limit","waiting"]},

@@ -30,9 +30,11 @@ type fuelMeter struct {
 	meter.Tank
 	level    api.MutableGlobal // fuel left, in the guest
 	sliced   time.Time         // when the guest got its current slice
+	took     time.Duration     // by its last slice, if that is not counted yet
 	parked   time.Duration     // how long the run had been parked by then
 	yielded  time.Time         // when others could last have the processor
 	reported time.Time
+	owed     time.Duration // how long the guest has to rest, to use only its share of a core
 }
 
 // pace adjusts the size of slices and yields the processor. It returns the time
@@ -41,10 +43,11 @@ func (f *fuelMeter) pace(now time.Time, parked time.Duration) time.Time {
 	if f.sliced.IsZero() {
 		f.yielded = now // yielding at once would wake an idle processor
 	} else {
-		switch took := now.Sub(f.sliced) - (parked - f.parked); {
-		case took > longSlice:
+		f.took = now.Sub(f.sliced) - (parked - f.parked)
+		switch {
+		case f.took > longSlice:
 			f.Slice = max(f.slice()/2, minSlice)
-		case took < shortSlice:
+		case f.took < shortSlice:
 			f.Slice = min(f.slice()*2, meter.DefaultSlice)
 		}
 	}
@@ -55,6 +58,25 @@ func (f *fuelMeter) pace(now time.Time, parked time.Duration) time.Time {
 	}
 	f.sliced, f.parked = now, parked
 	return now
+}
+
+// restAfter is how long a guest may owe rest until it takes it.
+const restAfter = 10 * time.Millisecond
+
+// rest returns how long a guest has to rest now that has a share of a core, in
+// percent; 0 is all of it.
+func (f *fuelMeter) rest(share int) time.Duration {
+	if share <= 0 || share >= 100 {
+		return 0
+	}
+	f.owed += f.took * time.Duration(100-share) / time.Duration(share)
+	f.took = 0
+	if f.owed < restAfter {
+		return 0
+	}
+	rest := f.owed
+	f.owed = 0
+	return rest
 }
 
 // slice returns how much fuel is granted at once.

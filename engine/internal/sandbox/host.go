@@ -193,6 +193,7 @@ func (h *Host) refill(level int64) int64 {
 	h.started = true
 	h.calls.Launch()
 	now := h.fuel.pace(time.Now(), h.Slot.parkedTime())
+	h.rest(h.fuel.rest(h.Limits.CPU))
 	h.deadline.check(now)
 	h.checkContext()
 	if h.Observer != nil {
@@ -206,6 +207,21 @@ func (h *Host) refill(level int64) int64 {
 		h.fail(fuelFault(h.Limits.Fuel))
 	}
 	return next
+}
+
+// rest gives the core away for a while.
+func (h *Host) rest(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	h.Slot.Park()
+	defer h.unpark()
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-h.ctx.Done():
+	}
 }
 
 func (h *Host) inputRead(ptr, length uint32) int32 {

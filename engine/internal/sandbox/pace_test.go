@@ -41,6 +41,32 @@ func TestSlicesOfFuelFollowWhatTheyTake(t *testing.T) {
 	}
 }
 
+func TestAGuestRestsForTheRestOfItsShare(t *testing.T) {
+	var f fuelMeter
+	now, busy, rested := time.Now(), time.Duration(0), time.Duration(0)
+	parked := time.Duration(0)
+	f.pace(now, parked)
+	for range 1000 {
+		now = f.pace(now.Add(time.Millisecond), parked) // later if the processor was yielded
+		busy += f.took
+		if d := f.rest(25); d > 0 {
+			if d < restAfter {
+				t.Fatalf("it rests for only %v", d)
+			}
+			now, parked, rested = now.Add(d), parked+d, rested+d
+		}
+	}
+	if want := 3 * busy; rested > want || rested < want-restAfter {
+		t.Errorf("it computed for %v and rested for %v", busy, rested)
+	}
+	for _, share := range []int{0, 100} {
+		f.took = time.Hour
+		if d := f.rest(share); d != 0 {
+			t.Errorf("with a share of %d it rests for %v", share, d)
+		}
+	}
+}
+
 func TestAShortRunKeepsItsProcessor(t *testing.T) {
 	var f fuelMeter
 	then := time.Now().Add(-time.Minute) // the clock is read again after a yield
