@@ -112,7 +112,7 @@ func newPolicy(layers []*layer) *Policy {
 }
 
 // Tightening returns the part of a policy that can only forbid: its deny and ask
-// rules, what it denies of servers, network and files, its limits, its languages and keep. That
+// rules, what it denies of servers, network and files, its limits, its risk block, its languages and keep. That
 // part of a project's policy applies before a person trusts the project. Its ask
 // rules apply to calls that another policy allows, and allow none themselves.
 func (p *Policy) Tightening() *Policy {
@@ -123,7 +123,7 @@ func (p *Policy) Tightening() *Policy {
 	for _, l := range p.layers {
 		t := &layer{
 			file: l.file, origin: l.origin, source: l.source, base: l.base, tightening: true,
-			limits: l.limits, languages: l.languages, servers: l.servers, digests: l.digests,
+			limits: l.limits, languages: l.languages, servers: l.servers, risk: l.risk, reviews: l.reviews, digests: l.digests,
 		}
 		for _, r := range l.rules {
 			if r.effect != Allow {
@@ -186,6 +186,8 @@ type layer struct {
 	rules      []rule // deny first, then ask, then allow, each in file order
 	index      index
 	limits     Limits
+	risk       *riskRules   // nil: the file does not say
+	reviews    bool         // a condition depends on the review of the program
 	languages  []string     // nil: all
 	servers    []serverRule // nil: the file does not say
 	files      *fileRules

@@ -87,7 +87,11 @@ func (c *compiler) layer(doc *document.File[Limits]) *layer {
 	if doc.Limits != nil {
 		l.limits = *doc.Limits
 	}
+	l.risk = c.risk(doc.Risk)
 	l.rules = c.rules(doc)
+	l.reviews = slices.ContainsFunc(l.rules, func(r rule) bool {
+		return r.when != nil && r.when.UsesReview() || r.messageExpr != nil && r.messageExpr.UsesReview()
+	})
 	l.index = newIndex(l.rules)
 	l.servers = c.servers(doc.Servers)
 	if b := doc.Files; b != nil {

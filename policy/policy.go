@@ -24,6 +24,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/internal/yamldoc"
+	"github.com/wexec/wexec/policy/internal/expr"
 )
 
 // Problem is one thing that is wrong in a policy file.
@@ -87,7 +88,12 @@ type Request struct {
 type RunFacts struct {
 	ID, Language, Intent, Trigger string
 	Deterministic                 bool
+	Risk                          string        // level of the review; empty without one
+	Capabilities                  *Capabilities // that the review foresees; nil without one
 }
+
+// Capabilities are what a review foresees that a program uses.
+type Capabilities = expr.Capabilities
 
 // Actor is what conditions see as "actor".
 type Actor struct{ ID, Type string }

@@ -91,7 +91,8 @@ func fieldType(t reflect.Type, name string) reflect.Type {
 // block returns a reference to the schema of a struct. It also accepts a scalar
 // if the struct has a short form.
 func (s *schemaWriter) block(t reflect.Type) map[string]any {
-	name := strings.ToLower(t.Name()[:1]) + t.Name()[1:]
+	name, _, _ := strings.Cut(t.Name(), "[") // without type parameters
+	name = strings.ToLower(name[:1]) + name[1:]
 	if _, ok := s.defs[name]; !ok {
 		s.defs[name] = nil // blocks do not contain themselves
 		s.defs[name] = s.object(t)

@@ -20,6 +20,7 @@ type File[Limits any] struct {
 	Vars        yamldoc.Map[yamldoc.Code]  `yaml:"vars" maxlen:"8192" doc:"CEL expressions for conditions, available as vars.NAME and evaluated at most once per call"`
 	Tools       *Tools                     `yaml:"tools" doc:"rules for tools; deny beats ask beats allow, whatever their order and specificity"`
 	Limits      *Limits                    `yaml:"limits" doc:"limits on the resources of a run"`
+	Risk        *Risk[Limits]              `yaml:"risk" doc:"what a review of a program decides before it runs; the block has every program reviewed"`
 	Languages   []yamldoc.Value[string]    `yaml:"languages" enum:"javascript|typescript|python" doc:"languages in which programs may be written; default all"`
 	Servers     yamldoc.Map[Server]        `yaml:"servers" doc:"what MCP servers may ask of the client, and whether their resources and prompts may be used, by pattern for their names"`
 	Files       *Files                     `yaml:"files" doc:"files that programs may open"`
@@ -52,6 +53,25 @@ type Rule struct {
 	Timeout           yamldoc.Value[units.Duration] `yaml:"timeout" doc:"how long to wait for an approval"`
 	Approved          bool                          `yaml:"approved" doc:"of an allow rule: it applies even if ask rules of the file match, because a person always approves such calls"`
 	Pos               yamldoc.Position
+}
+
+// Risk is the risk block.
+type Risk[Limits any] struct {
+	Low      *RiskLevel[Limits]    `yaml:"low" doc:"for programs of every level"`
+	Medium   *RiskLevel[Limits]    `yaml:"medium" doc:"for programs of the level medium and above"`
+	High     *RiskLevel[Limits]    `yaml:"high" doc:"for programs of the level high and above"`
+	Critical *RiskLevel[Limits]    `yaml:"critical" doc:"for programs of the level critical"`
+	Unseen   yamldoc.Value[string] `yaml:"unseen" enum:"deny|ask|allow" doc:"effect of a call of a tool that the review did not foresee; default allow"`
+	Profile  yamldoc.Value[string] `yaml:"profile" enum:"cars" doc:"cars: weak signals count too, such as imports, the environment and long programs"`
+}
+
+// RiskLevel is what the risk block says about a level.
+type RiskLevel[Limits any] struct {
+	Ask     bool                  `yaml:"ask" doc:"a person must approve the program before it runs"`
+	Deny    bool                  `yaml:"deny" doc:"the program does not run"`
+	Limits  *Limits               `yaml:"limits" doc:"limits on the resources of the run"`
+	Network yamldoc.Value[string] `yaml:"network" enum:"none|servers|policy" doc:"none: programs reach no host and no server at a URL; servers: they reach servers only; default policy, what the rest of the policy allows"`
+	Pos     yamldoc.Position
 }
 
 // RuleLimits is the limits block of a rule.

@@ -49,6 +49,20 @@ func (x *Expr) UsesAnnotations() bool {
 	return found
 }
 
+// UsesReview reports whether an expression depends on the review of the program,
+// directly or through variables.
+func (x *Expr) UsesReview() bool {
+	found := false
+	visit(x.tree, func(e celast.Expr) {
+		name, ok := selectedFrom(e, "run")
+		found = found || ok && (name == "risk" || name == "capabilities")
+	})
+	for _, v := range x.Vars() {
+		found = found || v.UsesReview()
+	}
+	return found
+}
+
 // Vars returns the variables that an expression uses directly.
 func (x *Expr) Vars() []*Expr {
 	var out []*Expr

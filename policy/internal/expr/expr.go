@@ -274,7 +274,7 @@ func (e *Env) translate(message string) (text, hint string) {
 	}
 	if name, near, ok := quotedAfter(message, "undefined field "); ok {
 		var candidates []string
-		for _, t := range []*objectType{runType, toolType, annotationsType, actorType, e.scope.vars} {
+		for _, t := range []*objectType{runType, toolType, annotationsType, actorType, capabilitiesType, e.scope.vars} {
 			candidates = slices.AppendSeq(candidates, maps.Keys(t.fields))
 		}
 		slices.Sort(candidates)

@@ -33,7 +33,12 @@ type Call struct {
 type Run struct {
 	ID, Language, Intent, Trigger string
 	Deterministic                 bool
+	Risk                          string        // level of the review; empty without one
+	Capabilities                  *Capabilities // that the review foresees; nil without one
 }
+
+// Capabilities are what a review foresees that a program uses.
+type Capabilities struct{ Tools, Hosts, Files, Skills, Unresolved []string }
 
 // Actor is who started the run.
 type Actor struct{ ID, Type string }
@@ -48,6 +53,7 @@ type Facts struct {
 
 	args, calls, now              ref.Val
 	run, tool, annotations, actor object
+	capabilities                  object
 }
 
 // scope is what the expressions of one file share when they are evaluated.
@@ -77,6 +83,7 @@ func (f *Facts) Reset(c Call) {
 	f.tool = object{toolType, f}
 	f.annotations = object{annotationsType, f}
 	f.actor = object{actorType, f}
+	f.capabilities = object{capabilitiesType, f}
 }
 
 // Call returns the call.
@@ -198,6 +205,15 @@ var (
 		"intent":        stringField(func(c *Call) string { return c.Run.Intent }),
 		"trigger":       stringField(func(c *Call) string { return c.Run.Trigger }),
 		"deterministic": {cel: cel.BoolType, get: func(f *Facts) ref.Val { return types.Bool(f.call.Run.Deterministic) }},
+		"risk":          stringField(func(c *Call) string { return c.Run.Risk }),
+		"capabilities":  {cel: cel.ObjectType("wexec.capabilities"), get: func(f *Facts) ref.Val { return &f.capabilities }},
+	}}
+	capabilitiesType = &objectType{cel.ObjectType("wexec.capabilities"), map[string]objectField{
+		"tools":      listField(func(c *Capabilities) []string { return c.Tools }),
+		"hosts":      listField(func(c *Capabilities) []string { return c.Hosts }),
+		"files":      listField(func(c *Capabilities) []string { return c.Files }),
+		"skills":     listField(func(c *Capabilities) []string { return c.Skills }),
+		"unresolved": listField(func(c *Capabilities) []string { return c.Unresolved }),
 	}}
 	actorType = &objectType{cel.ObjectType("wexec.actor"), map[string]objectField{
 		"id":   stringField(func(c *Call) string { return c.Actor.ID }),
@@ -220,6 +236,16 @@ var (
 
 func stringField(get func(*Call) string) objectField {
 	return objectField{cel: cel.StringType, get: func(f *Facts) ref.Val { return types.String(get(&f.call)) }}
+}
+
+func listField(get func(*Capabilities) []string) objectField {
+	return objectField{cel: cel.ListType(cel.StringType), get: func(f *Facts) ref.Val {
+		var list []string
+		if c := f.call.Run.Capabilities; c != nil {
+			list = get(c)
+		}
+		return types.NewStringList(types.DefaultTypeAdapter, list)
+	}}
 }
 
 func hintField(standard bool, get func(*catalogue.Annotations) *bool) objectField {
@@ -305,7 +331,7 @@ type provider struct {
 // objectTypes returns the types of a file's expressions, by name.
 func objectTypes(vars *objectType) map[string]*objectType {
 	out := map[string]*objectType{}
-	for _, t := range []*objectType{runType, actorType, toolType, annotationsType, vars} {
+	for _, t := range []*objectType{runType, actorType, toolType, annotationsType, capabilitiesType, vars} {
 		out[t.cel.TypeName()] = t
 	}
 	return out
