@@ -122,6 +122,8 @@ type Start struct {
 	Trigger string `json:"trigger,omitempty"`
 	Actor   Actor  `json:"actor,omitzero"`
 	Session string `json:"session,omitempty"`
+	// Generation is that of the image from which the session woke; 0: it never slept.
+	Generation int64 `json:"generation,omitempty"`
 
 	Deterministic bool      `json:"deterministic,omitempty"`
 	Seed          Blob      `json:"seed,omitempty"`    // of the random source; full only unless deterministic

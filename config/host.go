@@ -34,6 +34,7 @@ type Options struct {
 	Language   string                      // of the program, if known: its guest is loaded in the background
 	Prefetched *engine.Cache               // see [Environment.Prefetch]
 	Record     func(audit.Sink) audit.Sink // wraps the audit log; nil leaves it
+	Images     engine.Images               // see [engine.Config]; not used with an Engine
 	Engine     *engine.Engine              // which the caller closes; nil makes one
 	Owner      string                      // see [hostfns.Options]
 }
@@ -114,7 +115,7 @@ func (s *Settings) Open(ctx context.Context, o Options) (_ *Host, err error) {
 	if h.Engine = o.Engine; h.Engine != nil {
 		return h, nil
 	}
-	conf := engine.Config{Shared: cache, Table: h.Table, Version: o.Version, Logger: o.Logger, Tracing: o.Tracing}
+	conf := engine.Config{Shared: cache, Table: h.Table, Version: o.Version, Logger: o.Logger, Tracing: o.Tracing, Images: o.Images}
 	if cache == nil {
 		conf.Cache = s.Cache
 	}

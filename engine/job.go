@@ -171,7 +171,7 @@ func (j *job) open(ctx context.Context) error {
 		},
 	}
 	if j.session != nil {
-		info.Session = j.session.shared
+		info.Session, info.Start.Generation = j.session.shared, j.session.generation
 	}
 	tools, err := j.table.Open(ctx, info)
 	if err != nil {

@@ -144,7 +144,7 @@ func (a *app) commandLine() *cli.App {
 	layers := workspacecmd.Commands{Env: a.Env, Term: a.term, Stdin: a.Stdin, Stdout: a.Stdout, Terminal: a.stdoutTerminal, Path: a.path, PrintJSON: a.printJSON, Settings: a.settings}
 	commands := []func() *cli.Command{
 		a.runCommand, a.replCommand, a.toolsCommand, a.policyCommand, a.privacyCommand, a.auditCommand, a.approvalsCommand, a.mcpCommand,
-		server.Serve, lasting.PS, lasting.Logs, lasting.Kill, lasting.Runs, lasting.Usage, lasting.Token, lasting.Store, layers.Workspace, a.pluginCommand, a.packagesCommand, a.guestsCommand, a.initCommand,
+		server.Serve, lasting.PS, lasting.Logs, lasting.Kill, lasting.Runs, a.sessionCommand, lasting.Usage, lasting.Token, lasting.Store, layers.Workspace, a.pluginCommand, a.packagesCommand, a.guestsCommand, a.initCommand,
 		a.doctorCommand, a.configCommand, a.promptCommand, a.completionCommand,
 		a.completeCommand, a.manCommand, a.versionCommand,
 	}

@@ -44,7 +44,7 @@ func voidFlags(command string) []commandline.Void {
 		return append(none,
 			commandline.Void{Flags: []string{"token-file", "allow-http"}, Without: "server", Why: "the program runs here"},
 			commandline.Void{Flags: []string{"json"}, With: "jsonl", Why: "every line is JSON, and the last one is the Result"},
-			commandline.Void{Flags: []string{"watch", "dry-run", "stats", "timeline", "no-cache", "deterministic", "keep", "workspace"}, With: "check", Why: "nothing runs"})
+			commandline.Void{Flags: []string{"watch", "dry-run", "stats", "timeline", "no-cache", "deterministic", "keep", "workspace", "session"}, With: "check", Why: "nothing runs"})
 	case "mcp":
 		return append(none, commandline.Void{Flags: []string{"token-file", "allow-host", "allow-origin", "oauth-issuer", "oauth-resource", "oauth-scope",
 			"max-clients", "max-pending"}, Without: "http", Why: "the only client is the one at standard input"})

@@ -41,6 +41,7 @@ func (a *app) runCommand() *cli.Command {
 		&cli.StringFlag{Name: "intent", Usage: "`TEXT`: what the program is for"},
 		&cli.StringFlag{Name: "packages", Usage: "`DIR`: pure packages that the program may import, as /packages", TakesFile: true},
 		&cli.StringFlag{Name: "workspace", Usage: "`DIR`: a folder that the program sees as /workspace; what it changes waits for wexec workspace accept", TakesFile: true},
+		&cli.StringFlag{Name: "session", Usage: "`NAME`: a session, whose runs share globals, imports and definitions; it sleeps in the data folder between them"},
 		&cli.BoolFlag{Name: "json", Usage: "print the Result as JSON and nothing else"},
 		&cli.BoolFlag{Name: "jsonl", Usage: "print every event as a line of JSON, the Result last"},
 		&cli.BoolFlag{Name: "stats", Usage: "print what the run used"},
@@ -70,7 +71,14 @@ func (a *app) run(ctx *cli.Context) error {
 	}
 	a.noteMisplacedFlag(ctx, req)
 	if ctx.IsSet("server") {
+		req.Session = ctx.String("session")
 		return a.runOnServer(ctx, req)
+	}
+	var images engine.Images
+	if ctx.IsSet("session") {
+		if images, err = a.openSession(ctx.String("session"), &req); err != nil {
+			return a.failed(ctx, err)
+		}
 	}
 	settings, err := a.settings(ctx)
 	if err != nil {
@@ -89,7 +97,7 @@ func (a *app) run(ctx *cli.Context) error {
 	parent, _ := a.Env.Lookup("TRACEPARENT")
 	ctx.Context = telemetry.WithParent(ctx.Context, parent)
 	host, err := settings.Open(ctx.Context, config.Options{Env: a.Env, Version: a.Version, Logger: logger, Tracing: tracing, Terminal: asker,
-		Language: req.Language, Prefetched: a.loaded})
+		Language: req.Language, Prefetched: a.loaded, Images: images})
 	if err != nil {
 		return a.failed(ctx, err)
 	}
@@ -117,6 +125,9 @@ func (a *app) run(ctx *cli.Context) error {
 		}
 		defer func() { _ = keeper.Close() }()
 		run = keeper.Run
+	}
+	if req.Session != "" {
+		run = a.sleeping(run, host)
 	}
 	if ctx.Bool("watch") {
 		return a.watch(ctx, run, host, req)

@@ -78,7 +78,7 @@ func (r Runner) Run(ctx context.Context, req engine.Request) (*engine.Result, er
 // programOf is what a server is sent of a request. Standard input is read to its end.
 func programOf(req engine.Request) (service.Program, error) {
 	p := service.Program{Language: req.Language, Code: req.Code, File: req.File, Argv: req.Argv, Args: req.Args, Intent: req.Intent, Limits: req.Limits,
-		Deterministic: req.Deterministic, Cache: req.Cache, Dry: req.DryRun}
+		Deterministic: req.Deterministic, Cache: req.Cache, Session: req.Session, Dry: req.DryRun}
 	if req.Stdin == nil {
 		return p, nil
 	}
