@@ -44,6 +44,9 @@ var listings = [][]string{
 	{"kill", queuedRun, "--json"},
 	{"runs", "list", "--json"},
 	{"runs", "show", keptRun, "--json"},
+	{"session", "list", "--json"},
+	{"session", "fork", "work", "try", "--json"},
+	{"session", "end", "try", "--json"},
 	{"usage", "--json"},
 	{"token", "create", "--name", "ci", "--scopes", "run", "--json"},
 	{"token", "list", "--tenant", "acme", "--json"},
@@ -83,6 +86,9 @@ func keep(t *testing.T, dir string, env []string) {
 	result, err := command(t.Context(), dir, env, listings[0]...).Output()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if out, err := command(t.Context(), dir, env, "run", "--session", "work", "-l", "js", "-e", "let n = 1").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	s := opened(t, "sqlite:"+filepath.Join(dir, ".local", "share", "wexec", "wexec.db"))
 	code, err := json.Marshal(map[string]string{"language": "javascript", "code": listings[0][len(listings[0])-1]})
@@ -221,7 +227,7 @@ func TestWhatJSONHasIsDocumented(t *testing.T) {
 // flag. Those that only show one of what another lists are left out.
 func everyListing(t *testing.T) {
 	t.Helper()
-	left := []string{"approvals show", "audit replay", "plugin call", "tools types"}
+	left := []string{"approvals show", "audit replay", "plugin call", "session sleep", "session wake", "tools types"}
 	for section := range strings.SplitSeq(cli.Markdown(), "\n## wexec ") {
 		name, rest, _ := strings.Cut(section, "\n")
 		if !strings.Contains(rest, "| `--json` |") || slices.Contains(left, name) {

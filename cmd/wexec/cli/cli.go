@@ -23,6 +23,7 @@ import (
 
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/servecmd"
+	"github.com/wexec/wexec/cmd/wexec/internal/sessioncmd"
 	"github.com/wexec/wexec/cmd/wexec/internal/storecmd"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/cmd/wexec/internal/workspacecmd"
@@ -142,9 +143,10 @@ func (a *app) commandLine() *cli.App {
 	server := servecmd.Commands{Env: a.Env, Term: a.term, Version: a.Version}
 	lasting := a.lasting()
 	layers := workspacecmd.Commands{Env: a.Env, Term: a.term, Stdin: a.Stdin, Stdout: a.Stdout, Terminal: a.stdoutTerminal, Path: a.path, PrintJSON: a.printJSON, Settings: a.settings}
+	sessions := sessioncmd.Commands{Env: a.Env, Term: a.term, Stdout: a.Stdout, Version: a.Version, PrintJSON: a.printJSON, Settings: a.settings}
 	commands := []func() *cli.Command{
 		a.runCommand, a.replCommand, a.toolsCommand, a.policyCommand, a.privacyCommand, a.auditCommand, a.approvalsCommand, a.mcpCommand,
-		server.Serve, lasting.PS, lasting.Logs, lasting.Kill, lasting.Runs, a.sessionCommand, lasting.Usage, lasting.Token, lasting.Store, layers.Workspace, a.pluginCommand, a.packagesCommand, a.guestsCommand, a.initCommand,
+		server.Serve, lasting.PS, lasting.Logs, lasting.Kill, lasting.Runs, sessions.Session, lasting.Usage, lasting.Token, lasting.Store, layers.Workspace, a.pluginCommand, a.packagesCommand, a.guestsCommand, a.initCommand,
 		a.doctorCommand, a.configCommand, a.promptCommand, a.completionCommand,
 		a.completeCommand, a.manCommand, a.versionCommand,
 	}

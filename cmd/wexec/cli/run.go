@@ -21,6 +21,7 @@ import (
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/otlp"
 	"github.com/wexec/wexec/cmd/wexec/internal/repl"
+	"github.com/wexec/wexec/cmd/wexec/internal/sessioncmd"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/cmd/wexec/internal/timeline"
 	"github.com/wexec/wexec/config"
@@ -76,7 +77,7 @@ func (a *app) run(ctx *cli.Context) error {
 	}
 	var images engine.Images
 	if ctx.IsSet("session") {
-		if images, err = a.openSession(ctx.String("session"), &req); err != nil {
+		if images, err = sessioncmd.Use(a.Env, ctx.String("session"), &req); err != nil {
 			return a.failed(ctx, err)
 		}
 	}
@@ -127,7 +128,7 @@ func (a *app) run(ctx *cli.Context) error {
 		run = keeper.Run
 	}
 	if req.Session != "" {
-		run = a.sleeping(run, host)
+		run = sessioncmd.Sleeping(run, host, a.term)
 	}
 	if ctx.Bool("watch") {
 		return a.watch(ctx, run, host, req)
@@ -224,7 +225,7 @@ func (a *app) watch(ctx *cli.Context, run runner, host *config.Host, req engine.
 }
 
 // runner runs a request: here, here with a record in the store, or on a server.
-type runner func(context.Context, engine.Request) (*engine.Result, error)
+type runner = func(context.Context, engine.Request) (*engine.Result, error)
 
 // runOnce runs a request and prints its result. host is nil if a server runs it.
 func (a *app) runOnce(ctx *cli.Context, run runner, host *config.Host, req engine.Request) error {
