@@ -95,7 +95,8 @@ func (s *sessions) settle(sess *session) {
 func (s *sessions) release(sess *session) {
 	s.settle(sess)
 	if sess.gone {
-		s.work.Go(func() { // it stays busy until its image is deleted
+		sess.moved = make(chan struct{}) // who asks for its name waits until its image is deleted
+		s.work.Go(func() {
 			s.forget(sess.key)
 			s.mu.Lock()
 			defer s.mu.Unlock()

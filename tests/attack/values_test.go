@@ -59,6 +59,7 @@ var outlets = map[string]string{
 	"Result.provenance.audit_head": "host", "Result.cache": "host", "Result.usage.cost.currency": "host", "Result.usage.cost.model": "host",
 	"Result.workspace.id": "host",
 	"Result.waiting.id":   "host", "Result.waiting.tool": "host", "Result.waiting.message": "host", // of Question
+	"Result.parked.signals": "program",
 
 	"Progress.type": "host", "Progress.run": "host", "Progress.text": "program", "Progress.stream": "host",
 	"Progress.call.tool": "program", "Progress.call.decision": "host", "Progress.call.rule": "host", "Progress.call.code": "host",
