@@ -559,3 +559,25 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 		runIn(t, e, name, JavaScript, "a 1", "1")
 	}
 }
+
+func TestASessionOfAnotherBuildOfTheGuestIsRefusedAndKept(t *testing.T) {
+	images := &inMemory{}
+	e := newTiny(t, Config{Images: images})
+	runIn(t, e, "s", JavaScript, "a 1", "1")
+	putToSleep(t, e, "s")
+	g, err := e.guests.Get(t.Context(), JavaScript, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := g.Digest
+	g.Digest = "another"
+	_, err = e.Run(t.Context(), of("s", JavaScript, "a 1"))
+	if !errors.Is(err, fault.UsageSession) || !strings.Contains(err.Error(), "another build of the interpreter") || fault.HintOf(err) == "" {
+		t.Errorf("error %v, hint %q", err, fault.HintOf(err))
+	}
+	if got := images.asleep(); !slices.Equal(got, []string{"s"}) {
+		t.Errorf("asleep: %v", got)
+	}
+	g.Digest = build
+	runIn(t, e, "s", JavaScript, "a 1", "2")
+}

@@ -20,7 +20,7 @@ func (a *app) request(ctx *cli.Context) (engine.Request, error) {
 	req := engine.Request{
 		Intent: ctx.String("intent"), Deterministic: ctx.Bool("deterministic"), Trigger: "cli",
 		Actor: engine.Actor{Type: "person"}, Packages: ctx.String("packages"),
-		Env: a.Env.Map(), Dir: a.Env.Dir, DryRun: ctx.Bool("dry-run"),
+		Env: a.programEnv().Map(), Dir: a.Env.Dir, DryRun: ctx.Bool("dry-run"),
 	}
 	if ctx.Bool("no-cache") {
 		off := false

@@ -29,6 +29,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/workspaces"
+	"github.com/wexec/wexec/internal/seal"
 	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/service"
 )
@@ -97,7 +98,7 @@ func (a *app) run(ctx *cli.Context) error {
 	defer stop()
 	parent, _ := a.Env.Lookup("TRACEPARENT")
 	ctx.Context = telemetry.WithParent(ctx.Context, parent)
-	host, err := settings.Open(ctx.Context, config.Options{Env: a.Env, Version: a.Version, Logger: logger, Tracing: tracing, Terminal: asker,
+	host, err := settings.Open(ctx.Context, config.Options{Env: a.programEnv(), Version: a.Version, Logger: logger, Tracing: tracing, Terminal: asker,
 		Language: req.Language, Prefetched: a.loaded, Images: images})
 	if err != nil {
 		return a.failed(ctx, err)
@@ -134,6 +135,13 @@ func (a *app) run(ctx *cli.Context) error {
 		return a.watch(ctx, run, host, req)
 	}
 	return a.runOnce(ctx, run, host, req)
+}
+
+// programEnv is the environment for programs and servers, which do not get the seal key.
+func (a *app) programEnv() *config.Environment {
+	env := *a.Env
+	env.Vars = slices.DeleteFunc(slices.Clone(env.Vars), func(v string) bool { return strings.HasPrefix(strings.ToUpper(v), seal.Variable+"=") })
+	return &env
 }
 
 // runOnServer runs a program on the server that --server names.

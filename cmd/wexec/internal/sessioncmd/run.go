@@ -42,7 +42,7 @@ func Sleeping(run Runner, host *config.Host, term *terminal.Printer) Runner {
 			return res, res.Error
 		case code == fault.UsageSession: // it ended with the run
 			term.Note("%s: %s", slept, fault.HintOf(slept))
-		default:
+		case slept.Error() != err.Error(): // it was awake
 			term.Error(slept)
 		}
 		return res, err
