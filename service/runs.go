@@ -82,6 +82,23 @@ func (s *Service) Get(ctx context.Context, who Principal, id string) (*Run, erro
 	return Kept(ctx, s.o.Store, who.Tenant, id)
 }
 
+// ProgramOf returns the program of a run of the principal's tenant, with its arguments
+// and limits, to run it again.
+func (s *Service) ProgramOf(ctx context.Context, who Principal, id string) (Program, error) {
+	stored, err := s.o.Store.Run(ctx, who.Tenant, id)
+	if err != nil {
+		return Program{}, err
+	}
+	var asked request
+	if err := json.Unmarshal(stored.Request, &asked); err != nil {
+		return Program{}, fault.New(fault.StoreUnavailable, "read the program of run %s: %w", id, err)
+	}
+	if asked.Digests != nil {
+		return Program{}, fault.New(fault.UsageConflict, "the policy keeps no text, so the store does not have the program of run %s", id).WithHint("send the program again")
+	}
+	return asked.Program, nil
+}
+
 // Owned is a run that a principal started over MCP.
 type Owned struct {
 	*Run

@@ -169,6 +169,8 @@ type ApprovalFilter struct {
 	Run   string
 	After string // approvals that were asked after this one
 	Limit int    // at most 1,000; 0 means 50
+	// Newest puts those that were asked last first. Such a list is not continued.
+	Newest bool
 }
 
 // Approvals returns the approvals of a tenant that a filter selects, the oldest first.
@@ -204,7 +206,11 @@ func (s *Store) Approvals(ctx context.Context, tenant string, f ApprovalFilter) 
 			query.WriteString(` AND (asked, id) > (SELECT a.asked, a.id FROM approvals a WHERE a.tenant = $1 AND a.id = ` + placeholder(len(args)) + `)`)
 		}
 		args = append(args, f.Limit+1)
-		query.WriteString(` ORDER BY asked, id LIMIT ` + placeholder(len(args)))
+		order := "asked, id"
+		if f.Newest {
+			order = "asked DESC, id DESC"
+		}
+		query.WriteString(` ORDER BY ` + order + ` LIMIT ` + placeholder(len(args)))
 		for scan, err := range tx.rows(query.String(), args...) {
 			if err != nil {
 				return err

@@ -1,6 +1,7 @@
-// Package httpd is the HTTP API of a server: runs, approvals, tools, sessions,
-// artifacts, tokens and usage as JSON under /v1, and MCP at /mcp. Every route is in one table, which
-// also makes the OpenAPI document at /v1/openapi.json.
+// Package httpd is the HTTP door of a server: runs, approvals, tools, sessions,
+// artifacts, tokens and usage as JSON under /v1, MCP at /mcp, and pages for people.
+// Every route of the API is in one table, which also makes the OpenAPI document at
+// /v1/openapi.json.
 package httpd
 
 import (
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wexec/wexec/cmd/wexec/httpd/pages"
 	"github.com/wexec/wexec/cmd/wexec/internal/door"
 	"github.com/wexec/wexec/cmd/wexec/mcpd"
 	"github.com/wexec/wexec/fault"
@@ -97,6 +99,9 @@ func New(o Options) (*Server, error) {
 	mux.HandleFunc("GET /ready", s.ready)
 	mux.HandleFunc(mcpd.Path, s.serveMCP)
 	mux.HandleFunc(mcpd.ProfilePath+"{profile}", s.serveMCP)
+	pages.Mount(mux, pages.Options{Service: o.Service, Logger: o.Logger, Admit: s.admitToken, Secure: o.Proxied, Ending: s.ending,
+		Status: func(err error) int { return problemOf(err).Status },
+		About:  func(r *http.Request, run string) { accessOf(r.Context()).about(run) }})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { writeNotFound(w, r, mux) })
 	s.handler = logged(o.Access, s.bounded(mux))
 	return s, nil

@@ -347,7 +347,12 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (service.Principa
 	if !strings.EqualFold(kind, "bearer") {
 		return service.Principal{}, fault.New(fault.DeniedToken, "the request has no bearer token").WithHint("set the header Authorization: Bearer TOKEN")
 	}
-	who, err := s.service.Authenticate(r.Context(), strings.TrimSpace(token))
+	return s.admitToken(w, r, strings.TrimSpace(token))
+}
+
+// admitToken returns who has the token of a request, and gives its connection a place.
+func (s *Server) admitToken(w http.ResponseWriter, r *http.Request, token string) (service.Principal, error) {
+	who, err := s.service.Authenticate(r.Context(), token)
 	if err != nil {
 		return who, err
 	}

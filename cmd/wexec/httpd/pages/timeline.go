@@ -1,0 +1,162 @@
+package pages
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/service"
+	"github.com/wexec/wexec/store"
+)
+
+// timeline is a picture of the calls of a run: a row for each, from its start to its
+// end.
+type timeline struct {
+	Width, Height int
+	Calls         []timedCall
+	Waits         []wait
+	Ticks         []tick
+	More          int // calls that are not in the picture
+}
+
+// timedCall is a call with its place in the picture.
+type timedCall struct {
+	engine.Call
+	Number  int
+	Start   int64 // milliseconds after the start of the run
+	Timed   bool
+	X, Y, W float64
+}
+
+// wait is the time for which people were asked.
+type wait struct {
+	Tool       string
+	Answered   bool
+	X, Y, W, H float64
+}
+
+// tick is a time on the axis.
+type tick struct {
+	X    float64
+	Text string
+}
+
+// Sizes of the picture.
+const (
+	maxCalls  = 500
+	width     = 1000
+	labels    = 220 // where the bars begin
+	rowHeight = 18
+	axis      = 24
+)
+
+// timelineOf draws the calls of a run. The times of calls are those at which the store
+// learned of their ends, so they may be some tenths of a second late.
+func timelineOf(run *service.Run, events []store.Event, asked []service.Approval) *timeline {
+	var calls []timedCall
+	for _, e := range events {
+		var c struct {
+			Number int
+			engine.Call
+		}
+		if e.Type != "call" || json.Unmarshal(e.Data, &c) != nil || c.Tool == "" {
+			continue
+		}
+		start := max(e.At.Sub(run.Started).Milliseconds()-c.MS, 0)
+		calls = append(calls, timedCall{Call: c.Call, Number: c.Number, Start: start, Timed: true})
+	}
+	if len(calls) < len(run.Calls) { // the store keeps no events of them
+		calls = nil
+		for i, c := range run.Calls {
+			calls = append(calls, timedCall{Call: c, Number: i + 1})
+		}
+	}
+	if len(calls) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(calls, func(a, b timedCall) int { return int(a.Start - b.Start) })
+	t := &timeline{Width: width, More: max(len(calls)-maxCalls, 0)}
+	calls = calls[:min(len(calls), maxCalls)]
+	total := max(run.Usage.WallMS, 1)
+	for i := range calls {
+		total = max(total, calls[i].Start+calls[i].MS)
+	}
+	place := func(ms int64) float64 { return labels + float64(ms)/float64(total)*(width-labels-10) }
+	for i := range calls {
+		c := &calls[i]
+		c.Y = float64(axis + i*rowHeight)
+		c.X = place(c.Start)
+		c.W = max(place(c.Start+c.MS)-c.X, 2)
+	}
+	t.Calls = calls
+	t.Height = axis + len(calls)*rowHeight + 6
+	if calls[0].Timed {
+		t.addWaits(run, asked, place)
+	}
+	for i := range 5 {
+		ms := total * int64(i) / 4
+		t.Ticks = append(t.Ticks, tick{place(ms), span(time.Duration(ms) * time.Millisecond)})
+	}
+	return t
+}
+
+// addWaits draws where the run waited for people, behind the bar of the call.
+func (t *timeline) addWaits(run *service.Run, asked []service.Approval, place func(int64) float64) {
+	for _, a := range asked {
+		end := time.Now()
+		if a.Answered != nil {
+			end = *a.Answered
+		}
+		from := max(a.Since.Sub(run.Started).Milliseconds(), 0)
+		to := max(end.Sub(run.Started).Milliseconds(), from)
+		for _, c := range t.Calls {
+			if c.Tool == a.Tool && c.Start <= to && c.Start+c.MS >= from {
+				x := max(place(from), c.X)
+				t.Waits = append(t.Waits, wait{Tool: a.Tool, Answered: a.Answered != nil, X: x, Y: c.Y, W: min(max(place(to)-x, 2), width-x), H: rowHeight - 6})
+				break
+			}
+		}
+	}
+}
+
+// bar is a column of a small chart.
+type bar struct {
+	Label   string
+	Count   int64
+	Failed  int64
+	X, Y, H float64
+	FailedY float64
+	FailedH float64
+}
+
+// chartHeight is that of the columns.
+const chartHeight = 48
+
+// bars returns a column for each of the last days, those without runs included.
+func bars(sums []store.Sum) []bar {
+	byDay, most := map[string]store.Sum{}, int64(1)
+	for _, s := range sums {
+		byDay[s.Key] = s
+		most = max(most, s.Count)
+	}
+	var all []bar
+	today := time.Now().UTC()
+	for i := range usageDays {
+		day := today.AddDate(0, 0, i-usageDays+1).Format(time.DateOnly)
+		s := byDay[day]
+		b := bar{Label: fmt.Sprintf("%s: %s runs, %s failed", day, number(s.Count), number(s.Failed)), Count: s.Count, Failed: s.Failed, X: float64(i * 20)}
+		b.H = float64(s.Count) / float64(most) * chartHeight
+		if s.Count > 0 {
+			b.H = max(b.H, 2)
+		}
+		b.Y = chartHeight - b.H
+		if s.Failed > 0 {
+			b.FailedH = max(float64(s.Failed)/float64(most)*chartHeight, 2)
+			b.FailedY = chartHeight - b.FailedH
+		}
+		all = append(all, b)
+	}
+	return all
+}

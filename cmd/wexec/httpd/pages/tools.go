@@ -1,0 +1,49 @@
+package pages
+
+import (
+	"strings"
+
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/internal/text"
+)
+
+// server is an MCP server with the tools that programs may call.
+type server struct {
+	Name  string
+	Tools []catalogue.Match
+}
+
+// tools shows the tools by server, and the declaration of the one that was opened.
+func (p *Pages) tools(v *view) error {
+	q := v.r.URL.Query()
+	found, failed, err := p.Service.Tools(v.r.Context(), v.who, catalogue.Query{Text: q.Get("q"), Limit: maxRows})
+	if err != nil {
+		return err
+	}
+	data := struct {
+		Words   string
+		Servers []*server
+		Total   int
+		Shown   int
+		Failed  []string
+		Open    *catalogue.Match
+	}{Words: q.Get("q"), Total: found.Total, Shown: len(found.Tools), Failed: failed}
+	byName := map[string]*server{}
+	for _, t := range found.Tools {
+		name, _, _ := strings.Cut(t.Name, ".")
+		if byName[name] == nil {
+			byName[name] = &server{Name: name}
+			data.Servers = append(data.Servers, byName[name])
+		}
+		byName[name].Tools = append(byName[name].Tools, t)
+	}
+	if name := q.Get("tool"); name != "" {
+		open, err := p.Service.Tool(v.r.Context(), v.who, name, q.Get("language"))
+		if err != nil {
+			return err
+		}
+		open.Declaration = text.Clip(open.Declaration, maxText)
+		data.Open = &open
+	}
+	return p.show(v, "tools", page{Title: "Tools", At: "/tools", Data: data})
+}
