@@ -2,10 +2,9 @@ package pages
 
 import (
 	"cmp"
-	"context"
-	"net/http"
 	"net/url"
-	"sync"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/wexec/wexec/engine"
@@ -63,50 +62,6 @@ func (p *Pages) now(v *view) error {
 	}
 	data.Days = bars(sums)
 	return p.show(v, "now", page{Title: "Now", At: "/", Live: "/live", Data: data})
-}
-
-// usageCache keeps the sums of the last days for a short time: they read a row for each
-// run.
-type usageCache struct {
-	mu    sync.Mutex
-	known map[string]*usageSums // by tenant
-}
-
-type usageSums struct {
-	mu   sync.Mutex
-	sums []store.Sum
-	read time.Time
-}
-
-const (
-	usageFresh = 30 * time.Second
-	usageDays  = 14
-)
-
-// get returns the sums of a tenant by day.
-func (c *usageCache) get(ctx context.Context, s *service.Service, tenant string, now time.Time) ([]store.Sum, error) {
-	c.mu.Lock()
-	if c.known == nil {
-		c.known = map[string]*usageSums{}
-	}
-	if c.known[tenant] == nil {
-		c.known[tenant] = &usageSums{}
-	}
-	u := c.known[tenant]
-	c.mu.Unlock()
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if now.Sub(u.read) < usageFresh {
-		return u.sums, nil
-	}
-	since := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-usageDays)
-	sums, err := s.Store().Usage(ctx, tenant, "run", store.ByDay, since, time.Time{})
-	if err != nil {
-		return nil, err
-	}
-	// What took long to read is kept longer.
-	u.sums, u.read = sums, time.Now().Add(10*time.Since(now))
-	return sums, nil
 }
 
 // runs lists the runs that the filters select.
@@ -241,8 +196,7 @@ type auditData struct {
 	Problems                        []string
 }
 
-// redirect leads the browser from a form to a page.
-func redirect(v *view, to string) error {
-	http.Redirect(v.w, v.r, to, http.StatusSeeOther)
-	return nil
+// newest sorts runs, the newest first.
+func newest(runs []*service.Run) {
+	slices.SortFunc(runs, func(a, b *service.Run) int { return strings.Compare(b.RunID, a.RunID) })
 }

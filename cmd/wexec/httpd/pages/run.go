@@ -2,16 +2,13 @@ package pages
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/wexec/wexec/engine"
-	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/service"
 	"github.com/wexec/wexec/store"
 )
@@ -206,91 +203,6 @@ func (p *Pages) again(v *view) error {
 	}
 	p.About(v.r, run.RunID)
 	return redirect(v, "/runs/"+run.RunID)
-}
-
-// question is an approval as a page shows it.
-type question struct {
-	service.Approval
-	Fields []node
-	Before []service.Approval // earlier answers about the tool
-}
-
-// approvals shows the questions that wait, and the last answers.
-func (p *Pages) approvals(v *view) error {
-	ctx := v.r.Context()
-	data := struct {
-		Waiting  []question
-		More     bool
-		Answered []service.Approval
-	}{}
-	waiting, next, err := p.Service.Approvals(ctx, v.who, store.ApprovalFilter{State: store.AnswerWaiting, Limit: longList})
-	if err != nil {
-		return err
-	}
-	data.More = next != ""
-	for _, state := range []store.Answer{store.AnswerApproved, store.AnswerDenied, store.AnswerExpired} {
-		some, _, err := p.Service.Approvals(ctx, v.who, store.ApprovalFilter{State: state, Limit: longList, Newest: true})
-		if err != nil {
-			return err
-		}
-		data.Answered = append(data.Answered, some...)
-	}
-	slices.SortFunc(data.Answered, func(a, b service.Approval) int { return b.Since.Compare(a.Since) })
-	for _, a := range waiting {
-		q := question{Approval: a}
-		if len(a.Args) > 0 {
-			args := tree(a.Args)
-			if q.Fields = args.Children; len(q.Fields) == 0 {
-				q.Fields = []node{*args}
-			}
-		}
-		for _, b := range data.Answered {
-			if b.Tool == a.Tool && len(q.Before) < 3 {
-				q.Before = append(q.Before, b)
-			}
-		}
-		data.Waiting = append(data.Waiting, q)
-	}
-	data.Answered = data.Answered[:min(len(data.Answered), longList)]
-	return p.show(v, "approvals", page{Title: "Approvals", At: "/approvals", Live: "/live", Data: data})
-}
-
-// maxReason bounds the reason of a denial.
-const maxReason = 2000
-
-// decide answers a question.
-func (p *Pages) decide(v *view) error {
-	if err := v.r.ParseForm(); err != nil {
-		return errForm
-	}
-	f := v.r.PostForm
-	a := service.Answering{Reason: f.Get("reason"), Via: "page"}
-	switch f.Get("decision") {
-	case "approve":
-		a.Approve = true
-	case "always":
-		a.Approve, a.Always = true, true
-	case "deny":
-	default:
-		return errForm
-	}
-	if len(a.Reason) > maxReason {
-		return fault.New(fault.UsageFlag, "the reason has more than %d bytes", maxReason)
-	}
-	answered, err := p.Service.Decide(v.r.Context(), v.who, v.r.PathValue("id"), a)
-	if errors.Is(err, fault.UsageConflict) { // answered elsewhere: the page shows it
-		return redirect(v, "/approvals")
-	}
-	if err != nil {
-		return err
-	}
-	p.About(v.r, answered.Run)
-	return redirect(v, "/approvals")
-}
-
-// newest sorts runs, the newest first.
-func newest(runs []*service.Run) {
-	slices.SortFunc(runs, func(a, b *service.Run) int { return strings.Compare(b.RunID, a.RunID) })
 }
 
 // Took is how long a run took, or has taken until now.

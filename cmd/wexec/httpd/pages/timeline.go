@@ -2,7 +2,6 @@ package pages
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -119,44 +118,4 @@ func (t *timeline) addWaits(run *service.Run, asked []service.Approval, place fu
 			}
 		}
 	}
-}
-
-// bar is a column of a small chart.
-type bar struct {
-	Label   string
-	Count   int64
-	Failed  int64
-	X, Y, H float64
-	FailedY float64
-	FailedH float64
-}
-
-// chartHeight is that of the columns.
-const chartHeight = 48
-
-// bars returns a column for each of the last days, those without runs included.
-func bars(sums []store.Sum) []bar {
-	byDay, most := map[string]store.Sum{}, int64(1)
-	for _, s := range sums {
-		byDay[s.Key] = s
-		most = max(most, s.Count)
-	}
-	var all []bar
-	today := time.Now().UTC()
-	for i := range usageDays {
-		day := today.AddDate(0, 0, i-usageDays+1).Format(time.DateOnly)
-		s := byDay[day]
-		b := bar{Label: fmt.Sprintf("%s: %s runs, %s failed", day, number(s.Count), number(s.Failed)), Count: s.Count, Failed: s.Failed, X: float64(i * 20)}
-		b.H = float64(s.Count) / float64(most) * chartHeight
-		if s.Count > 0 {
-			b.H = max(b.H, 2)
-		}
-		b.Y = chartHeight - b.H
-		if s.Failed > 0 {
-			b.FailedH = max(float64(s.Failed)/float64(most)*chartHeight, 2)
-			b.FailedY = chartHeight - b.FailedH
-		}
-		all = append(all, b)
-	}
-	return all
 }
