@@ -197,9 +197,20 @@
   helpers.search_content = helpers.searchContent;
   helpers.submit_result = helpers.submitResult;
 
-  // ---- calls that may fail ----
+  // ---- waiting ----
   const sleep = (ms) => new Promise((resolve) => { $.startTimer(resolve, ms, false, true, []); });
   $.sleep = sleep;
+  const longest = 2147483647; // of one timer, in milliseconds
+  helpers.sleep = async (seconds) => {
+    let ms = Number(seconds) * 1000;
+    if (!(ms >= 0 && ms < Infinity)) throw new RangeError(`sleep: ${String(seconds)} is not a number of seconds`);
+    for (; ms > longest; ms -= longest) await sleep(longest);
+    await sleep(ms);
+  };
+  helpers.waitFor = (name, { timeout } = {}) => call('wexec:wait_for', { name: String(name), timeout });
+  helpers.wait_for = helpers.waitFor;
+
+  // ---- calls that may fail ----
 
   const inTime = (promise, ms) => {
     if (!(ms > 0)) return promise;

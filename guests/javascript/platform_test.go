@@ -100,6 +100,9 @@ func TestToolsAreNames(t *testing.T) {
 		{"tools.artifacts.put({ name: 'a', data: new Uint8Array(2) })", `artifacts.put{"name":"a","data":{"$bytes":"AAA="}}`},
 		{"artifacts.read('sha256:x', { from: 2 })", `artifacts.read{"id":"sha256:x","from":2}`},
 		{"const { artifacts: a } = await import('tools'); a.read({ artifact: 'sha256:x', name: 'a' }, { match: 'b' })", `artifacts.read{"id":"sha256:x","match":"b"}`},
+		{"waitFor('paid')", `wexec:wait_for{"name":"paid"}`},
+		{"tools.wait_for('paid', { timeout: 60 })", `wexec:wait_for{"name":"paid","timeout":60}`},
+		{"const { waitFor: w } = await import('tools'); w('paid')", `wexec:wait_for{"name":"paid"}`},
 		{"progress(1, 2, 'half')", `wexec:progress{"done":1,"total":2,"text":"half"}`},
 		{"Object.keys(github)", `wexec:names{"server":"github"}`},
 		{"const { list } = await import('/mcp-servers/github/list.ts'); list({ a: 1 })", `github.list{"a":1}`},
@@ -118,6 +121,15 @@ func TestToolsAreNames(t *testing.T) {
 		func(h *host) { h.input["servers"] = []string{"github"} })
 	if string(quiet.document) != `["function","function",true,["github"],"undefined"]` || len(quiet.started) > 0 {
 		t.Errorf("reading names: %s, calls %q", quiet.document, quiet.started)
+	}
+}
+
+func TestSleepWaitsForSeconds(t *testing.T) {
+	h := run(t, "const at = performance.now(); await Promise.all([sleep(0.02), tools.sleep(0)]); "+
+		"const wrong = await sleep('soon').catch((e) => e.name); const own = await (async () => { const sleep = (ms) => ms; return sleep(3); })(); "+
+		"return [performance.now() - at >= 19, wrong, own]")
+	if string(h.document) != `[true,"RangeError",3]` || len(h.started) > 0 {
+		t.Errorf("%s, calls %q", h.document, h.started)
 	}
 }
 

@@ -56,3 +56,9 @@ GUEST_EXPORT("guest_run") int32_t guest_run(void) {
     run_document(ctx, read_input(ctx));
     return 0;
 }
+
+GUEST_EXPORT("guest_keep") int32_t guest_keep(void) {
+    JS_UpdateStackTop(guest.rt);
+    JS_RunGC(guest.rt);
+    return make_image() ? 1 : 0;
+}

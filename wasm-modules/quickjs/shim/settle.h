@@ -90,17 +90,23 @@ static void keep_image(JSRuntime *rt) {
             keep((JSRefCountHeader *)rt->atom_array[i]);
 }
 
+/* Makes what is in memory an image: who starts from it does not write to what it
+   only reads, and what it writes lies together. */
+static int make_image(void) {
+    keep_image(guest.rt);
+    if (slab_settle())
+        return -1;
+    /* a collection marks the whole prelude: not before a program has made some
+       garbage */
+    guest.rt->malloc_gc_threshold = guest.rt->malloc_state.malloc_size + (4 << 20);
+    return 0;
+}
+
 static int settle(JSContext *ctx) {
     JSValue input = parse_input(ctx, (const uint8_t *)warm_up_document, sizeof(warm_up_document) - 1);
     if (JS_IsException(input))
         return -1;
     run_document(ctx, input);
     JS_RunGC(guest.rt);
-    keep_image(guest.rt);
-    if (fill_holes() || slab_settle())
-        return -1;
-    /* a collection marks the whole prelude: not before a program has made some
-       garbage */
-    guest.rt->malloc_gc_threshold = guest.rt->malloc_state.malloc_size + (4 << 20);
-    return 0;
+    return fill_holes() ? -1 : make_image();
 }
