@@ -80,6 +80,9 @@ func (s *Store) Decide(ctx context.Context, tenant, id string, d Decision) (a Ap
 		if n == 0 {
 			return conflict("the approval %.40q was %s already", id, a.State)
 		}
+		if _, err := tx.wake(tenant, a.Run); err != nil {
+			return err
+		}
 		if a.Notify {
 			return tx.notify(tenant, NoticeAnswered, id)
 		}
@@ -123,6 +126,9 @@ func (tx *Tx) expireQuestions(condition string, args ...any) error {
 		a, err := tx.approval(k.tenant, k.id)
 		if err == nil && a.Notify {
 			err = tx.notify(k.tenant, NoticeExpired, k.id)
+		}
+		if err == nil {
+			_, err = tx.wake(k.tenant, a.Run)
 		}
 		if err != nil {
 			return err

@@ -17,12 +17,25 @@ func (s *Store) Vault(ctx context.Context, tenant, run string) (v Sealed, err er
 }
 
 // Part is one of the texts of a run: its request, its result, an event, a question,
-// or what the audit keeps of it, which is sealed.
+// or something that is sealed.
 type Part struct {
 	Run    string
 	Text   []byte
-	Sealed *Sealed // instead of Text
+	Sealed *Sealed  // instead of Text
+	Kind   PartKind // of what is sealed
+	Number int64    // of what is sealed
+	Name   string   // of a signal
 }
+
+// PartKind is what a sealed part is.
+type PartKind string
+
+// The kinds of sealed parts.
+const (
+	PartDetail PartKind = "detail" // of the audit
+	PartRecord PartKind = "record" // of the journal
+	PartSignal PartKind = "signal"
+)
 
 // Slice selects runs of a tenant by the order of their ids.
 type Slice struct {
@@ -88,16 +101,25 @@ func (tx *Tx) parts(tenant, run string, visit func(Part) bool) error {
 			}
 		}
 	}
-	for scan, err := range tx.rows(`SELECT wrapped, sealed FROM details WHERE tenant = $1 AND run = $2 ORDER BY number`, tenant, run) {
-		if err != nil {
-			return err
-		}
-		part := Part{Run: run, Sealed: &Sealed{}}
-		if err := scan(&part.Sealed.Wrapped, &part.Sealed.Data); err != nil {
-			return err
-		}
-		if !visit(part) {
-			return nil
+	for _, sealed := range []struct {
+		kind  PartKind
+		query string
+	}{
+		{PartDetail, `SELECT wrapped, sealed, number, '' FROM details WHERE tenant = $1 AND run = $2 ORDER BY number`},
+		{PartRecord, `SELECT wrapped, sealed, number, '' FROM journal WHERE tenant = $1 AND run = $2 ORDER BY number`},
+		{PartSignal, `SELECT wrapped, sealed, number, name FROM signals WHERE tenant = $1 AND run = $2 ORDER BY name, number`},
+	} {
+		for scan, err := range tx.rows(sealed.query, tenant, run) {
+			if err != nil {
+				return err
+			}
+			part := Part{Run: run, Kind: sealed.kind, Sealed: &Sealed{}}
+			if err := scan(&part.Sealed.Wrapped, &part.Sealed.Data, &part.Number, &part.Name); err != nil {
+				return err
+			}
+			if !visit(part) {
+				return nil
+			}
 		}
 	}
 	return nil
@@ -286,6 +308,8 @@ func (tx *Tx) remove(k key, r *Removed) error {
 		{new(int64), `DELETE FROM notices WHERE tenant = $1 AND approval IN (SELECT id FROM approvals WHERE tenant = $1 AND run = $2)`},
 		{&r.Approvals, `DELETE FROM approvals WHERE tenant = $1 AND run = $2`},
 		{&r.Requests, `DELETE FROM idempotency WHERE tenant = $1 AND run = $2`},
+		{new(int64), `DELETE FROM journal WHERE tenant = $1 AND run = $2`},
+		{new(int64), `DELETE FROM signals WHERE tenant = $1 AND run = $2`},
 		{&r.Vaults, `DELETE FROM vaults WHERE tenant = $1 AND run = $2`},
 		{&r.Details, `DELETE FROM details WHERE tenant = $1 AND run = $2`},
 		{new(int64), `DELETE FROM uses WHERE tenant = $1 AND run = $2`},

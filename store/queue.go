@@ -11,6 +11,13 @@ const (
 	RenewTime = 5 * time.Second
 )
 
+// Values of the column leased of the queue.
+const (
+	leasedWaits  = 0
+	leasedHeld   = 1
+	leasedParked = 2 // until expires, or until something wakes it
+)
+
 // Kind is what waits in the queue.
 type Kind string
 
@@ -116,22 +123,22 @@ func (s *Store) isDue(ctx context.Context, kind Kind) (due bool, err error) {
 		var n int64
 		now := tx.s.micros()
 		_, err := tx.row([]any{&n}, `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM queue WHERE kind = $1 AND leased = 0 AND due <= $2 LIMIT 1) w)
-			+ (SELECT COUNT(*) FROM (SELECT 1 FROM queue WHERE leased = 1 AND expires < $2 LIMIT 1) e)`, string(kind), now)
+			+ (SELECT COUNT(*) FROM (SELECT 1 FROM queue WHERE leased IN (1, 2) AND expires < $2 LIMIT 1) e)`, string(kind), now)
 		due = n > 0
 		return err
 	})
 	return due, err
 }
 
-// ClaimLost leases a piece of work whose lease expired. It returns false if there is no
-// such work, or if a process holds its lease.
+// ClaimLost leases a piece of work whose lease expired, or a parked run. It returns
+// false if there is no such work, or if a process holds its lease.
 func (s *Store) ClaimLost(ctx context.Context, tenant, id, owner string) (l Lease, ok bool, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		now := tx.s.micros()
 		l = Lease{Tenant: tenant, ID: id, Owner: owner, Expires: timeOf(now + LeaseTime.Microseconds())}
 		var cancelled int64
-		ok, err = tx.row([]any{&l.Fence, &cancelled}, `UPDATE queue SET owner = $3, fence = fence + 1, expires = $4
-			WHERE tenant = $1 AND id = $2 AND leased = 1 AND expires < $5 RETURNING fence, cancelled`, tenant, id, owner, microsOf(l.Expires), now)
+		ok, err = tx.row([]any{&l.Fence, &cancelled}, `UPDATE queue SET leased = 1, owner = $3, fence = fence + 1, expires = $4
+			WHERE tenant = $1 AND id = $2 AND (leased = 1 AND expires < $5 OR leased = 2) RETURNING fence, cancelled`, tenant, id, owner, microsOf(l.Expires), now)
 		l.Cancelled = cancelled != 0
 		return err
 	})
@@ -153,18 +160,39 @@ func (s *Store) LostRuns(ctx context.Context, tenant string, before time.Time) (
 	return runs, err
 }
 
-// expire makes work wait again whose lease expired.
+// expire makes work wait again whose lease expired, and parked runs whose time has come.
 func (tx *Tx) expire(now int64) error {
-	expired, err := tx.keys(`SELECT tenant, id FROM queue WHERE leased = 1 AND expires < $1 LIMIT 100`+tx.s.skipLocked(), now)
+	expired, err := tx.keys(`SELECT tenant, id FROM queue WHERE leased IN (1, 2) AND expires < $1 LIMIT 100`+tx.s.skipLocked(), now)
 	if err != nil {
 		return err
 	}
 	for _, k := range expired {
-		if _, err := tx.exec(`UPDATE queue SET leased = 0 WHERE tenant = $1 AND id = $2`, k.tenant, k.id); err != nil {
+		woken, err := tx.wake(k.tenant, k.id)
+		if err == nil && !woken {
+			_, err = tx.exec(`UPDATE queue SET leased = 0 WHERE tenant = $1 AND id = $2`, k.tenant, k.id)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// stateEvent is the event of a new state of a run.
+func stateEvent(state string) Event {
+	return Event{Type: "state", Data: []byte(`{"state":"` + state + `"}`)}
+}
+
+// wake queues a run if it is parked, and reports whether it was.
+func (tx *Tx) wake(tenant, run string) (bool, error) {
+	n, err := tx.exec(`UPDATE queue SET leased = $3, signals = '' WHERE tenant = $1 AND id = $2 AND leased = $4`, tenant, run, leasedWaits, leasedParked)
+	if n == 0 || err != nil {
+		return false, err
+	}
+	if _, err := tx.exec(`UPDATE runs SET state = 'queued' WHERE tenant = $1 AND id = $2`, tenant, run); err != nil {
+		return false, err
+	}
+	return true, tx.append(Lease{Tenant: tenant, ID: run}, []Event{stateEvent("queued")})
 }
 
 // maxLanes is how many tenants a claim tries.
@@ -274,7 +302,7 @@ type Queued struct {
 func (s *Store) Queue(ctx context.Context, kind Kind, tenant string) (q Queued, err error) {
 	err = s.look(ctx, func(tx *Tx) error {
 		var oldest int64
-		_, err := tx.row([]any{&q.Waiting, &q.Leased, &oldest}, `SELECT COALESCE(SUM(1 - leased), 0), COALESCE(SUM(leased), 0),
+		_, err := tx.row([]any{&q.Waiting, &q.Leased, &oldest}, `SELECT COALESCE(SUM(CASE WHEN leased = 0 THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN leased = 1 THEN 1 ELSE 0 END), 0),
 			COALESCE(MIN(CASE WHEN leased = 0 THEN created END), 0) FROM queue WHERE kind = $1 AND ($2 = '' OR tenant = $2)`, string(kind), tenant)
 		q.Oldest = timeOf(oldest)
 		return err

@@ -160,7 +160,7 @@ func (tx *Tx) within(accounts []Account, queued bool, now int64) error {
 		if most := a.Quotas.RunsPerDay; most > 0 && spent.Runs >= most {
 			return a.over("runs_per_day", spent.Runs, most, time.Duration(dayMicros-now%dayMicros)*time.Microsecond)
 		}
-		if err := tx.inFlight(a, "running", a.Quotas.Running, ""); err != nil {
+		if err := tx.inFlight(a, "running", a.Quotas.Running, " AND leased <> 2"); err != nil {
 			return err
 		}
 		if queued {

@@ -129,7 +129,7 @@ func (s *Store) SetState(ctx context.Context, l Lease, state State) error {
 			l.Tenant, l.ID, string(state), now); err != nil {
 			return err
 		}
-		return tx.append(l, []Event{{Type: "state", Data: []byte(`{"state":"` + string(state) + `"}`)}})
+		return tx.append(l, []Event{stateEvent(string(state))})
 	})
 }
 
@@ -213,6 +213,9 @@ func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) er
 		if err := tx.shorten(l, o); err != nil {
 			return err
 		}
+		if err := tx.forgetPaused(l.Tenant, l.ID); err != nil {
+			return err
+		}
 		return tx.keepVault(l, o)
 	})
 }
@@ -247,6 +250,16 @@ func (tx *Tx) shorten(l Lease, o Outcome) error {
 	return nil
 }
 
+// forgetPaused removes what a run kept to go on.
+func (tx *Tx) forgetPaused(tenant, run string) error {
+	for _, statement := range []string{`DELETE FROM journal WHERE tenant = $1 AND run = $2`, `DELETE FROM signals WHERE tenant = $1 AND run = $2`} {
+		if _, err := tx.exec(statement, tenant, run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // maxUses bounds the uses that one statement inserts.
 const maxUses = 50
 
@@ -270,10 +283,12 @@ func (tx *Tx) use(l Lease, actor string, uses []Use, now int64) error {
 	return err
 }
 
-// keepVault saves the vault of a run that ends, and by which digests it is found.
+// keepVault saves the vault of a run that ends or is parked, and by which digests it is
+// found.
 func (tx *Tx) keepVault(l Lease, o Outcome) error {
 	if len(o.Vault.Data) > 0 {
-		if _, err := tx.exec(`INSERT INTO vaults (tenant, run, wrapped, sealed) VALUES ($1, $2, $3, $4)`, l.Tenant, l.ID, o.Vault.Wrapped, o.Vault.Data); err != nil {
+		if _, err := tx.exec(`INSERT INTO vaults (tenant, run, wrapped, sealed) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (tenant, run) DO UPDATE SET wrapped = excluded.wrapped, sealed = excluded.sealed`, l.Tenant, l.ID, o.Vault.Wrapped, o.Vault.Data); err != nil {
 			return err
 		}
 	}
@@ -387,4 +402,62 @@ func (s *Store) Runs(ctx context.Context, tenant string, f Filter) (runs []Run, 
 		runs, more = runs[:f.Limit], true
 	}
 	return runs, more, err
+}
+
+// By is what usage is summed by.
+type By string
+
+// The sums of usage.
+const (
+	ByDay   By = "day" // in UTC
+	ByActor By = "actor"
+	ByName  By = "name" // of a tool, a skill or a model
+)
+
+// Sum is the usage of one day, actor or name.
+type Sum struct {
+	Key string // 2026-05-01, an actor or a name
+	Use
+}
+
+// Usage sums what the runs of a tenant used of a kind within a time, by day, actor
+// or name, in the order of the keys. What was pruned is not in it.
+func (s *Store) Usage(ctx context.Context, tenant, kind string, by By, since, until time.Time) (sums []Sum, err error) {
+	const day = int64(24 * time.Hour / time.Microsecond)
+	columns := map[By]string{ByDay: "(at / CAST($5 AS BIGINT)) * CAST($5 AS BIGINT)", ByActor: "actor", ByName: "name"}
+	column, ok := columns[by]
+	if !ok {
+		return nil, fault.New(fault.UsageStore, "usage cannot be summed by %.20q", by).WithHint("use day, actor or name")
+	}
+	if until.IsZero() {
+		until = time.UnixMicro(1 << 60)
+	}
+	err = s.look(ctx, func(tx *Tx) error {
+		sums = nil
+		for scan, err := range tx.rows(`SELECT k, SUM(count), SUM(failed), SUM(fuel), SUM(tokens), SUM(money), SUM(micros) FROM
+			(SELECT `+column+` AS k, count, failed, fuel, tokens, money, micros FROM uses WHERE tenant = $1 AND kind = $2 AND at >= $3 AND at < $4 AND CAST($5 AS BIGINT) > 0) u
+			GROUP BY k ORDER BY k`, tenant, kind, microsOf(since), until.UnixMicro(), day) {
+			if err != nil {
+				return err
+			}
+			u := Sum{Use: Use{Kind: kind}}
+			var micros, at int64
+			key := any(&u.Key)
+			if by == ByDay {
+				key = &at
+			}
+			if err := scan(key, &u.Count, &u.Failed, &u.Fuel, &u.Tokens, &u.Money, &micros); err != nil {
+				return err
+			}
+			switch u.Time = time.Duration(micros) * time.Microsecond; by {
+			case ByDay:
+				u.Key = timeOf(at).Format(time.DateOnly)
+			case ByName:
+				u.Name = u.Key
+			}
+			sums = append(sums, u)
+		}
+		return nil
+	})
+	return sums, err
 }
