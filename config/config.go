@@ -54,6 +54,7 @@ type Settings struct {
 	Features      map[string]int // the percentage of actors that have a feature; absent: all
 	Model         string         // of the tenant's agents; may be empty
 	Retention     time.Duration  // of runs in a store; a project does not set it
+	ParkAfter     time.Duration  // how long a durable run waits until it leaves memory
 	Webhook       Webhook
 	Profiles      map[string]Profile
 	Log           string
@@ -73,6 +74,9 @@ const (
 	defaultRetention = 30 * 24 * time.Hour
 	leastRetention   = time.Hour
 )
+
+// defaultParkAfter is how long a run waits until it leaves memory, unless told.
+const defaultParkAfter = 30 * time.Second
 
 // Audit says where and how runs are recorded.
 type Audit struct {
@@ -230,7 +234,7 @@ func LoadTenant(env *Environment, dir, data string) (*Settings, error) {
 // newSettings returns the defaults.
 func newSettings(env *Environment, auditDir string) *Settings {
 	s := &Settings{Cache: env.cacheDir(), Audit: Audit{Dir: auditDir, Rotate: 64 << 20, Sync: "writes"},
-		Artifacts: Artifacts{Keep: 30 * 24 * time.Hour, Quota: 10 << 30}, LearnTypes: true, Retention: defaultRetention, Log: "warn"}
+		Artifacts: Artifacts{Keep: 30 * 24 * time.Hour, Quota: 10 << 30}, LearnTypes: true, Retention: defaultRetention, ParkAfter: defaultParkAfter, Log: "warn"}
 	s.note(s.defaults()...)
 	return s
 }
@@ -345,6 +349,10 @@ func (s *Settings) apply(f *file, dir, path string, trusted bool) {
 	if r := f.Retention; r != nil && r.Runs > 0 {
 		s.Retention = max(time.Duration(r.Runs), leastRetention)
 		s.note(Value{"retention.runs", s.Retention.String(), path})
+	}
+	if f.ParkAfter > 0 {
+		s.ParkAfter = time.Duration(f.ParkAfter)
+		s.note(Value{"park_after", s.ParkAfter.String(), path})
 	}
 	if f.Quotas != (Quotas{}) {
 		s.Quotas = f.Quotas

@@ -113,6 +113,7 @@ func (s *Service) Decide(ctx context.Context, who Principal, id string, a Answer
 		if x := s.runs.execution(who.Tenant, row.Run); x != nil {
 			x.answer(id, replyOf(row))
 		}
+		s.woken(who.Tenant, row.Run)
 	}
 	if err != nil {
 		return Approval{}, err

@@ -102,6 +102,9 @@ func (x *execution) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply,
 	if err != nil {
 		return hostfns.Reply{}, err
 	}
+	if x.lease.Fence > 1 { // it may have been asked, and answered, in another process
+		x.look(ctx, p)
+	}
 	if x.other != nil {
 		asking, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -119,6 +122,7 @@ type posted struct {
 	id, tool string
 	digest   string // of tool, arguments and rule
 	answered chan hostfns.Reply
+	expires  time.Time
 }
 
 // lead is how much earlier a question expires for people than for the run, so that the
@@ -139,7 +143,7 @@ func (x *execution) post(ctx context.Context, q hostfns.Question) (posted, error
 		return posted{}, fault.New(fault.Internal, "encode the question: %w", err)
 	}
 	digest := sha256.Sum256([]byte(q.Tool + "\x00" + string(q.Args) + "\x00" + q.Rule))
-	p := posted{q.ID, q.Tool, hex.EncodeToString(digest[:]), make(chan hostfns.Reply, 1)}
+	p := posted{q.ID, q.Tool, hex.EncodeToString(digest[:]), make(chan hostfns.Reply, 1), q.Expires}
 	x.mu.Lock()
 	x.open[q.ID] = p.answered
 	x.mu.Unlock()
@@ -159,20 +163,55 @@ func (x *execution) post(ctx context.Context, q hostfns.Question) (posted, error
 
 // await waits for the answer to a question.
 func (x *execution) await(ctx context.Context, p posted) (hostfns.Reply, error) {
-	defer x.settle(p.id)
 	for {
 		select {
 		case r := <-p.answered:
+			x.settle(p.id)
 			x.record("approval", approvalEvent{p.id, p.tool, stateOf(r)})
 			return r, nil
 		case <-ctx.Done():
-			return x.withdraw(ctx, p)
+			return x.stopAsking(ctx, p)
 		case <-time.After(pollEvery): // another process may have the answer
 		}
-		a, err := x.s.o.Store.Approval(ctx, x.lease.Tenant, p.id)
-		if err == nil && a.Digest == p.digest && isAnswer(a.State) {
-			x.answer(p.id, replyOf(a))
+		x.look(ctx, p)
+	}
+}
+
+// look takes the answer to a question from the store, if there is one.
+func (x *execution) look(ctx context.Context, p posted) {
+	a, err := x.s.o.Store.Approval(ctx, x.lease.Tenant, p.id)
+	if err == nil && a.Digest == p.digest && isAnswer(a.State) {
+		x.answer(p.id, replyOf(a))
+	}
+}
+
+// stopAsking ends the waiting for an answer. A question of a run that may go on is kept
+// until it is known whether it does.
+func (x *execution) stopAsking(ctx context.Context, p posted) (hostfns.Reply, error) {
+	if !x.s.command && time.Now().Add(pollEvery).Before(p.expires) {
+		x.leave(p)
+		return hostfns.Reply{}, context.Cause(ctx)
+	}
+	defer x.settle(p.id)
+	return x.withdraw(ctx, p)
+}
+
+// leave notes a question that the engine no longer asks in this process.
+func (x *execution) leave(p posted) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.left = append(x.left, p)
+	delete(x.open, p.id)
+}
+
+// withdrawLeft ends the questions that the engine no longer asks. A run that goes on
+// asks them again.
+func (x *execution) withdrawLeft(goesOn bool) {
+	for _, p := range x.left {
+		if goesOn && (x.res.Parked == nil || slices.ContainsFunc(x.res.Waiting, func(w engine.Waiting) bool { return w.ID == p.id })) {
+			continue
 		}
+		_, _ = x.withdraw(x.ctx, p)
 	}
 }
 
@@ -253,6 +292,46 @@ func (x *execution) answer(id string, r hostfns.Reply) {
 		default:
 		}
 	}
+}
+
+// endure makes a run one that outlives this process. The runs of a command do not.
+func (x *execution) endure(req *engine.Request, records [][]byte, parkAfter time.Duration) {
+	if x.s.command {
+		return
+	}
+	req.Journal, req.Records, req.ParkAfter, req.Signals = x.journal, records, parkAfter, x.signals
+}
+
+// canGoOn reports whether the run has records with which it goes on.
+func (x *execution) canGoOn() bool { return !x.s.command && x.journal.records > 0 }
+
+// goesOn reports whether the run has ended in this process only.
+func (x *execution) goesOn() bool {
+	if x.res.Parked != nil && x.err == nil {
+		return true
+	}
+	return x.canGoOn() && x.err != nil && fault.CodeOf(x.err).Class() == fault.ClassCancelled && errors.Is(context.Cause(x.ctx), errStopped)
+}
+
+// write records the end of the run in this process.
+func (x *execution) write(ctx context.Context, goesOn bool, o store.Outcome, events []store.Event) error {
+	switch {
+	case !goesOn:
+		return x.s.o.Store.End(ctx, x.lease, o, events...)
+	case x.res.Parked == nil:
+		return x.s.o.Store.Requeue(ctx, x.lease, events...)
+	}
+	w := store.Waits{Until: x.res.Parked.Until, Signals: map[string]int{}}
+	for _, q := range x.res.Waiting {
+		w.Questions = append(w.Questions, q.ID)
+		if w.Until.IsZero() || !q.Expires.IsZero() && q.Expires.Before(w.Until) {
+			w.Until = q.Expires
+		}
+	}
+	for _, name := range x.res.Parked.Signals {
+		w.Signals[name] = x.signals.number(name)
+	}
+	return x.s.o.Store.Park(ctx, x.lease, w, o, events...)
 }
 
 // watchers wake those who wait for a run.

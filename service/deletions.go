@@ -367,7 +367,7 @@ func (x *deletions) runs(ctx context.Context, d store.Deletion, find wanted, act
 		last, err := x.store.Search(ctx, d.Tenant, in, func(p store.Part) bool {
 			text := p.Text
 			if p.Sealed != nil {
-				if text, failed = x.keys.plain(ctx, detailPurpose(d.Tenant, p.Run), *p.Sealed); failed != nil {
+				if text, failed = x.keys.plain(ctx, partPurpose(d.Tenant, p), *p.Sealed); failed != nil {
 					return false
 				}
 			}
@@ -384,6 +384,18 @@ func (x *deletions) runs(ctx context.Context, d store.Deletion, find wanted, act
 			return runs, nil
 		}
 		in.After = last
+	}
+}
+
+// partPurpose is what a part of a run is sealed for.
+func partPurpose(tenant string, p store.Part) string {
+	switch p.Kind {
+	case store.PartRecord:
+		return recordPurpose(tenant, p.Run, p.Number)
+	case store.PartSignal:
+		return signalPurpose(tenant, p.Run, p.Name)
+	default:
+		return detailPurpose(tenant, p.Run)
 	}
 }
 

@@ -63,6 +63,11 @@ func (s *executor) start() { s.ending.Go(s.work) }
 func (s *executor) drain(ctx context.Context) {
 	s.mu.Lock()
 	s.draining = true
+	for _, x := range s.running {
+		if x.canGoOn() && x.asks() {
+			x.cancel(errStopped)
+		}
+	}
 	s.mu.Unlock()
 	for {
 		s.mu.Lock()
@@ -78,7 +83,7 @@ func (s *executor) drain(ctx context.Context) {
 		select {
 		case <-next.done:
 		case <-ctx.Done():
-			s.stop(errStopped())
+			s.stop(errStopped)
 			<-next.done
 		}
 	}
@@ -88,7 +93,8 @@ func errLost() error {
 	return fault.New(fault.StoreUnavailable, "another process took over the run, since this one did not renew its lease in time")
 }
 
-func errStopped() error { return fault.New(fault.Cancelled, "the server stopped") }
+// errStopped is why runs end that go on in another process, or not at all.
+var errStopped = fault.New(fault.Cancelled, "the server stopped")
 
 func (s *executor) isDraining() bool {
 	s.mu.Lock()
@@ -101,7 +107,7 @@ func (s *executor) close() {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	s.drain(ended)
-	s.stop(errStopped())
+	s.stop(errStopped)
 	s.ending.Wait()
 }
 
@@ -120,6 +126,9 @@ type execution struct {
 	broken error   // why the stored request cannot be read
 	done   chan struct{}
 
+	journal *journal
+	signals *signals
+
 	// When done is closed:
 	res      *engine.Result
 	err      error
@@ -134,6 +143,8 @@ type execution struct {
 	writing *time.Timer                   // writes them soon; nil if no event waits
 	failing bool                          // the store is away: they wait for it, at most maxUnwritten bytes
 	open    map[string]chan hostfns.Reply // questions without an answer
+	left    []posted                      // questions that the engine no longer asks
+
 }
 
 // Events are written together, after flushAfter or at flushSize bytes.
@@ -172,8 +183,11 @@ func (s *executor) begin(lease store.Lease, run store.Run, given *engine.Request
 	x := &execution{s: s, lease: lease, run: run, given: given, tenant: s.tenants.get(lease.Tenant), done: make(chan struct{}),
 		open: map[string]chan hostfns.Reply{}}
 	x.ctx, x.cancel = context.WithCancelCause(s.ctx)
-	x.asked, x.stored, x.broken = s.o.Keys.requestOf(x.ctx, run)
 	key := runKey{lease.Tenant, lease.ID}
+	x.journal = &journal{store: s.o.Store, keys: s.o.Keys, lease: lease, lost: func() { x.cancel(errLost()) }}
+	x.signals = &signals{store: s.o.Store, keys: s.o.Keys, tenant: lease.Tenant, run: lease.ID, awaited: map[string]int{},
+		watch: func() (<-chan struct{}, func()) { return s.watchers.watch(key) }}
+	x.asked, x.stored, x.broken = s.o.Keys.requestOf(x.ctx, run)
 	s.mu.Lock()
 	s.reserved--
 	s.running[key] = x
@@ -295,7 +309,11 @@ func (x *execution) renew() {
 // execute runs the program and records its end.
 func (x *execution) execute() {
 	x.res, x.err = x.result()
-	x.s.metrics.Ended(x.run.Language, x.res)
+	goesOn := x.goesOn()
+	if !goesOn {
+		x.s.metrics.Ended(x.run.Language, x.res)
+	}
+	x.withdrawLeft(goesOn)
 	x.flushing.Lock() // the end is after all events
 	defer x.flushing.Unlock()
 	events := x.take()
@@ -319,11 +337,11 @@ func (x *execution) execute() {
 		x.s.o.Logger.Error("cannot encode what is kept of a run", "run", x.lease.ID, "error", err)
 	}
 	for {
-		err := x.s.o.Store.End(ctx, x.lease, outcome, events...)
+		err := x.write(ctx, goesOn, outcome, events)
 		if x.recorded = err == nil; x.recorded {
 			return
 		}
-		x.s.o.Logger.Error("cannot record the end of a run", "run", x.lease.ID, "error", err)
+		x.s.o.Logger.Error("cannot record the end of a run in this process", "run", x.lease.ID, "error", err)
 		if !errors.Is(err, fault.StoreUnavailable) {
 			return
 		}
@@ -377,7 +395,7 @@ func (x *execution) asks() bool {
 // result runs the program.
 func (x *execution) result() (*engine.Result, error) {
 	run, asked := x.run, x.asked
-	refused := func(err error) (*engine.Result, error) { return refusal(run.ID, err) }
+	refused := func(err error) (*engine.Result, error) { return refusalOf(run, err) }
 	fuel, err := x.s.o.Store.Within(x.ctx, x.s.tenants.accounts(run, asked.Quotas)...)
 	switch {
 	case x.tenant == nil:
@@ -388,11 +406,19 @@ func (x *execution) result() (*engine.Result, error) {
 		return refused(err)
 	case x.lease.Cancelled:
 		return refused(fault.New(fault.Cancelled, "the run was cancelled before it started"))
-	case x.lease.Fence > 1 && run.State != store.StateQueued:
+	}
+	var records [][]byte
+	if !x.s.command && x.lease.Fence > 1 {
+		records, err = x.journal.read(x.ctx)
+	}
+	switch {
+	case err != nil:
+		return refused(err)
+	case x.lease.Fence > 1 && run.State != store.StateQueued && len(records) == 0:
 		// What it did before is not known, so it does not run twice.
 		return refused(fault.New(fault.Cancelled, "the process that ran the program stopped").WithHint("run the program again if its effects may happen twice"))
 	}
-	if run.State == store.StateQueued && x.lease.Fence > 0 && run.Started.IsZero() {
+	if run.State != "" && run.State != store.StateRunning && x.lease.Fence > 0 {
 		if err := x.s.o.Store.SetState(x.ctx, x.lease, store.StateRunning); err != nil {
 			return refused(err)
 		}
@@ -401,6 +427,7 @@ func (x *execution) result() (*engine.Result, error) {
 	if x.given != nil {
 		req := x.joined(*x.given)
 		req.Tenant = run.Tenant
+		x.endure(&req, nil, 0) // its caller waits in this process
 		req.Limits = within(req.Limits, fuel)
 		res, err := x.s.engine.Run(ctx, req)
 		x.price(res, req)
@@ -416,6 +443,7 @@ func (x *execution) result() (*engine.Result, error) {
 		Deterministic: p.Deterministic, Seed: p.Seed, Cache: p.Cache, Session: p.Session, Input: []byte(p.Input), DryRun: p.Dry,
 		Actor: asked.By, Trigger: asked.Trigger, Tenant: run.Tenant, Table: table, Env: x.tenant.env, Asker: x, Progress: x.progress, Issued: x.keep,
 	}
+	x.endure(&req, records, x.tenant.settings.ParkAfter)
 	res, err := x.s.engine.Run(ctx, req)
 	x.price(res, req)
 	return spentUp(res, err, limits, fuel)

@@ -175,7 +175,10 @@ func endLost(ctx context.Context, in *store.Store, run store.Run, meant func(req
 		return err
 	}
 	stopped := fault.New(fault.Cancelled, "the process that ran the program stopped")
-	res := &engine.Result{RunID: run.ID, Status: engine.StatusError, Cache: "off", Error: errorOf(stopped)}
+	if run.State == store.StateParked {
+		stopped = fault.New(fault.Cancelled, "the run was cancelled")
+	}
+	res, _ := refusalOf(run, stopped)
 	outcome, err := outcomeOf(res, stopped)
 	if err = errors.Join(err, dropText(asked, *res, &outcome)); err != nil {
 		return err

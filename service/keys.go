@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"path/filepath"
 
@@ -84,6 +85,11 @@ func (k *Keys) seal(ctx context.Context, purpose string, doc any) (store.Sealed,
 	if err != nil {
 		return store.Sealed{}, fault.New(fault.Internal, "encode the %s: %w", purpose, err)
 	}
+	return k.sealBytes(ctx, purpose, data)
+}
+
+// sealBytes encrypts content for a purpose.
+func (k *Keys) sealBytes(ctx context.Context, purpose string, data []byte) (store.Sealed, error) {
 	var out bytes.Buffer
 	out.Grow(int(seal.Size(int64(len(data)))))
 	w, err := seal.NewWriter(ctx, &out, k, purpose)
@@ -118,4 +124,12 @@ func (k *Keys) plain(ctx context.Context, purpose string, s store.Sealed) ([]byt
 		return nil, err
 	}
 	return io.ReadAll(io.NewSectionReader(r, 0, r.Size()))
+}
+
+func recordPurpose(tenant, run string, number int64) string {
+	return fmt.Sprintf("record %d of the journal of run %s of tenant %s", number, run, tenant)
+}
+
+func signalPurpose(tenant, run, name string) string {
+	return fmt.Sprintf("signal %q of run %s of tenant %s", name, run, tenant)
 }

@@ -170,6 +170,18 @@ func refusal(id string, err error) (*engine.Result, error) {
 	return res, err
 }
 
+// refusalOf is the end of a run that does not begin, or does not go on. It has what is
+// known of the run.
+func refusalOf(run store.Run, err error) (*engine.Result, error) {
+	res, err := refusal(run.ID, err)
+	var before engine.Result
+	if len(run.Result) == 0 || json.Unmarshal(run.Result, &before) != nil {
+		return res, err
+	}
+	before.Status, before.Error, before.Waiting, before.Parked = res.Status, res.Error, nil, nil
+	return &before, err
+}
+
 // errorOf is an error as results show it.
 func errorOf(err error) *engine.Error {
 	code := fault.CodeOf(err)

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
@@ -162,8 +165,13 @@ func view(ctx context.Context, from *store.Store, stored store.Run) (*Run, error
 		r.Started = stored.Created
 	}
 	if stored.State != store.StateDone {
-		r.Status = engine.Status(stored.State)
-		if stored.State == store.StateWaiting {
+		r.Status, r.Waiting = engine.Status(stored.State), nil
+		if stored.State == store.StateParked {
+			r.Status = engine.StatusWaiting
+		} else {
+			r.Parked = nil
+		}
+		if stored.State == store.StateWaiting || stored.State == store.StateParked {
 			var err error
 			if r.Waiting, err = waitingOf(ctx, from, stored); err != nil {
 				return nil, err
@@ -217,7 +225,7 @@ func (s *Service) wait(ctx context.Context, who Principal, id string, here *exec
 	for late := most <= 0; ; {
 		changed, stop := s.runs.watchers.watch(runKey{who.Tenant, id})
 		if here.ended() {
-			if here.recorded {
+			if here.recorded && !here.goesOn() {
 				stop()
 				return here.shown(), nil
 			}
@@ -225,7 +233,7 @@ func (s *Service) wait(ctx context.Context, who Principal, id string, here *exec
 		}
 		if late || here == nil || here.asks() {
 			run, err := s.Get(ctx, who, id)
-			if err != nil || run.State == store.StateDone || run.State == store.StateWaiting || late {
+			if err != nil || run.State == store.StateDone || run.State == store.StateWaiting || run.State == store.StateParked || late {
 				stop()
 				return run, err
 			}
@@ -317,3 +325,53 @@ func KeptEvents(ctx context.Context, from *store.Store, tenant, id string, after
 
 // maxEvents bounds the events that are read at once.
 const maxEvents = 500
+
+// Signal sends a signal to a run of the principal's tenant that has not ended, and
+// returns how many with the name came before. The payload is JSON.
+func (s *Service) Signal(ctx context.Context, who Principal, id, name string, payload json.RawMessage) (number int64, err error) {
+	switch {
+	case name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		return 0, fault.New(fault.UsageFlag, "the name of a signal has 1 to %d bytes, without control characters", maxName)
+	case len(payload) > MaxSignal:
+		return 0, fault.New(fault.LimitArtifact, "the payload of the signal has %d bytes, more than %d", len(payload), MaxSignal).WithHint("put an artifact, and send its id")
+	case len(payload) == 0:
+		payload = json.RawMessage("null")
+	case !json.Valid(payload):
+		return 0, fault.New(fault.UsageFlag, "the payload of the signal is not JSON")
+	}
+	if _, err := s.o.Store.Run(ctx, who.Tenant, id); err != nil {
+		return 0, err
+	}
+	sealed, err := s.o.Keys.sealBytes(ctx, signalPurpose(who.Tenant, id, name), payload)
+	if err != nil {
+		return 0, err
+	}
+	if number, err = s.o.Store.AddSignal(ctx, who.Tenant, id, name, sealed); err != nil {
+		return 0, err
+	}
+	s.woken(who.Tenant, id)
+	return number, nil
+}
+
+// woken makes this process look for a run that may be queued now.
+func (s *Service) woken(tenant, id string) {
+	s.runs.watchers.wake(runKey{tenant, id})
+	s.runs.look()
+}
+
+// Resume makes a parked run of the principal's tenant go on before what it waits for is
+// there, and returns the run. A run that is not parked goes on as it does.
+func (s *Service) Resume(ctx context.Context, who Principal, id string) (*Run, error) {
+	run, err := s.o.Store.Run(ctx, who.Tenant, id)
+	if err != nil {
+		return nil, err
+	}
+	if run.State == store.StateDone {
+		return nil, fault.New(fault.UsageConflict, "the run %s has ended", id)
+	}
+	if _, err := s.o.Store.Wake(ctx, who.Tenant, id); err != nil {
+		return nil, err
+	}
+	s.woken(who.Tenant, id)
+	return s.Get(ctx, who, id)
+}

@@ -1,0 +1,122 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/store"
+)
+
+// Bounds of what a run keeps to go on.
+const (
+	maxJournal = 64 << 20 // bytes
+	// MaxSignal is the greatest size of the payload of a signal.
+	MaxSignal = 64 << 10
+)
+
+// journal is the engine.Journal of a run under a lease.
+type journal struct {
+	store *store.Store
+	keys  *Keys
+	lease store.Lease
+	lost  func() // called if another process has the lease
+
+	records, bytes int64
+}
+
+// Append implements engine.Journal.
+func (j *journal) Append(ctx context.Context, record []byte) error {
+	if j.bytes+int64(len(record)) > maxJournal {
+		return fault.New(fault.LimitMemory, "the journal of the run would have more than %d bytes", int64(maxJournal))
+	}
+	sealed, err := j.keys.sealBytes(ctx, recordPurpose(j.lease.Tenant, j.lease.ID, j.records), record)
+	if err == nil {
+		err = j.store.AppendRecord(ctx, j.lease, j.records, sealed)
+	}
+	switch {
+	case errors.Is(err, store.ErrLost):
+		j.lost()
+		return fault.New(fault.StoreUnavailable, "keep a record of the run: %w", err)
+	case err != nil:
+		return err
+	}
+	j.records++
+	j.bytes += int64(len(record))
+	return nil
+}
+
+// read returns the records of a run that goes on.
+func (j *journal) read(ctx context.Context) (records [][]byte, err error) {
+	all, err := j.store.Records(ctx, j.lease.Tenant, j.lease.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, sealed := range all {
+		record, err := j.keys.plain(ctx, recordPurpose(j.lease.Tenant, j.lease.ID, j.records), sealed)
+		if err != nil {
+			return nil, fault.New(fault.StoreUnavailable, "read the journal of the run: %w", err)
+		}
+		j.records++
+		j.bytes += int64(len(record))
+		records = append(records, record)
+	}
+	return records, nil
+}
+
+// signals is the hostfns.Signals of a run.
+type signals struct {
+	store       *store.Store
+	keys        *Keys
+	tenant, run string
+	watch       func() (changed <-chan struct{}, stop func()) // of signals that this process gets
+
+	mu      sync.Mutex
+	awaited map[string]int // by name, the number of the one that the run waits for
+}
+
+// number returns which signal with a name the run waits for.
+func (s *signals) number(name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.awaited[name]
+}
+
+// Await implements hostfns.Signals.
+func (s *signals) Await(ctx context.Context, _, name string, n int) (json.RawMessage, error) {
+	s.mu.Lock()
+	s.awaited[name] = n
+	s.mu.Unlock()
+	for {
+		changed, stop := s.watch()
+		sealed, ok, err := s.store.Signal(ctx, s.tenant, s.run, name, n)
+		if ok || err != nil {
+			stop()
+			switch {
+			case ctx.Err() != nil:
+				return nil, context.Cause(ctx)
+			case err != nil:
+				return nil, err
+			}
+			return s.keys.plain(ctx, signalPurpose(s.tenant, s.run, name), sealed)
+		}
+		poll := time.NewTimer(signalPoll)
+		select {
+		case <-changed:
+		case <-poll.C:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		poll.Stop()
+		stop()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// signalPoll is how often the store is asked for signals that another process got.
+const signalPoll = time.Second
