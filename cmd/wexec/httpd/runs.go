@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -118,6 +119,37 @@ func cancelRun(s *Server, c *call, in runInput) (cancelled, error) {
 		accessOf(c.context()).about(in.ID)
 	}
 	return cancelled{in.ID, ok}, err
+}
+
+func resumeRun(s *Server, c *call, in runInput) (*service.Run, error) {
+	run, err := s.service.Resume(c.context(), c.who, in.ID)
+	if err == nil {
+		accessOf(c.context()).about(run.RunID)
+	}
+	return run, err
+}
+
+type signalInput struct {
+	ID   string `path:"id" doc:"the id of the run"`
+	Body struct {
+		Name    string          `json:"name" jsonschema:"what the program waits for"`
+		Payload json.RawMessage `json:"payload,omitempty" jsonschema:"any JSON of at most 64 KiB, which the program gets; null unless told"`
+	}
+}
+
+// signalled says which signal a run got.
+type signalled struct {
+	RunID  string `json:"run_id"`
+	Name   string `json:"name"`
+	Number int64  `json:"number" jsonschema:"how many signals with the name the run had before"`
+}
+
+func signalRun(s *Server, c *call, in signalInput) (signalled, error) {
+	number, err := s.service.Signal(c.context(), c.who, in.ID, in.Body.Name, in.Body.Payload)
+	if err == nil {
+		accessOf(c.context()).about(in.ID)
+	}
+	return signalled{in.ID, in.Body.Name, number}, err
 }
 
 type eventsInput struct {
