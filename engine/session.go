@@ -1,13 +1,13 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/wexec/wexec/engine/internal/sandbox"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
@@ -49,6 +49,7 @@ func (s *sessions) enter(ctx context.Context, key sessionKey, language, id strin
 		s.mu.Lock()
 		return nil, why.WithHint("start another session")
 	}
+	sess.thaw()
 	sess.runs = append(sess.runs, id)
 	sess.follow(table)
 	return sess, nil
@@ -332,18 +333,21 @@ func (e *Engine) Fork(ctx context.Context, id SessionID, name string) error {
 		return err
 	}
 	defer leave()
-	head := sess.head(0)
-	memory, err := sess.memory(&head)
+	s := e.sessions
+	frozen, err := s.freeze(ctx, sess)
 	if err != nil {
 		return err
+	}
+	head := sess.head(0)
+	if frozen != nil {
+		head.Guest, head.Memory = sess.guest.Digest, frozen.Size()
 	}
 	to := sessionKey{SessionID: SessionID{id.Tenant, id.Actor, name}}
-	child, err := e.sessions.child(ctx, to, sess.language)
+	child, err := s.child(ctx, to, sess.language)
 	if err != nil {
 		return err
 	}
-	s := e.sessions
-	if err = s.load(ctx, child, head, bytes.NewReader(memory)); err != nil {
+	if err = s.load(ctx, child, head, func(i *sandbox.Instance) error { return i.GoOn(frozen) }); err != nil {
 		s.forget(to)
 	}
 	s.mu.Lock()

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -59,6 +58,7 @@ type session struct {
 
 	guest      *sandbox.Guest
 	instance   *sandbox.Instance
+	frozen     *sandbox.Frozen // what forks go on from; nil: not made since its last run
 	shared     *hostfns.Session
 	policy     string // digest of that of its last run
 	created    time.Time
@@ -176,6 +176,7 @@ func (s *sessions) free(sess *session) {
 }
 
 func (sess *session) discard() {
+	sess.thaw()
 	if sess.instance != nil {
 		sess.guest.Discard(sess.instance)
 		sess.guest, sess.instance = nil, nil
@@ -281,6 +282,35 @@ func (sess *session) memory(head *imageHead) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// freeze returns what forks of a session go on from, nil if it has no memory yet. It is
+// made in another instance, once: the memory of the session stays as it is.
+func (s *sessions) freeze(ctx context.Context, sess *session) (*sandbox.Frozen, error) {
+	if sess.frozen != nil || sess.instance == nil {
+		return sess.frozen, nil
+	}
+	head := sess.head(0)
+	memory, err := sess.memory(&head)
+	if err != nil {
+		return nil, err
+	}
+	twin := newSession(sess.key, sess.language)
+	defer twin.discard()
+	fill := func(i *sandbox.Instance) error { return i.Load(bytes.NewReader(memory), head.Memory, head.Stale) }
+	if err := s.load(ctx, twin, head, fill); err != nil {
+		return nil, err
+	}
+	sess.frozen, err = twin.instance.Freeze(ctx)
+	return sess.frozen, err
+}
+
+// thaw drops what forks go on from.
+func (sess *session) thaw() {
+	if sess.frozen != nil {
+		sess.frozen.Close()
+		sess.frozen = nil
+	}
+}
+
 // image returns the data of the session's image of a generation.
 func (sess *session) image(generation int64) ([]byte, error) {
 	head := sess.head(generation)
@@ -341,11 +371,11 @@ func (s *sessions) wake(ctx context.Context, sess *session, image *SessionImage)
 		return err
 	}
 	defer memory.Close()
-	return s.load(ctx, sess, head, memory)
+	return s.load(ctx, sess, head, func(i *sandbox.Instance) error { return i.Load(memory, head.Memory, head.Stale) })
 }
 
-// load makes a session what a head and a memory have.
-func (s *sessions) load(ctx context.Context, sess *session, head imageHead, memory io.Reader) error {
+// load makes a session what a head has, in an instance that fill gives its memory.
+func (s *sessions) load(ctx context.Context, sess *session, head imageHead, fill func(*sandbox.Instance) error) error {
 	name := sess.key.Name
 	sess.language, sess.generation, sess.policy = head.Language, head.Generation, head.Policy
 	sess.runs, sess.spent, sess.uptime, sess.created = head.Runs, head.Spent, head.Uptime, head.Created
@@ -370,7 +400,7 @@ func (s *sessions) load(ctx context.Context, sess *session, head imageHead, memo
 	if err != nil {
 		return err
 	}
-	if err := i.Load(memory, head.Memory, head.Stale); err != nil {
+	if err := fill(i); err != nil {
 		g.Discard(i)
 		if errors.Is(err, snapshot.ErrDelta) || errors.Is(err, zstd.ErrMagicMismatch) {
 			return refused(name, "%w", err)

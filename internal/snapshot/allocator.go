@@ -101,6 +101,8 @@ type memory struct {
 	kept  uint64  // bytes beyond the image that stay for the next instance
 	ages  []uint8 // by page of the image: runs since the last write
 	freed bool
+
+	overlaid bool // it has the pages of a [State]
 }
 
 // copy makes the memory a slice that grows, on every platform.
@@ -179,7 +181,7 @@ func (m *memory) Free() {
 		m.release()
 		im.copies.Add(-1)
 	default:
-		if m.image {
+		if m.image && !m.overlaid {
 			im.hot.learn(m.base[:im.size])
 		}
 		im.reserved.Add(-int64(len(m.base)))

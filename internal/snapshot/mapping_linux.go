@@ -109,6 +109,12 @@ func (m *memory) reserve(size uint64) error {
 	return nil
 }
 
+// overlay maps the pages of another image over the start of the memory.
+func (m *memory) overlay(im *Image) error {
+	_, err := unix.MmapPtr(im.source.(*fileSource).fd, 0, unsafe.Pointer(&m.base[0]), uintptr(im.size), access, private|unix.MAP_FIXED)
+	return err
+}
+
 // unmap releases a reservation, which cannot fail for one from reserve.
 func unmap(base []byte) {
 	_ = unix.MunmapPtr(unsafe.Pointer(&base[0]), uintptr(len(base)))

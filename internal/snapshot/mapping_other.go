@@ -19,6 +19,8 @@ func mapFile(*os.File) (source, error) { return nil, errNoMapping }
 
 func (m *memory) reserve(uint64) error { return errNoMapping }
 
+func (m *memory) overlay(*Image) error { return errNoMapping }
+
 func (m *memory) grown(uint64) {}
 
 func unmap([]byte) {}

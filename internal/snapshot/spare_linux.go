@@ -163,7 +163,7 @@ func (s *spares) buffer() (regions []region, release func()) {
 // kernel knows which pages were written to. If it cannot tell, that is all of it.
 func (im *Image) changed(m *memory) []span {
 	whole := []span{{0, m.size}}
-	if m.heap || !m.image {
+	if m.heap || !m.image || m.overlaid {
 		return whole
 	}
 	var parts []span

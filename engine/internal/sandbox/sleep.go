@@ -22,19 +22,24 @@ const ownFiles = 4
 // Save writes the state of an instance in which nothing runs, and returns the numbers
 // of its open files, which are not part of it.
 func (i *Instance) Save(w io.Writer) (stale []int32, err error) {
+	if stale, err = i.openFiles(); err != nil {
+		return nil, err
+	}
+	return stale, i.mems.from.WriteDelta(w, i.main)
+}
+
+// openFiles returns the numbers of the files that the program opened.
+func (i *Instance) openFiles() (numbers []int32, err error) {
 	files, ok := snapshot.DescriptorsOf(i.main)
 	if !ok {
 		return nil, fault.New(fault.Internal, "the files of the instance are not where wazero 1.12 has them")
 	}
 	for _, n := range files.Open() {
 		if n >= ownFiles {
-			stale = append(stale, n)
+			numbers = append(numbers, n)
 		}
 	}
-	if err := checkStale(stale); err != nil {
-		return nil, err
-	}
-	return stale, i.mems.from.WriteDelta(w, i.main)
+	return numbers, checkStale(numbers)
 }
 
 // checkStale refuses numbers of files that are not in ascending order or too large.
@@ -61,6 +66,11 @@ func (i *Instance) Load(r io.Reader, limit int64, stale []int32) error {
 	if err := i.mems.from.ReadDelta(r, i.main, uint64(limit)); err != nil {
 		return err
 	}
+	return i.occupy(stale)
+}
+
+// occupy takes the numbers of files that were open. The instance is broken until then.
+func (i *Instance) occupy(stale []int32) error {
 	files, ok := snapshot.DescriptorsOf(i.main)
 	if !ok {
 		return fault.New(fault.Internal, "the files of the instance are not where wazero 1.12 has them")
