@@ -82,7 +82,7 @@ func timelineOf(run *service.Run, events []store.Event, asked []service.Approval
 	for i := range calls {
 		total = max(total, calls[i].Start+calls[i].MS)
 	}
-	place := func(ms int64) float64 { return labels + float64(ms)/float64(total)*(width-labels-10) }
+	place := func(ms int64) float64 { return labels + float64(ms)/float64(total)*(width-labels-30) }
 	for i := range calls {
 		c := &calls[i]
 		c.Y = float64(axis + i*rowHeight)
