@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	cel.dev/cel-go v0.33.2 // conditions of policy rules
+	github.com/chromedp/chromedp v0.23.0 // tests: pages in a real browser
 	github.com/creack/pty v1.1.24 // tests: pseudo-terminal
 	github.com/evanw/esbuild v0.28.2 // the TypeScript compiler, built as a guest
 	github.com/extism/go-sdk v1.7.1 // runs guests and plugins
@@ -85,6 +86,8 @@ require (
 
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/chromedp/cdproto v0.159.0 // indirect
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/go-openapi/jsonpointer v0.22.5 // indirect
