@@ -338,6 +338,8 @@ func (a *app) argumentValues(command string, flags []string) []commandline.Candi
 	switch command {
 	case "tools list", "tools show", "tools pin", "policy explain":
 		return commandline.Candidates(config.SavedToolNames(a.Env))
+	case "session sleep", "session wake", "session fork", "session end":
+		return commandline.Candidates(sessioncmd.Names(a.Env))
 	case "completion":
 		return commandline.Candidates(slices.Sorted(maps.Keys(commandline.CompletionScripts())))
 	}
@@ -355,6 +357,8 @@ func (a *app) flagValues(command, flag string) []string {
 		return config.SavedToolNames(a.Env)
 	case "l", "language":
 		return []string{"js", "ts", "py"}
+	case "session":
+		return sessioncmd.Names(a.Env)
 	case "lang":
 		return []string{"ts", "py"}
 	case "client":

@@ -90,6 +90,22 @@ func Folder(env *config.Environment) (*datafolder.Folder, error) {
 	return datafolder.New(dir, key), nil
 }
 
+// Names lists the sessions in the data folder, for completion: a failure means that
+// there is nothing to list.
+func Names(env *config.Environment) (names []string) {
+	folder, err := Folder(env)
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	all, _ := folder.Sessions().List(ctx, datafolder.User, "")
+	for _, i := range all {
+		names = append(names, i.Name)
+	}
+	return names
+}
+
 // local are the sessions in the data folder. They are awake during a run only.
 type local struct {
 	Commands
