@@ -294,12 +294,17 @@ func (x *execution) answer(id string, r hostfns.Reply) {
 	}
 }
 
-// endure makes a run one that outlives this process. The runs of a command do not.
+// endure makes a run one that outlives this process. The runs of a command do not, nor
+// those whose effects a journal does not have: in sessions, and with files to write.
 func (x *execution) endure(req *engine.Request, records [][]byte, parkAfter time.Duration) {
 	if x.s.command {
 		return
 	}
-	req.Journal, req.Records, req.ParkAfter, req.Signals = x.journal, records, parkAfter, x.signals
+	req.Signals = x.signals
+	if req.Session != "" || req.DryRun || req.Check || req.Plugin != "" || req.Workspace != nil || req.Table == nil || len(req.Table.Policy().Files().Write) > 0 {
+		return
+	}
+	req.Journal, req.Records, req.ParkAfter = x.journal, records, parkAfter
 }
 
 // canGoOn reports whether the run has records with which it goes on.
