@@ -86,7 +86,7 @@ func (j *job) listed() map[string]string {
 
 // fromCache answers the job from the result cache if possible.
 func (j *job) fromCache(ctx context.Context) bool {
-	if !j.cacheable() {
+	if j.log != nil || !j.cacheable() {
 		return false
 	}
 	key, err := j.resultKey()

@@ -23,6 +23,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/internal/journal"
 	"github.com/wexec/wexec/internal/jsonscan"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
@@ -47,6 +48,7 @@ type job struct {
 	session  *session
 	sources  sources
 	caching  caching
+	log      *journal.Log // of a durable run; or nil
 	fault    *fault.Error // why the run failed, if the program did not say so itself
 	guestErr *guestError  // the program's own failure
 
@@ -150,18 +152,22 @@ func readRegular(path string, n int64) ([]byte, error) {
 // open records the start of the run.
 func (j *job) open(ctx context.Context) error {
 	r := &j.req
-	if j.world == nil {
-		j.world = world.NewLive(world.Options{Deterministic: r.Deterministic, Seed: r.Seed, Stdin: r.stdin(), Environment: j.environment()})
-	}
-	env := j.world.Environment()
 	guest := j.e.guests.Digest(r.Language)
 	if r.Plugin != "" {
 		guest = digest(j.plugin)
 	}
+	log, err := j.openJournal(guest)
+	if err != nil {
+		return err
+	}
+	if j.world == nil {
+		j.world = world.NewLive(world.Options{Journal: log, Deterministic: r.Deterministic, Seed: r.Seed, Stdin: r.stdin(), Environment: j.environment()})
+	}
+	env := j.world.Environment()
 	j.res.Provenance = Provenance{Code: digest([]byte(r.Code)), Args: digest(r.Args), Policy: j.table.Policy().Digest(), Guest: guest}
 	info := hostfns.RunInfo{
 		ID: j.res.RunID, Limits: r.Limits, Asker: r.Asker, Client: r.Client, Root: r.Root, Packages: r.Packages, Workspace: r.Workspace, Dir: r.Dir, DryRun: r.DryRun,
-		Progress: j.progress, Calling: j.callBegins, Called: j.callEnded,
+		Durable: j.durable(log), Progress: j.progress, Calling: j.callBegins, Called: j.callEnded,
 		Start: audit.Start{
 			Version: j.e.config.Version, Language: r.Language, File: r.File, Plugin: r.Plugin, Function: r.Function,
 			Code: []byte(r.Code), Args: audit.Blob(r.Args), Argv: r.Argv, Input: r.Input,
@@ -178,7 +184,7 @@ func (j *job) open(ctx context.Context) error {
 		return err
 	}
 	j.tools, j.limits, j.caching.files.root = tools, tools.Limits(), r.Root
-	if tools.Kept() && j.session == nil {
+	if tools.Kept() && j.session == nil && log == nil {
 		j.world.Record()
 	}
 	return nil

@@ -127,6 +127,7 @@ func (j *job) newHost(ctx context.Context, doc []byte) error {
 	if j.world.Environment().Has(world.OfferPII) {
 		o.Sinks.Filter = j.tools.Egress
 	}
+	j.durableOptions(&o)
 	h, err := sandbox.NewHost(ctx, o)
 	if err != nil {
 		return err

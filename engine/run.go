@@ -98,11 +98,14 @@ func (j *job) execute(ctx context.Context) {
 
 // close records the end, and counts what the run used.
 func (j *job) close(ctx context.Context) {
+	parked := j.parked()
 	if j.fault != nil || j.guestErr != nil {
 		j.res.Error = j.failure()
 		j.res.Value = nil
 	}
-	j.res.Status = statusOf(j.res.Error)
+	if !parked {
+		j.res.Status = statusOf(j.res.Error)
+	}
 	u := &j.res.Usage
 	u.WallMS = time.Since(j.res.Started).Milliseconds()
 	u.ResultSize = int64(len(j.res.Value) + len(j.res.Stdout) + len(j.res.Stderr))
@@ -143,7 +146,7 @@ func (j *job) close(ctx context.Context) {
 	}
 	j.count(sum)
 	j.reportIssued()
-	if err == nil {
+	if err == nil && j.log == nil {
 		j.store(sum.Cacheable)
 	}
 	if j.caching.release != nil {
@@ -202,7 +205,9 @@ func (j *job) done() (*Result, error) {
 	if j.res.Error == nil && (j.fault != nil || j.guestErr != nil) {
 		j.res.Error = j.failure()
 	}
-	j.res.Status = statusOf(j.res.Error)
+	if j.res.Parked == nil {
+		j.res.Status = statusOf(j.res.Error)
+	}
 	j.event(Event{Type: EventDone, Text: string(j.res.Status)})
 	if j.res.Error != nil {
 		return j.res, j.res.Error

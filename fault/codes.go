@@ -8,11 +8,14 @@ const (
 	GuestResult    Code = "guest.result"    // the value has no JSON form
 	GuestStalled   Code = "guest.stalled"   // the program waits for something that cannot happen
 
-	ToolFailed      Code = "tool.failed"       // the tool reported a failure
-	ToolUnknown     Code = "tool.unknown"      // no tool has that name
-	ToolInvalidArgs Code = "tool.invalid_args" // the arguments do not match the schema of the tool
-	ToolTooLarge    Code = "tool.too_large"    // the answer exceeds the limit of the rule
-	ToolTimeout     Code = "tool.timeout"      // the tool exceeded its timeout
+	ToolFailed  Code = "tool.failed"  // the tool reported a failure
+	ToolUnknown Code = "tool.unknown" // no tool has that name
+	// ToolUnknownOutcome: the tool was called before the run was interrupted, and it is
+	// not known whether it did its work.
+	ToolUnknownOutcome Code = "tool.unknown_outcome"
+	ToolInvalidArgs    Code = "tool.invalid_args" // the arguments do not match the schema of the tool
+	ToolTooLarge       Code = "tool.too_large"    // the answer exceeds the limit of the rule
+	ToolTimeout        Code = "tool.timeout"      // the tool exceeded its timeout
 
 	UsageFlag      Code = "usage.flag"      // invalid flag, key or request field
 	UsageLanguage  Code = "usage.language"  // the language is unknown or ambiguous
@@ -22,7 +25,7 @@ const (
 	UsageAudit     Code = "usage.audit"     // invalid or unusable audit record
 	UsageSession   Code = "usage.session"   // the session is unknown, busy or closed
 	UsageStore     Code = "usage.store"     // the store cannot be used as asked
-	UsageRun       Code = "usage.run"       // the run is unknown
+	UsageRun       Code = "usage.run"       // the run is unknown, or cannot go on
 	UsageToken     Code = "usage.token"     // the token cannot be made as asked
 	UsageConflict  Code = "usage.conflict"  // another request excludes this one
 	UsageWorkspace Code = "usage.workspace" // the workspace is unknown, or cannot be used as asked
@@ -63,7 +66,7 @@ var classes = []struct {
 	codes []Code
 }{
 	{ClassGuest, []Code{GuestSyntax, GuestException, GuestExit, GuestResult, GuestStalled,
-		ToolFailed, ToolUnknown, ToolInvalidArgs, ToolTooLarge}},
+		ToolFailed, ToolUnknown, ToolUnknownOutcome, ToolInvalidArgs, ToolTooLarge}},
 	{ClassUsage, []Code{UsageFlag, UsageLanguage, UsageFile, UsageConfig, UsagePolicy, UsageAudit, UsageSession, UsageStore, UsageRun, UsageToken, UsageConflict, UsageWorkspace, UsageProfile}},
 	{ClassDenied, []Code{DeniedTool, DeniedNetwork, DeniedFile, DeniedApproval, DeniedLanguage, DeniedPinned, DeniedToken, DeniedScope}},
 	{ClassLimit, []Code{LimitFuel, LimitMemory, LimitTime, LimitOutput, LimitToolCalls, LimitHostBytes, LimitRecursion, LimitBusy, LimitQuota, LimitArtifact}},

@@ -16,6 +16,7 @@ import (
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/guard"
+	"github.com/wexec/wexec/internal/journal"
 	"github.com/wexec/wexec/internal/jsonnum"
 	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/internal/text"
@@ -24,6 +25,10 @@ import (
 
 // defaultTimeout is how long a person may take if no policy sets it.
 const defaultTimeout = 10 * time.Minute
+
+// minAsk is how long a question is open at least, so that the answer that came while the
+// run was not in memory is found.
+const minAsk = 10 * time.Second
 
 const (
 	nobodyToAsk = "it needs a person's approval, and there is nobody to ask"
@@ -102,7 +107,7 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 	now, message := time.Now(), text.Clip(c.decision.Message, 2000)
 	timeout := cmp.Or(c.decision.Timeout, approvals.Timeout, defaultTimeout)
 	question := Question{
-		ID: "q_" + rand.Text()[:12], Run: r.info.ID, Tool: c.name, Rule: c.decision.Rule,
+		ID: c.questionID(rand.Text()[:12]), Run: r.info.ID, Tool: c.name, Rule: c.decision.Rule,
 		Actor: clean(r.actor.ID, 200), Intent: r.shown(r.facts.Intent, 500), Args: c.args,
 		Message: r.redactor.revealText(message, r.growing(ctx, int64(len(message))+maxRevealed)),
 		Since:   now, Expires: now.Add(timeout), Via: approvals.Via, Remember: approvals.Remember,
@@ -112,10 +117,19 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 	if c.grant != nil {
 		question.coveredGrant = r.redactor.display(c.grant.Name)
 	}
+	if d := r.info.Durable; d != nil {
+		was := d.Log.Ask(journal.Question{ID: question.ID, Tool: c.name, Message: question.coveredMessage, Since: now, Expires: question.Expires})
+		question.Since, question.Expires = was.Since, was.Expires
+		defer func() {
+			if ctx.Err() == nil {
+				d.Log.Answered(question.ID)
+			}
+		}()
+	}
 	approval := &audit.Approval{ID: question.ID, Answer: "no"}
 	traced, span := startSpan(ctx, telemetry.Approval, trace.SpanKindInternal)
 	defer func() { endApproval(span, approval) }()
-	asking, cancel := context.WithTimeout(traced, timeout)
+	asking, cancel := context.WithTimeout(traced, max(time.Until(question.Expires), minAsk))
 	defer cancel()
 	c.ticket.SetAsking(true)
 	reply, err := guard.Call(asking, func() (Reply, error) { return asker.Ask(asking, question) })

@@ -53,6 +53,9 @@ type call struct {
 	// Set by reveal.
 	outgoing arguments
 	values   *scrub.Scrubber // those that the tool gets; may be nil
+	// Of a durable run.
+	unknown  bool // it was about to change something in another process
+	intended bool // the journal has that it is about to change something
 	// Set by send and accept.
 	gate     gate
 	grant    *Grant // what lacks a rule, if a person is asked for it

@@ -82,7 +82,7 @@ func NewCalls(run *Run, o CallsOptions) *Calls {
 	}
 	return &Calls{run: run, compile: o.Compile, core: o.Core, queue: queue.New(queue.Options{
 		Context: ctx, Err: run.Err, Fail: run.fail, Announced: run.announced, Workers: run.workers,
-		Ordered: o.Ordered, Order: o.Order, Sleep: o.Sleep, Park: o.Park, Resume: o.Resume, People: o.People,
+		Ordered: o.Ordered, Order: o.Order, Sleep: o.Sleep, Park: o.Park, Resume: o.Resume, People: o.People, Durable: run.durableQueue(),
 	})}
 }
 

@@ -40,6 +40,7 @@ var (
 		(*call).ask,            // ask a person, if the policy says so
 		(*call).reveal,         // put in the values and secrets that the tool may have
 		(*call).checkArguments, // check what the tool gets against its schema
+		(*call).intend,         // write the journal before the tool may change something
 		(*call).send,           // call the provider
 		(*call).accept,         // check, bound and redact the answer
 	}
@@ -262,6 +263,9 @@ func (r *Run) newCall(name string, args []byte) (*call, error) {
 		return nil, err
 	}
 	c.number = r.number.Add(1)
+	if r.info.Durable != nil {
+		r.info.Durable.Log.Started(c.number)
+	}
 	return c, nil
 }
 

@@ -47,6 +47,8 @@ type RunInfo struct {
 	// DryRun decides and lists each call, and answers it with a sample of what the
 	// tool answers, or with null where that is not known.
 	DryRun bool
+	// Durable is set for a run with a journal.
+	Durable *Durable
 	// Progress receives how far the program or a tool is. May be nil.
 	Progress func(Progress)
 	// Calling receives the number, start and tool of each call before anything is
@@ -155,10 +157,19 @@ func (t *Table) Open(ctx context.Context, info RunInfo) (*Run, error) {
 		actor: policy.Actor{ID: info.Start.Actor.ID, Type: info.Start.Actor.Type},
 		cache: -1,
 	}
+	if r.session == nil && info.Durable != nil {
+		var err error
+		if r.session, err = restoreState(info.Durable); err != nil {
+			return nil, err
+		}
+	}
 	if r.session == nil {
 		r.session = &Session{}
 	}
 	r.backend = live{r}
+	if info.Durable != nil {
+		r.backend = durable{live{r}, info.Durable.Log}
+	}
 	if t.recording != nil {
 		r.backend = newReplay(r)
 	}
@@ -318,6 +329,9 @@ func (r *Run) charge(n int64) error {
 // record writes an event of the run, even if its caller has given up. If it
 // cannot, the run ends.
 func (r *Run) record(e audit.Event) error {
+	if d := r.info.Durable; d != nil && (d.Log.Replaying() || e.Start != nil && d.Log.Resumed()) {
+		return nil // the process before recorded it
+	}
 	e.Run = r.info.ID
 	e.Time = time.Now().UTC()
 	head, err := r.table.sink.Record(r.uncancelled, e)
@@ -353,6 +367,9 @@ const maxInVain = 100_000
 // announced notes that the program learned of the answer of a call, or with 0 that
 // it waited in vain. The order is part of the record.
 func (r *Run) announced(call uint64) {
+	if r.info.Durable != nil {
+		r.info.Durable.Log.Announced(call)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if call == 0 {
@@ -534,6 +551,10 @@ func (r *Run) Close(ctx context.Context, end audit.End) (Summary, error) {
 	end.ValueSHA256, end.Value = kept(r.keep.Outputs, end.ValueSHA256, end.Value)
 	end.StdoutSHA256, end.Stdout = kept(r.keep.Outputs, end.StdoutSHA256, end.Stdout)
 	end.StderrSHA256, end.Stderr = kept(r.keep.Outputs, end.StderrSHA256, end.Stderr)
+	if r.info.Durable != nil && r.info.Durable.Log.Parked() {
+		r.cancel(nil)
+		return s, nil // it has not ended
+	}
 	head, err := r.table.sink.Record(context.WithoutCancel(ctx), audit.Event{Run: r.info.ID, Time: time.Now().UTC(), End: &end})
 	r.cancel(fault.New(fault.Cancelled, "the run has ended"))
 	if err != nil {

@@ -48,6 +48,7 @@ store: fault
 store/blobs: fault internal/atomicfile internal/ownfile
 internal/prices: fault internal/yamldoc
 internal/seal: fault internal/atomicfile internal/ownfile
+internal/journal: fault
 internal/meter:
 internal/atomicfile:
 internal/filelock:
@@ -66,7 +67,7 @@ internal/snapshot: internal/atomicfile internal/ownfile
 internal/policyfile: fault catalogue hostfns policy internal/atomicfile internal/yamldoc
 wasm-modules: fault internal/atomicfile internal/meter internal/snapshot
 guests: fault catalogue wasm-modules internal/text
-hostfns: fault hostfns/packages policy policy/lint audit privacy catalogue hostfns/schema hostfns/internal/guard hostfns/internal/queue hostfns/internal/scrub hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/jsonnum internal/jsonscan internal/telemetry internal/text
+hostfns: fault hostfns/packages policy policy/lint audit privacy catalogue hostfns/schema hostfns/internal/guard hostfns/internal/queue hostfns/internal/scrub hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/journal internal/jsonnum internal/jsonscan internal/telemetry internal/text
 hostfns/internal/guard:
 hostfns/internal/queue:
 hostfns/internal/scrub:
@@ -84,12 +85,12 @@ hostfns/workspaces: fault hostfns hostfns/files catalogue internal/text workspac
 hostfns/approvals: fault hostfns internal/text
 hostfns/artifacts: fault catalogue privacy internal/text hostfns
 hostfns/embeddings: fault catalogue hostfns/internal/scrub internal/atomicfile internal/ownfile internal/text
-engine: fault privacy policy audit engine/internal/guestcache engine/internal/lru engine/internal/sandbox engine/internal/tokens engine/internal/world internal/atomicfile internal/jsonscan internal/ownfile internal/snapshot internal/telemetry internal/text internal/units guests hostfns review/syntax
+engine: fault privacy policy audit engine/internal/guestcache engine/internal/lru engine/internal/sandbox engine/internal/tokens engine/internal/world internal/atomicfile internal/journal internal/jsonscan internal/ownfile internal/snapshot internal/telemetry internal/text internal/units guests hostfns review/syntax
 review/syntax: fault
 review: fault catalogue review/syntax
 engine/internal/lru:
 engine/internal/tokens:
-engine/internal/world: fault audit internal/text
+engine/internal/world: fault audit internal/journal internal/text
 engine/internal/sandbox: fault catalogue policy engine/internal/tokens engine/internal/world internal/meter internal/snapshot internal/text internal/units wasm-modules hostfns
 engine/internal/guestcache: fault engine/internal/sandbox internal/atomicfile internal/ownfile internal/snapshot wasm-modules guests
 config: fault privacy catalogue policy audit internal/atomicfile internal/jsonc internal/meter internal/ownfile internal/snapshot internal/text internal/units internal/yamldoc wasm-modules guests hostfns hostfns/* engine workspace

@@ -69,6 +69,16 @@ func (d *Deadline) Resume() {
 	}
 }
 
+// Spent returns the time that has passed.
+func (d *Deadline) Spent() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.paused > 0 {
+		return d.spent
+	}
+	return d.spent + time.Since(d.begun)
+}
+
 func (d *Deadline) isPaused() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

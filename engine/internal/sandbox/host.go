@@ -38,6 +38,12 @@ type Options struct {
 	Sinks    OutputSinks
 	Value    int64    // bytes of a value that may be larger than the output; 0: it may not
 	Observer Observer // nil: the run is not observed
+
+	// Of a durable run: how a guest without calls sleeps, the time that was used in other
+	// processes, and how much of stdout and stderr they handed out.
+	Sleep func(ctx context.Context, d time.Duration) error
+	Spent time.Duration
+	Shown [2]int64
 }
 
 // Observer is told how a run goes on.
@@ -104,6 +110,10 @@ var preludePrefix = []byte("wexec:")
 // NewHost returns the host of a run, and starts its deadline.
 func NewHost(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{Options: o, ctx: ctx, Outputs: NewOutputs(o.Limits.Output, o.Sinks)}
+	h.Outputs.Stdout.skip, h.Outputs.Stderr.skip = o.Shown[0], o.Shown[1]
+	if o.Sleep == nil {
+		o.Sleep = o.World.Sleep
+	}
 	if o.Tools != nil {
 		provided, err := o.Tools.FS()
 		if err != nil {
@@ -111,18 +121,22 @@ func NewHost(ctx context.Context, o Options) (*Host, error) {
 		}
 		h.files = o.World.Files(provided, o.Cancel)
 		h.calls = hostfns.NewCalls(o.Tools, hostfns.CallsOptions{
-			Ordered: o.Ordered, Order: o.World.AnswerOrder(), Sleep: o.World.Sleep,
+			Ordered: o.Ordered, Order: o.World.AnswerOrder(), Sleep: o.Sleep,
 			Park: o.Slot.Park, Resume: h.unpark, People: h.askingPeople, Compile: o.Compile, Core: o.Slot.Borrow,
 			Span: trace.SpanFromContext(ctx),
 		})
 	}
 	h.deadline = NewDeadline(o.Limits.Time, func() { o.Cancel(timeFault(o.Limits.Time, h.calls.Awaited())) })
+	h.deadline.spent = min(o.Spent, o.Limits.Time)
 	h.fuel.Budget, h.fuel.reported = o.Limits.Fuel, time.Now()
 	return h, nil
 }
 
 // Fuel returns the fuel that was used when it was last read.
 func (h *Host) Fuel() int64 { return h.used.Load() }
+
+// Spent returns the time that counts for the limit of time.
+func (h *Host) Spent() time.Duration { return h.deadline.Spent() }
 
 // Waiting reports whether the run waits only for people.
 func (h *Host) Waiting() bool { return h.deadline.isPaused() }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/wexec/wexec/internal/text"
@@ -35,13 +36,16 @@ type stream struct {
 	sinks   *OutputSinks
 	pending []byte // an unfinished character or line
 	text    strings.Builder
+	skip    int64        // bytes of shown that others handed out
+	shown   atomic.Int64 // bytes
 }
 
 // NewOutputs returns the outputs of a run.
 func NewOutputs(limit int64, sinks OutputSinks) *Outputs {
 	o := &Outputs{limit: limit}
-	o.Stdout = stream{all: o, name: "stdout", to: sinks.Stdout, sinks: &sinks}
-	o.Stderr = stream{all: o, name: "stderr", to: sinks.Stderr, sinks: &sinks}
+	out, err := &o.Stdout, &o.Stderr
+	out.all, out.name, out.to, out.sinks = o, "stdout", sinks.Stdout, &sinks
+	err.all, err.name, err.to, err.sinks = o, "stderr", sinks.Stderr, &sinks
 	return o
 }
 
@@ -64,6 +68,9 @@ func (o *Outputs) close() {
 	o.Stdout.show(len(o.Stdout.pending))
 	o.Stderr.show(len(o.Stderr.pending))
 }
+
+// Shown returns how many bytes of the text were handed out. Any goroutine may call it.
+func (s *stream) Shown() int64 { return s.shown.Load() }
 
 // String returns the text that was written.
 func (s *stream) String() string { return s.text.String() }
@@ -113,6 +120,14 @@ func (s *stream) show(n int) {
 		shown = s.sinks.Filter(s.name, shown)
 	}
 	s.text.WriteString(shown)
+	s.shown.Add(int64(len(shown)))
+	if s.skip > 0 {
+		n := min(s.skip, int64(len(shown)))
+		s.skip -= n
+		if shown = shown[n:]; shown == "" {
+			return
+		}
+	}
 	if s.to != nil {
 		if _, err := io.WriteString(s.to, shown); err != nil {
 			s.to = nil

@@ -8,6 +8,8 @@ import (
 	chacha "math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/wexec/wexec/internal/journal"
 )
 
 // VirtualStart returns the time at which every deterministic run begins.
@@ -18,7 +20,8 @@ func VirtualStart() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0,
 type clock struct {
 	virtual  bool
 	start    time.Time
-	recorder *recorder // of a real clock; nil: readings are not recorded
+	recorder *recorder    // of a real clock; nil: readings are not recorded
+	log      *journal.Log // of a durable run; or nil
 
 	mu       sync.Mutex
 	elapsed  time.Duration
@@ -35,7 +38,7 @@ func newClock(virtual bool) *clock {
 func (c *clock) Started() time.Time { return c.start }
 
 func (c *clock) Now() time.Time {
-	if !c.virtual && c.recorder == nil {
+	if !c.virtual && c.recorder == nil && c.log == nil {
 		return time.Now()
 	}
 	return c.start.Add(c.Elapsed())
@@ -44,6 +47,9 @@ func (c *clock) Now() time.Time {
 func (c *clock) Elapsed() time.Duration {
 	if !c.virtual {
 		since := time.Since(c.start)
+		if c.log != nil {
+			since = c.log.Reading(since)
+		}
 		c.recorder.clockRead(since)
 		return since
 	}
@@ -66,10 +72,19 @@ func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
 		c.mu.Unlock()
 		return nil
 	}
+	if c.log != nil {
+		if c.log.Slept() {
+			return nil
+		}
+		d = c.log.Left(d)
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+		if c.log != nil {
+			c.log.Sleep()
+		}
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/journal"
 )
 
 // Live is the [World] as it is. In a deterministic run its clock is virtual and
@@ -29,11 +30,19 @@ type Options struct {
 	Seed          uint64 // of a deterministic run
 	Stdin         io.Reader
 	Environment   Environment
+	Journal       *journal.Log // of a durable run; or nil
 }
 
 // NewLive returns a live world, whose clock begins now.
 func NewLive(o Options) *Live {
 	l := &Live{clock: newClock(o.Deterministic), stdin: o.Stdin, environment: o.Environment, deterministic: o.Deterministic}
+	if o.Journal != nil {
+		l.log = o.Journal
+		if start := o.Journal.Start(); !o.Deterministic {
+			l.clock.start, l.entropy = start.Clock, seeded(start.Seed)
+			return l
+		}
+	}
 	if o.Deterministic {
 		l.entropy = seeded(binary.BigEndian.AppendUint64(nil, o.Seed))
 		return l
@@ -55,6 +64,11 @@ func (l *Live) Record() {
 
 // ReadStdin implements [World].
 func (l *Live) ReadStdin(ctx context.Context, p []byte) (int, error) {
+	if l.log != nil {
+		if data, ok := l.log.Input(len(p)); ok {
+			return copy(p, data), nil
+		}
+	}
 	if l.stdin == nil {
 		return 0, io.EOF
 	}
@@ -74,6 +88,9 @@ func (l *Live) ReadStdin(ctx context.Context, p []byte) (int, error) {
 	case r := <-done:
 		n := copy(p, buf[:max(0, min(r.n, len(buf)))])
 		l.recorder.stdinRead(p[:n])
+		if l.log != nil && n > 0 {
+			l.log.Read(p[:n])
+		}
 		return n, r.err
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)

@@ -48,6 +48,23 @@ type Options struct {
 	Sleep        func(ctx context.Context, d time.Duration) error
 	Park, Resume func()
 	People       func(only bool)
+
+	// Durable makes the calls those of a run with a journal. Nil: it has none.
+	Durable *Durable
+}
+
+// Durable is what a run with a journal needs of its queue.
+type Durable struct {
+	// After is how long the guest waits for people and timers until Park is called; zero
+	// is forever. Timers that advance a virtual clock do not park.
+	After time.Duration
+	// Park ends the run, which goes on in another process at the latest at until. Zero: there
+	// is no such time.
+	Park func(until time.Time)
+	// Left returns how long a wait lasts, which may have begun in another process.
+	Left func(timeout time.Duration) time.Duration
+	// Differs ends the run: the guest does not do what the order of answers says.
+	Differs func()
 }
 
 // Max is the number of calls in a queue whose answers the guest has not read.
@@ -177,10 +194,12 @@ func (q *Queue) changed() {
 // guest waits for people only. The lock is held.
 func (q *Queue) reportPeople() {
 	w := &q.waiting
-	only := w.parked && !w.timed
+	only := w.parked && (!w.timed || q.opts.Durable != nil)
 	if only && w.id != 0 {
 		t := q.calls[w.id]
 		only = t != nil && t.asking
+	} else if only && w.timed && q.inFlight == 0 {
+		only = len(q.arrived) == 0
 	} else if only {
 		only = q.asking > 0 && q.asking == q.inFlight && len(q.arrived) == 0
 	}

@@ -13,10 +13,18 @@ func (q *Queue) Wait(id int64, timeout time.Duration) (int64, error) {
 		return 0, err
 	}
 	q.mu.Lock()
+	if q.opts.Durable != nil {
+		q.Launch()
+	}
 	own := q.runsHere(id, timeout)
 	idle := (q.inFlight == 0 && len(q.arrived) == 0) || (id != 0 && q.calls[id] == nil)
 	// In a replay the record says whether an answer came before the timeout.
 	inVain := !idle && timeout >= 0 && len(q.opts.Order) > 0 && q.opts.Order[0] == 0
+	if q.differs(id, inVain) {
+		q.mu.Unlock()
+		q.opts.Durable.Differs()
+		return 0, q.opts.Err()
+	}
 	if inVain {
 		q.opts.Order = q.opts.Order[1:]
 	} else if got, ok := q.take(id); ok {
@@ -36,6 +44,9 @@ func (q *Queue) Wait(id int64, timeout time.Duration) (int64, error) {
 		return 0, nil
 	}
 	timed := timeout >= 0 && !certain
+	if d := q.opts.Durable; d != nil && timed && !idle {
+		timeout = d.Left(timeout)
+	}
 	q.waiting = waiting{parked: true, id: id, timed: timed}
 	if q.opts.Park != nil {
 		q.opts.Park()
@@ -101,6 +112,8 @@ func (q *Queue) wait(id int64, timeout time.Duration, timed, idle bool) (int64, 
 	if idle && q.opts.Sleep != nil {
 		return 0, q.opts.Sleep(ctx, timeout)
 	}
+	parking := newParking(q.opts.Durable, timeout, timed)
+	defer parking.stop()
 	var over <-chan time.Time
 	if timed {
 		timer := time.NewTimer(timeout)
@@ -113,18 +126,84 @@ func (q *Queue) wait(id int64, timeout time.Duration, timed, idle bool) (int64, 
 		if !ok {
 			q.request(id)
 		}
+		parking.watch(q.waiting.people)
 		q.mu.Unlock()
 		if ok {
 			return got, nil
 		}
 		select {
 		case <-q.wake:
+		case <-parking.due:
+			q.mu.Lock()
+			only := q.waiting.people
+			q.mu.Unlock()
+			if only {
+				q.opts.Durable.Park(parking.until)
+			}
 		case <-over:
 			return 0, nil
 		case <-ctx.Done():
 			return 0, q.opts.Err()
 		}
 	}
+}
+
+// differs reports whether the guest waits for something else than the order of answers
+// says. The lock is held.
+func (q *Queue) differs(id int64, inVain bool) bool {
+	if q.opts.Durable == nil || len(q.opts.Order) == 0 || inVain {
+		return false
+	}
+	next := int64(q.opts.Order[0])
+	t := q.calls[next]
+	switch {
+	case id != 0 && q.calls[id] != nil && q.calls[id].announced:
+		return false
+	case id != 0 && q.calls[id] == nil:
+		return false // there is nothing to wait for
+	case id == 0 && q.inFlight == 0 && len(q.arrived) == 0:
+		return false // a sleep
+	}
+	return next == 0 || t == nil || id != 0 && id != next
+}
+
+// parking parks a run whose guest waits for people or a timer only.
+type parking struct {
+	with  *Durable
+	until time.Time // end of the wait; zero: it has none
+	timer *time.Timer
+	due   <-chan time.Time
+	only  bool
+}
+
+func newParking(d *Durable, timeout time.Duration, timed bool) *parking {
+	p := &parking{with: d}
+	switch {
+	case d == nil || d.After <= 0 || timed && timeout <= d.After:
+		p.with = nil
+	case timed:
+		p.until = time.Now().Add(timeout)
+	}
+	return p
+}
+
+// watch starts the time when only people and timers are waited for.
+func (p *parking) watch(only bool) {
+	if p.with == nil || only == p.only {
+		return
+	}
+	p.stop()
+	if p.only = only; only {
+		p.timer = time.NewTimer(p.with.After)
+		p.due = p.timer.C
+	}
+}
+
+func (p *parking) stop() {
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.timer, p.due = nil, nil
 }
 
 // request lets the call that the guest waits for deliver its answer. The lock is

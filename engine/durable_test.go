@@ -1,0 +1,286 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/policy"
+)
+
+// memoryJournal keeps the records of a run, up to a number of them.
+type memoryJournal struct {
+	mu      sync.Mutex
+	records [][]byte
+}
+
+func (j *memoryJournal) Append(_ context.Context, record []byte) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.records = append(j.records, slices.Clone(record))
+	return nil
+}
+
+// effects is a server that counts what it did.
+type effects struct {
+	mu   sync.Mutex
+	done map[int]int
+	read int
+}
+
+type number struct {
+	N int `json:"n"`
+}
+
+func (s *effects) table(t testing.TB, p *policy.Policy) *hostfns.Table {
+	t.Helper()
+	count := func(in number) int {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.done == nil {
+			s.done = map[int]int{}
+		}
+		s.done[in.N]++
+		return in.N * 2
+	}
+	table, err := hostfns.NewTable(p, audit.None(),
+		hostfns.Func("x.write", func(_ context.Context, in number) (int, error) { return count(in), nil }),
+		hostfns.Func("x.ask", func(_ context.Context, in number) (int, error) { return count(in), nil }),
+		hostfns.Func("x.fail", func(_ context.Context, in number) (int, error) { count(in); return 0, errors.New("no luck") }),
+		hostfns.Func("x.read", func(_ context.Context, in number) (int, error) {
+			s.mu.Lock()
+			s.read++
+			s.mu.Unlock()
+			return in.N + 1, nil
+		}, hostfns.ReadOnly()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { table.Close() })
+	return table
+}
+
+// randomProgram returns a program of parallel calls, sleeps, failures and output.
+func randomProgram(r *rand.Rand, language string) string {
+	n := 0
+	var b strings.Builder
+	call := func(tool string) string {
+		n++
+		if language == Python {
+			return fmt.Sprintf("tools.x.%s(n=%d)", tool, n)
+		}
+		return fmt.Sprintf("tools.x.%s({n: %d})", tool, n)
+	}
+	some := func() string { return call([]string{"write", "read", "write"}[r.IntN(3)]) }
+	if language == Python {
+		b.WriteString("import asyncio, time, random\nout = []\n")
+	} else {
+		b.WriteString("const out = [];\n")
+	}
+	for step := range 3 + r.IntN(4) {
+		switch k := r.IntN(6); {
+		case k == 0 && language == Python:
+			fmt.Fprintf(&b, "out.append(await asyncio.gather(%s, %s, %s))\n", some(), some(), some())
+		case k == 0:
+			fmt.Fprintf(&b, "out.push(await Promise.all([%s, %s, %s]));\n", some(), some(), some())
+		case k == 1 && language == Python:
+			fmt.Fprintf(&b, "try:\n  %s\nexcept Exception as e:\n  out.append('failed')\nfinally:\n  out.append(%s)\n", call("fail"), some())
+		case k == 1:
+			fmt.Fprintf(&b, "try { await %s } catch (e) { out.push('failed') } finally { out.push(await %s) }\n", call("fail"), some())
+		case k == 2 && language == Python:
+			b.WriteString("time.sleep(0.002)\nout.append(int(random.random() * 1e6))\n")
+		case k == 2:
+			b.WriteString("await new Promise(r => setTimeout(r, 2)); out.push(Math.random());\n")
+		case k == 3 && language == Python:
+			fmt.Fprintf(&b, "print('step %d', %s)\n", step, some())
+		case k == 3:
+			fmt.Fprintf(&b, "console.log('step %d', await %s);\n", step, some())
+		case language == Python:
+			fmt.Fprintf(&b, "for i in range(3):\n  out.append(%s)\n", some())
+		default:
+			fmt.Fprintf(&b, "for (let i = 0; i < 3; i++) out.push(await %s);\n", some())
+		}
+	}
+	return b.String() + "return out"
+}
+
+// TestADurableRunGoesOnFromEachOfItsRecords cuts the journals of random programs after
+// each record, as the end of a process does, and goes on: value, output and calls are
+// those of the undisturbed run, and its fuel where the order of answers is known.
+func TestADurableRunGoesOnFromEachOfItsRecords(t *testing.T) {
+	e := newReal(t, Config{})
+	p, err := policy.FromFlags(policy.Flags{AllowTool: []string{"*"}, NoPII: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(19, 1))
+	programs := 100
+	if testing.Short() || onInterpreter() {
+		programs = 25
+	}
+	for i := range programs {
+		language := []string{JavaScript, Python}[i%2]
+		code := randomProgram(r, language)
+		var s effects
+		whole := &memoryJournal{}
+		req := Request{ID: fmt.Sprint("run", i), Language: language, Code: code, Table: s.table(t, p), Journal: whole, Deterministic: i%4 < 2}
+		want, err := e.Run(t.Context(), req)
+		if err != nil {
+			t.Fatalf("%s: %v", code, err)
+		}
+		for cut := 1; cut <= len(whole.records); cut++ {
+			var again effects
+			rest := &memoryJournal{}
+			var shown bytes.Buffer
+			req := req
+			req.Table, req.Journal, req.Records, req.Output.Stdout = again.table(t, p), rest, whole.records[:cut], &shown
+			got, err := e.Run(t.Context(), req)
+			if err != nil {
+				if fault.CodeOf(err) == fault.ToolUnknownOutcome {
+					continue // the last record announces a call
+				}
+				t.Fatalf("%s\ncut after %d of %d: %v", code, cut, len(whole.records), err)
+			}
+			// What is not in the records may be answered in another order.
+			same := req.Deterministic || cut == len(whole.records)
+			if !bytes.Contains(got.Value, []byte("failed")) && (string(got.Value) != string(want.Value) || got.Stdout != want.Stdout || same && got.Usage.Fuel != want.Usage.Fuel || len(got.Calls) != len(want.Calls)) {
+				t.Fatalf("%s\ncut after %d of %d: value %s, output %q, fuel %d, %d calls; want %s, %q, %d, %d", code, cut, len(whole.records),
+					got.Value, got.Stdout, got.Usage.Fuel, len(got.Calls), want.Value, want.Stdout, want.Usage.Fuel, len(want.Calls))
+			}
+			if !strings.HasSuffix(got.Stdout, shown.String()) {
+				t.Fatalf("the output %q does not end with what was handed out, %q", got.Stdout, shown.String())
+			}
+			if cut == len(whole.records) && len(again.done) > 0 {
+				t.Fatalf("%s\nwas done twice: %v", code, again.done)
+			}
+		}
+	}
+}
+
+// askLater answers questions once they have an answer.
+type askLater struct {
+	mu      sync.Mutex
+	answers map[string]bool
+	asked   []string
+}
+
+func (a *askLater) Ask(ctx context.Context, q hostfns.Question) (hostfns.Reply, error) {
+	a.mu.Lock()
+	yes, ok := a.answers[q.ID]
+	a.asked = append(a.asked, q.ID)
+	a.mu.Unlock()
+	if ok {
+		return hostfns.Reply{Approved: yes, By: "socket"}, nil
+	}
+	<-ctx.Done()
+	return hostfns.Reply{}, ctx.Err()
+}
+
+func TestARunParksWhileAPersonIsAskedAndGoesOnWithTheAnswer(t *testing.T) {
+	e := newReal(t, Config{})
+	p, err := policy.Parse("p.yaml", []byte("version: 1\ntools:\n  ask: [x.ask]\n  allow: [\"x.*\"]\npii: {mode: off}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for language, code := range map[string]string{
+		JavaScript: "const a = await tools.x.write({n: 1}); console.log('before');\nconst [b, c] = await Promise.all([tools.x.ask({n: 2}), tools.x.write({n: 3})]); return [a, b, c]",
+		Python:     "import asyncio\na = tools.x.write(n=1)\nprint('before')\nb, c = await asyncio.gather(tools.x.ask(n=2), tools.x.write(n=3))\nreturn [a, b, c]",
+	} {
+		var s effects
+		j := &memoryJournal{}
+		people := &askLater{answers: map[string]bool{}}
+		var shown bytes.Buffer
+		req := Request{ID: "run-" + language, Language: language, Code: code, Table: s.table(t, p), Journal: j, Asker: people, ParkAfter: 20 * time.Millisecond}
+		req.Output.Stdout = &shown
+		res, err := e.Run(t.Context(), req)
+		if err != nil || res.Status != StatusWaiting || res.Parked == nil || len(res.Waiting) != 1 {
+			t.Fatalf("%s: %v, %+v", language, err, res)
+		}
+		people.answers[res.Waiting[0].ID] = true
+		req.Records = slices.Clone(j.records)
+		res, err = e.Run(t.Context(), req)
+		if err != nil || string(res.Value) != "[2,4,6]" || res.Status != StatusOK {
+			t.Fatalf("%s: %v, %s, asked %v", language, err, res.Value, people.asked)
+		}
+		for n := 1; n <= 3; n++ {
+			if s.done[n] != 1 {
+				t.Errorf("%s: call %d was done %d times", language, n, s.done[n])
+			}
+		}
+		if shown.String() != "before\n" {
+			t.Errorf("%s: handed out %q", language, shown.String())
+		}
+	}
+}
+
+func TestARunParksInALongSleepAndGoesOnAfterIt(t *testing.T) {
+	e := newReal(t, Config{})
+	p, _ := policy.FromFlags(policy.Flags{AllowTool: []string{"*"}, NoPII: true})
+	for language, code := range map[string]string{
+		JavaScript: "const t = Date.now(); await new Promise(r => setTimeout(r, 600)); return Date.now() - t >= 600",
+		Python:     "import asyncio, time\nt = time.time()\nawait asyncio.sleep(0.6)\nreturn time.time() - t >= 0.6",
+	} {
+		var s effects
+		j := &memoryJournal{}
+		req := Request{ID: "run-" + language, Language: language, Code: code, Table: s.table(t, p), Journal: j, ParkAfter: 10 * time.Millisecond}
+		for parked := 0; ; parked++ {
+			res, err := e.Run(t.Context(), req)
+			if err != nil {
+				t.Fatalf("%s: %v", language, err)
+			}
+			if res.Status != StatusWaiting {
+				if string(res.Value) != "true" || parked == 0 {
+					t.Errorf("%s: %s after parking %d times", language, res.Value, parked)
+				}
+				break
+			}
+			if res.Parked.Until.IsZero() {
+				t.Fatalf("%s: the run does not say when it goes on", language)
+			}
+			time.Sleep(time.Until(res.Parked.Until))
+			req.Records = slices.Clone(j.records)
+		}
+	}
+}
+
+func TestRecordsOfAnotherRunAreRefusedAndNothingIsCalled(t *testing.T) {
+	e := newReal(t, Config{})
+	p, _ := policy.FromFlags(policy.Flags{AllowTool: []string{"*"}, NoPII: true})
+	var s effects
+	j := &memoryJournal{}
+	req := Request{ID: "run1", Language: JavaScript, Code: "return [await tools.x.write({n: 1}), await tools.x.write({n: 2})]", Table: s.table(t, p), Journal: j}
+	if _, err := e.Run(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	s.done = nil
+	for name, change := range map[string]func(*Request){
+		"another id":      func(r *Request) { r.ID = "run2" },
+		"another program": func(r *Request) { r.Code += " " },
+		"other arguments": func(r *Request) { r.Args = []byte("1") },
+		"a cut record":    func(r *Request) { r.Records[1] = r.Records[1][:10] },
+		"a lost record":   func(r *Request) { r.Records = r.Records[1:] },
+		"a session":       func(r *Request) { r.Session = "s" },
+		"no journal":      func(r *Request) { r.Journal = nil },
+	} {
+		req := req
+		req.Records = slices.Clone(j.records)
+		change(&req)
+		if _, err := e.Run(t.Context(), req); fault.CodeOf(err) != fault.UsageRun || len(s.done) > 0 {
+			t.Errorf("%s: %v, done %v", name, err, s.done)
+		}
+	}
+	req.Records = j.records[:1] // the first write is announced and has no end
+	if _, err := e.Run(t.Context(), req); fault.CodeOf(err) != fault.ToolUnknownOutcome || len(s.done) > 0 {
+		t.Errorf("%v, done %v", err, s.done)
+	}
+}
