@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base32"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -381,4 +382,15 @@ func (c *call) shownParams(params json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("a request has at most %d texts", maxFeatureTexts)
 	}
 	return json.Marshal(v)
+}
+
+// questionID returns the id of a question. It is the same in each process of a durable
+// run, as long as the rule asks the same.
+func (c *inquiry) questionID(random string) string {
+	if c.run.info.Durable == nil {
+		return "q_" + random
+	}
+	sum := sha256.New()
+	_ = json.NewEncoder(sum).Encode([]any{c.run.info.ID, c.number, c.kind, c.decision.Rule, c.decision.Message, c.decision.Asking, c.args})
+	return "q_" + base32.StdEncoding.EncodeToString(sum.Sum(nil))[:12]
 }

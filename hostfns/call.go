@@ -12,6 +12,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/queue"
 	"github.com/wexec/wexec/hostfns/internal/scrub"
+	"github.com/wexec/wexec/internal/journal"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
 )
@@ -259,3 +260,26 @@ func (c *call) cancelled() error {
 
 // null is the answer without a value.
 func null() Answer { return Answer{Kind: JSON, Data: []byte("null"), Checked: true} }
+
+// intend keeps that a call is about to change something, before it is sent. A call that
+// was about to in another process, and has no answer, is sent again only if that does no
+// harm.
+func (c *call) intend(ctx context.Context) error {
+	d := c.run.info.Durable
+	if d == nil || c.kind == lookupCall || c.kind == toolCall && !c.tool.writes() {
+		return nil
+	}
+	if c.unknown && !c.tool.repeatable() {
+		return &Failure{Code: fault.ToolUnknownOutcome, Tool: c.name,
+			Message: c.name + " was called before the run was interrupted, and it is not known whether it did its work",
+			Hint:    "find out with a tool that reads, then call it again or go on"}
+	}
+	if err := d.Log.Intend(ctx, journal.Intent{Number: c.number, Tool: c.name, Args: journal.Digest(c.given)}); err != nil {
+		if ctx.Err() == nil {
+			c.run.fail(err)
+		}
+		return err
+	}
+	c.intended = true
+	return nil
+}

@@ -287,3 +287,15 @@ func (r *Run) toolFiles() fs.FS {
 	r.tree, r.treeOf = made, changes
 	return made
 }
+
+// durableQueue returns the options of the queue of a durable run, or nil.
+func (r *Run) durableQueue() *queue.Durable {
+	d := r.info.Durable
+	if d == nil {
+		return nil
+	}
+	return &queue.Durable{
+		After: d.After, Park: r.Park, Left: d.Log.Left,
+		Differs: func() { r.fail(differsFromJournal(r.info.ID, "it waits for another call")) },
+	}
+}

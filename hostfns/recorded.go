@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/journal"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -150,4 +152,110 @@ func (r *Run) Unrepeated() (audit.Call, bool) {
 		}
 	}
 	return first, found
+}
+
+// durable answers calls from the journal of the run, and those that it does not have
+// from providers. While the program repeats what the journal has, nothing reaches the
+// outside.
+type durable struct {
+	live
+	log *journal.Log
+}
+
+func (b durable) keepsWaits() bool { return true }
+
+func (b durable) serve(ctx context.Context, c *call) (Answer, error) {
+	was, intent := b.log.Begin(c.number)
+	asked := c.name
+	if intent != nil && was == nil && intent.Args != journal.Digest(c.given) {
+		return b.differs(c, "it has other arguments")
+	}
+	if was != nil {
+		return b.repeat(c, was)
+	}
+	if b.log.Replaying() {
+		if c.ticket == nil {
+			return b.differs(c, "the program ended before its records do")
+		}
+		select {
+		case <-b.log.Live():
+		case <-ctx.Done():
+			return Answer{}, c.cancelled()
+		}
+	}
+	c.unknown = intent != nil
+	a, err := b.live.serve(ctx, c)
+	kept := journal.Call{Number: c.number, Name: asked, Args: journal.Digest(c.given), Kind: uint8(a.Kind), Answer: a.Data}
+	if err != nil {
+		f, ok := err.(*Failure)
+		if !ok {
+			return a, err
+		}
+		kept.Failure, _ = json.Marshal(f)
+	}
+	if c.info != nil {
+		b.run.mu.Lock()
+		kept.Tool, kept.Decision, kept.Rule, kept.Code = c.info.Tool, c.info.Decision, c.info.Rule, string(c.info.Code)
+		b.run.mu.Unlock()
+	}
+	if c.counted && c.sent {
+		kept.Sent = true
+		for _, l := range c.decision.Limits {
+			kept.Rules = append(kept.Rules, l.Rule)
+		}
+	}
+	b.log.End(kept)
+	if c.intended {
+		if failed := b.log.Sync(b.run.uncancelled); failed != nil {
+			b.run.fail(failed)
+			return Answer{}, failed
+		}
+	}
+	return a, err
+}
+
+// differs ends a run whose program does not do what its journal has.
+func (b durable) differs(c *call, why string) (Answer, error) {
+	err := differsFromJournal(b.run.info.ID, fmt.Sprintf("call %d of %s: %s", c.number, clean(c.name, 100), why))
+	b.run.fail(err)
+	return Answer{}, err
+}
+
+// repeat answers a call from the journal.
+func (b durable) repeat(c *call, was *journal.Call) (Answer, error) {
+	r := b.run
+	if err := r.Err(); err != nil {
+		return Answer{}, err
+	}
+	if c.name != was.Name || journal.Digest(c.given) != was.Args {
+		return b.differs(c, "the journal has another call")
+	}
+	if c.kind != lookupCall {
+		info := r.begin(was.Tool, c.number)
+		defer r.finish(info, func(info *CallInfo) {
+			info.OK, info.Bytes, info.Code = was.Failure == nil, int64(len(was.Answer)), fault.Code(was.Code)
+			info.Decision, info.Rule = was.Decision, was.Rule
+		})
+	}
+	if was.Sent {
+		limits := policy.RuleLimits{}
+		for _, name := range was.Rules {
+			limits = append(limits, policy.RuleLimit{Rule: name})
+		}
+		r.session.mu.Lock()
+		r.session.count(was.Tool, limits, 1)
+		r.session.mu.Unlock()
+	}
+	r.cacheable(0)
+	if err := r.spend(int64(len(was.Answer))); err != nil {
+		return Answer{}, err
+	}
+	if was.Failure == nil {
+		return Answer{Kind: Kind(was.Kind), Data: was.Answer, Checked: true}, nil
+	}
+	failed := &Failure{}
+	if err := json.Unmarshal(was.Failure, failed); err != nil {
+		return b.differs(c, "its failure is damaged")
+	}
+	return Answer{}, failed
 }

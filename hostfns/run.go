@@ -3,6 +3,7 @@ package hostfns
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"io/fs"
 	"maps"
@@ -562,4 +563,28 @@ func (r *Run) Close(ctx context.Context, end audit.End) (Summary, error) {
 	}
 	s.AuditHead = head
 	return s, nil
+}
+
+// keepState returns what the calls of the run share, as the journal keeps it.
+func (r *Run) keepState() json.RawMessage {
+	state := r.session.State()
+	state.ByRule, state.ByTool = nil, nil // they are counted again with the calls
+	data, err := json.Marshal(state)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// KeepState returns what the calls of the run share, for its journal.
+func (r *Run) KeepState() json.RawMessage { return r.keepState() }
+
+// Park ends a durable run in this process. It goes on in another one, at the latest at
+// until; zero: there is no such time.
+func (r *Run) Park(until time.Time) {
+	if err := r.info.Durable.Log.Park(r.uncancelled, until); err != nil {
+		r.fail(err)
+		return
+	}
+	r.fail(fault.New(fault.Cancelled, "the run has parked"))
 }

@@ -1,12 +1,15 @@
 package hostfns
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/journal"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/privacy"
 )
@@ -259,4 +262,28 @@ func (w *window) add(now time.Time) {
 	}
 	w.times[w.next] = now
 	w.next = (w.next + 1) % len(w.times)
+}
+
+// Durable are the options of a run with a journal.
+type Durable struct {
+	// Log is the journal.
+	Log *journal.Log
+	// After is how long the run waits for people and timers until it parks. Zero: it
+	// does not.
+	After time.Duration
+}
+
+// restoreState makes the session of a run that goes on.
+func restoreState(d *Durable) (*Session, error) {
+	var state SessionState
+	if data := d.Log.Shared(); data != nil {
+		if err := json.Unmarshal(data, &state); err != nil {
+			return nil, fault.New(fault.UsageRun, "go on with a run: its journal is damaged").WithHint("run the program again")
+		}
+	}
+	return RestoreSession("", state, true), nil
+}
+
+func differsFromJournal(run, why string) *fault.Error {
+	return fault.New(fault.UsageRun, "go on with run %s: the program does not do what its journal has: %s", run, why).WithHint("run the program again")
 }

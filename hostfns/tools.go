@@ -186,3 +186,9 @@ func firstOf(list []string, n int) []string {
 	}
 	return append(list[:n:n], "…")
 }
+
+// repeatable reports whether the tool may be called again with the same arguments.
+func (t *resolvedTool) repeatable() bool {
+	a := t.Annotations
+	return a.Idempotent != nil && *a.Idempotent || !t.writes()
+}
