@@ -65,6 +65,9 @@ func (p *program) operate(n *node, x, y value) value {
 		return value{sort: items, items: append(x.items[:len(x.items):len(x.items)], y.items...)}
 	case n.text == "+" && (x.sort == constant || y.sort == constant):
 		return p.concatenate(x, y)
+	case n.text == "/" && p.python && (x.sort == constant || y.sort == constant):
+		v, _ := p.joinPaths([]value{x, y})
+		return v
 	case n.text == "*" && x.known() && y.sort == integer && y.int >= 0:
 		if int64(len(x.text)) > 0 && y.int > maxText/int64(len(x.text)) || !p.spend(len(x.text)*int(min(y.int, maxText))) {
 			return unknown

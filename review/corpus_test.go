@@ -56,7 +56,7 @@ func TestHostileProgramsAreHigh(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d", high, all)
-	if all < 100 || high*100 < 80*all {
+	if all < 100 || high*100 < 95*all {
 		t.Errorf("%d of %d hostile programs reach high", high, all)
 	}
 }

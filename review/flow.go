@@ -68,7 +68,7 @@ func (p *program) visitToolName(v value, n *node) {
 }
 
 // visitTool applies the rules to a call of a tool.
-func (p *program) visitTool(n *node, path string, a *around) {
+func (p *program) visitTool(n *node, path string, made bool, a *around) {
 	r := p.reviewer
 	p.visitToolName(value{text: path}, n.children[0])
 	id, ok := r.toolID(path)
@@ -91,14 +91,18 @@ func (p *program) visitTool(n *node, path string, a *around) {
 	if at, known := r.Changed[id]; known && !r.Now.IsZero() && r.Now.Sub(at) < newFor {
 		p.find(ruleNewTool, Medium, n.start, id+" was added or changed less than 5 minutes ago")
 	}
-	p.visitToolArguments(n)
+	p.visitToolArguments(n, id)
+	p.visitAuthority(n, id, a)
+	if made && (writes || destroys) && !strings.Contains(id, "?") {
+		p.find(ruleObfuscation, High, n.start, "the name of the tool "+id+" is built at run time")
+	}
 	if destroys && repeated(a) {
 		p.find(ruleDestructive, High, n.start, id+" deletes in a loop")
 	} else if destroys {
 		p.find(ruleDestructive, Medium, n.start, id+" deletes")
 	}
 	if outward(name) || writes && personalAddress(p, n) {
-		p.visitMessage(n, id)
+		p.visitMessage(n, id, a)
 	}
 }
 
@@ -122,7 +126,7 @@ func repeated(a *around) bool {
 }
 
 // visitToolArguments applies the rules to what a tool is given.
-func (p *program) visitToolArguments(n *node) {
+func (p *program) visitToolArguments(n *node, id string) {
 	for _, argument := range n.arguments() {
 		entries := []*node{argument}
 		if v := p.one(argument, nil); v.sort == code && v.node.kind == object {
@@ -133,6 +137,9 @@ func (p *program) visitToolArguments(n *node) {
 				continue
 			}
 			v := p.one(e.child(0), nil)
+			if v.sort == items {
+				p.visitWords(e, id, v)
+			}
 			if v.sort != constant || e.child(0) == nil {
 				continue
 			}
@@ -161,18 +168,21 @@ func (p *program) visitLoop(n *node) {
 			return
 		}
 	}
-	p.within(body, 0, func(c *node) {
-		for _, v := range p.resolve(c.children[0], nil) {
-			id, ok := p.reviewer.toolID(v.path())
-			if !ok {
-				continue
-			}
-			_, name, _ := strings.Cut(id, ".")
-			if catalogue.NameWrites(name) || strings.Contains(id, "?") || outward(name) {
-				p.find(ruleWriteLoop, High, c.start, id+" is called in a loop that does not end")
-			}
+	p.reportRepeated(body, "a loop that does not end")
+}
+
+// visitWords applies the rules to a command that is a list of words.
+func (p *program) visitWords(at *node, id string, v value) {
+	command, _, _ := strings.Cut(id, ".")
+	for _, w := range v.items[:min(len(v.items), 64)] {
+		command += " " + written(w)
+	}
+	switch strings.ToLower(at.text) {
+	case "args", "argv", "arguments", "command", "cmd", "flags", "options", "params":
+		if what := destructiveCommand(command); what != "" {
+			p.find(ruleDestructive, High, at.start, "an argument of a tool "+what)
 		}
-	})
+	}
 }
 
 // within calls do for the calls in a part of the program, and in the functions of the
@@ -210,7 +220,7 @@ func (p *program) alwaysTrue(n, body *node) bool {
 		return (n.text == "!" || n.text == "not") && p.alwaysFalse(n.child(0))
 	case binary:
 		x, y := p.one(n.child(0), nil), p.one(n.child(1), nil)
-		return n.child(0) != nil && n.child(1) != nil && n.child(0).kind != word && x.sort == integer && y.sort == integer && x.int == y.int && strings.Contains(n.text, "=")
+		return p.unchanged(n) || n.child(0) != nil && n.child(1) != nil && n.child(0).kind != word && x.sort == integer && y.sort == integer && x.int == y.int && strings.Contains(n.text, "=")
 	case word:
 		defs, _ := p.definitions(n.text, n.start)
 		return len(defs) == 1 && defs[0].value != nil && defs[0].value != n && p.alwaysTrue(defs[0].value, body)
@@ -265,10 +275,17 @@ type taint struct {
 	variable bool // a variable of the environment
 	personal bool
 	whole    bool // personal data as text, not a count or a field of them
+	contents bool // what is in a file or a document of a tool
+	outside  bool // an answer of a tool or of another machine, or an argument
+	own      bool // an object that the program packed itself
+	listed   bool // the names of files in a folder
+	tree     bool // the names of files in a folder and the folders in it
+	tools    bool // the names of all tools, or the tools
 }
 
 func (t taint) join(o taint) taint {
-	return taint{t.secret || o.secret, t.variable || o.variable, t.personal || o.personal, t.whole || o.whole}
+	return taint{t.secret || o.secret, t.variable || o.variable, t.personal || o.personal, t.whole || o.whole, t.contents || o.contents,
+		t.outside || o.outside, t.own || o.own, t.listed || o.listed, t.tree || o.tree, t.tools || o.tools}
 }
 
 // taintOf returns what flows into an expression.
@@ -290,6 +307,9 @@ func (p *program) flow(n *node, seen map[*node]bool) taint {
 		defs, _ := p.definitions(n.text, n.start)
 		for _, d := range defs {
 			t = t.join(d.owner.flow(d.value, seen))
+		}
+		for _, c := range p.mixed[n.text] {
+			t = t.join(p.flow(c, seen))
 		}
 		if len(defs) == 0 {
 			t = t.join(sourceOf(globalName(n.text, p.python), true))
@@ -331,13 +351,17 @@ func (p *program) flowOfCall(n *node, seen map[*node]bool) taint {
 			_, name, _ := strings.Cut(id, ".")
 			t.personal = t.personal || personal(id) && !catalogue.NameWrites(name)
 			t.secret = t.secret || secretive(id)
+			t.contents = t.contents || holdsContents(name)
+			t.outside = true
 			return t
 		}
 		if v.sort == code && v.node.kind == function {
 			t = t.join(v.owner.flow(v.node.child(1), seen))
 		}
-		t = t.join(sourceOf(path, false))
-		if effectOf(path, p.python) == usesFile {
+		t = t.join(sourceOf(path, false)).join(p.listing(n, path))
+		if e := effectOf(path, p.python); e == sends {
+			t.outside = true
+		} else if e == usesFile {
 			if c := p.one(n.argument(0), nil); c.sort == constant && sensitivePath(c.text) != "" {
 				t.secret = true
 			}
@@ -371,8 +395,33 @@ func sourceOf(path string, whole bool) taint {
 	if strings.HasPrefix(path, "os.environ.") || strings.HasPrefix(path, "process.env.") {
 		return taint{variable: true}
 	}
+	return taint{outside: path == "args" || path == "input"}
+}
+
+// listing returns what a call of a library lists.
+func (p *program) listing(n *node, path string) taint {
+	name := path[strings.LastIndexByte(path, '.')+1:]
+	if c := n.children[0]; c.kind == member && c.text != "" {
+		name = c.text
+	}
+	of := p.one(n.argument(0), nil)
+	switch {
+	case path == "pickle.dumps" || path == "dill.dumps" || path == "marshal.dumps" || path == "v8.serialize":
+		return taint{own: true}
+	case path == "Object.keys" || path == "Object.values" || path == "Object.entries" || path == "Object.getOwnPropertyNames" || path == "Reflect.ownKeys" || path == "dir" || path == "vars" || path == "inspect.getmembers":
+		return taint{tools: of.path() == "tools" || strings.HasPrefix(of.path(), "tools.")}
+	case path == "os.walk" || path == "os.fwalk" || name == "rglob" || name == "walk":
+		return taint{listed: true, tree: !temporary(of)}
+	case path == "os.listdir" || path == "os.scandir" || path == "glob.glob" || path == "glob.iglob" || name == "iterdir" || name == "glob" || strings.HasPrefix(path, "fs.readdir") || path == "fs.globSync" || path == "Deno.readDir":
+		deep := of.sort == constant && (wide(of.text) || strings.Contains(of.text, "**"))
+		p.entries(n, func(key string, e *node) { deep = deep || key == "recursive" && e.kind == truth && e.text == "true" })
+		return taint{listed: !temporary(of), tree: deep && !temporary(of)}
+	}
 	return taint{}
 }
+
+// temporary reports whether a path is one of temporary files.
+func temporary(v value) bool { return v.sort == constant && strings.HasPrefix(v.text, "/tmp/") }
 
 // visitEnvironment applies the rule about environment variables.
 func (p *program) visitEnvironment(v value, n *node) {
@@ -436,7 +485,7 @@ func (p *program) taintWithoutHeaders(n *node) taint {
 }
 
 // visitMessage applies the rule about data that leave by a tool.
-func (p *program) visitMessage(n *node, id string) {
+func (p *program) visitMessage(n *node, id string, a *around) {
 	var t taint
 	for _, c := range n.arguments() {
 		t = t.join(p.taintOf(c))
@@ -446,6 +495,8 @@ func (p *program) visitMessage(n *node, id string) {
 		p.find(ruleExfiltrate, High, n.start, "secrets flow into "+id)
 	case t.personal && t.whole && personalAddress(p, n):
 		p.find(ruleExfiltrate, High, n.start, "personal data flow into "+id)
+	case t.contents && repeated(a) && personalAddress(p, n):
+		p.find(ruleExfiltrate, High, n.start, "the contents of files flow into "+id+", one by one")
 	}
 }
 

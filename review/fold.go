@@ -73,6 +73,9 @@ func (p *program) built(path string, args []value) (value, bool) {
 		return value{}, false
 	}
 	a := args[0]
+	if joinsPaths(path) {
+		return p.joinPaths(args)
+	}
 	switch path {
 	case "chr", "String.fromCharCode", "String.fromCodePoint":
 		if len(args) == 1 && a.sort == items {

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/wexec/wexec/catalogue"
@@ -150,7 +151,7 @@ func destructiveCommand(s string) string {
 		{"del /s", "deletes a folder"}, {"del /f", "deletes files"}, {"rd /s", "deletes a folder"}, {"rmdir /s", "deletes a folder"}, {"remove-item -recurse", "deletes a folder"}, {"remove-item -force", "deletes files"}, {"find / -delete", "deletes files"}, {"-exec rm", "deletes files"}, {" -delete", "deletes files"},
 		{"shutdown", "stops the machine"}, {"reboot", "stops the machine"}, {"init 0", "stops the machine"}, {"poweroff", "stops the machine"}, {"halt ", "stops the machine"}, {": | : &", "starts processes without end"}, {":|:", "starts processes without end"},
 		{"chmod -r 777", "gives everybody access"}, {"chmod 777 /", "gives everybody access"}, {"chmod -r 000", "takes access away"}, {"chown -r", "changes owners"}, {"kill -9 -1", "ends all processes"}, {"killall", "ends processes"}, {"pkill", "ends processes"},
-		{"git push -force", "replaces history"}, {"git push -f", "replaces history"}, {"git reset -hard", "discards changes"}, {"git clean -fd", "deletes files"}, {"git branch -d", "deletes branches"}, {"kubectl delete", "deletes resources"}, {"terraform destroy", "deletes resources"}, {"docker rm", "deletes containers"}, {"docker system prune", "deletes containers"}, {"helm uninstall", "deletes resources"}, {"aws s3 rb", "deletes a bucket"}, {"aws s3 rm", "deletes objects"},
+		{"git push -force", "replaces history"}, {"git push -f", "replaces history"}, {"push origin -delete", "deletes branches"}, {"push -mirror", "replaces history"}, {"git reset -hard", "discards changes"}, {"git clean -fd", "deletes files"}, {"git branch -d", "deletes branches"}, {"kubectl delete", "deletes resources"}, {"terraform destroy", "deletes resources"}, {"docker rm", "deletes containers"}, {"docker system prune", "deletes containers"}, {"helm uninstall", "deletes resources"}, {"aws s3 rb", "deletes a bucket"}, {"aws s3 rm", "deletes objects"},
 		{"crontab -r", "deletes jobs"}, {"iptables -f", "removes the firewall"}, {"ufw disable", "removes the firewall"}, {"userdel", "deletes users"}, {"history -c", "removes traces"}, {"systemctl stop", "stops services"}, {"setenforce 0", "removes protection"}, {"vssadmin delete", "deletes backups"}, {"cipher /w", "writes over files"},
 		{"| sh", "runs what it downloads"}, {"| bash", "runs what it downloads"}, {"| python", "runs what it downloads"}, {"/dev/tcp/", "opens a shell to another machine"}, {"nc -e", "opens a shell to another machine"}, {"ncat -e", "opens a shell to another machine"}, {"bash -i", "opens a shell to another machine"}, {"mkfifo", "opens a shell to another machine"},
 	} {
@@ -230,6 +231,17 @@ func personal(name string) bool {
 	return secretive(name)
 }
 
+// holdsContents reports whether the name of a tool says that it gives what is in a file.
+func holdsContents(name string) bool {
+	words := catalogue.Words(name)
+	return hasAny(words, "read", "get", "download", "fetch", "export", "cat", "open", "load") &&
+		hasAny(words, "file", "files", "document", "doc", "content", "contents", "attachment", "note", "page", "object", "blob", "text")
+}
+
+func hasAny(words []string, list ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list, w) })
+}
+
 // secretive reports whether the name of a tool or a variable says that it is a secret.
 func secretive(name string) bool {
 	for _, w := range catalogue.Words(name) {
@@ -238,7 +250,8 @@ func secretive(name string) bool {
 			return true
 		}
 	}
-	return false
+	words := catalogue.Words(name)
+	return hasAny(words, "key", "keys") && hasAny(words, "access", "api", "private", "ssh", "deploy", "signing")
 }
 
 // outward reports whether the name of a tool says that it shows what it gets to others.

@@ -64,6 +64,9 @@ func (p *program) form(n *syntax.Node) *node {
 	}
 	defer func() { p.depth-- }()
 	switch n.Kind {
+	case "ERROR":
+		p.broken = append(p.broken, n)
+		return p.make(group, "", n, p.all(n)...)
 	case "comment", "html_comment", "hash_bang_line":
 		p.comments = append(p.comments, comment{p.tree.Text(n), n.Start})
 		return nil

@@ -80,6 +80,13 @@ func (p *program) collect(n, around *node) {
 		around = n
 	case call:
 		p.collectCall(n, around)
+	case unary:
+		if c := n.child(0); c != nil && c.kind == word {
+			if p.counted == nil {
+				p.counted = map[string]bool{}
+			}
+			p.counted[c.text] = true
+		}
 	}
 	for _, c := range n.children {
 		if n.kind == class && c != nil && c.kind == group {
@@ -104,6 +111,9 @@ func (p *program) collectAssignment(n, around *node) {
 	target, value := n.child(0), n.child(1)
 	if target == nil || value == nil {
 		return
+	}
+	if target.kind == member {
+		p.mix(target, value)
 	}
 	fixed := around == nil && n.binding
 	if len(n.text) < 2 || n.text[len(n.text)-1] != '=' || slices.Contains([]string{"||=", "??=", "&&=", ":="}, n.text) {
@@ -144,6 +154,12 @@ func (p *program) collectCall(n, around *node) {
 	case function:
 		p.pass(callee, n.arguments())
 	case member:
+		switch callee.text {
+		case "append", "set", "add", "push", "unshift", "extend", "update", "insert", "write", "put", "setdefault", "appendleft":
+			for _, a := range n.arguments() {
+				p.mix(callee, a)
+			}
+		}
 		from := callee.child(0)
 		switch callee.text {
 		case "append", "push":
@@ -206,4 +222,20 @@ func isBuiltin(name string) bool {
 		return true
 	}
 	return false
+}
+
+// mix notes what is put into the object at the start of a chain of members.
+func (p *program) mix(target, value *node) {
+	for target != nil && (target.kind == member || target.kind == call) {
+		target = target.child(0)
+	}
+	if target == nil || value == nil || target.kind != word {
+		return
+	}
+	if p.mixed == nil {
+		p.mixed = map[string][]*node{}
+	}
+	if all := p.mixed[target.text]; len(all) < 64 {
+		p.mixed[target.text] = append(all, value)
+	}
 }

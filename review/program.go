@@ -92,6 +92,9 @@ type program struct {
 	comments []comment
 	names    map[string][]definition
 	passed   map[string][]*node // calls of functions, by name
+	broken   []*syntax.Node     // what could not be parsed
+	mixed    map[string][]*node // what is put into an object, by its name
+	counted  map[string]bool    // names that ++ or -- changes
 	nodes    int
 	depth    int
 	deep     bool

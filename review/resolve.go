@@ -260,6 +260,9 @@ func (p *program) memberOf(o, key value) value {
 	if key.known() && key.text != "" {
 		name = key.text
 	}
+	if p.python && name == "parent" && o.known() {
+		return value{sort: constant, text: parentOf(o.text), made: true}
+	}
 	return value{text: property(o.path(), name), made: o.made && o.sort == reference || key.made}
 }
 

@@ -15,6 +15,7 @@ const (
 	ruleEscape      = "escape"
 	ruleProcess     = "process"
 	ruleDestructive = "destructive"
+	ruleAuthority   = "authority"
 	ruleWriteLoop   = "write-loop"
 	ruleCredential  = "credential"
 	rulePath        = "path-traversal"
@@ -43,7 +44,9 @@ func Rules() []Rule {
 			"A command has the rights of its user, not those of the program.", "Use a tool for the task."},
 		{ruleDestructive, false, "commands, SQL and calls that delete much: `rm -rf`, `DROP TABLE`, `DELETE` without `WHERE`, tools that delete, in a loop",
 			"What they remove cannot be brought back.", "Name what to delete one by one, and have a person confirm it."},
-		{ruleWriteLoop, false, "a tool that changes something, in a loop that does not end",
+		{ruleAuthority, false, "tools that give all rights, open access to everybody, turn off logs, backups or protection, replace history, or move money to a receiver in the code",
+			"Such a call changes who controls a system or an account.", "Leave it to a person, or have one confirm each call."},
+		{ruleWriteLoop, false, "tools that change something, requests and written files, in a loop or a recursion that does not end",
 			"It repeats the change until a limit of the run stops it.", "Give the loop a bound or a condition that ends it."},
 		{ruleCredential, false, "keys, tokens, passwords and private keys in the code",
 			"Code is stored, shown and sent to models, and each reader gets the key.", "Put it in a secret of the policy and let a rule fill it in."},

@@ -29,6 +29,7 @@ func (p *program) visit(n *node, a *around) {
 	case module:
 		p.visitModule(n)
 	case function:
+		p.visitRecursion(n)
 		if n.text == "__reduce__" || n.text == "__reduce_ex__" {
 			p.find(ruleDynamic, High, n.start, "a class says what runs when its objects are read")
 		}
@@ -64,10 +65,28 @@ func (p *program) visitCall(n *node, a *around) {
 		p.visitCallOf(n, path, shift, callee.made, a)
 	}
 	p.visitDecoded(n)
+	p.visitChosen(n)
+	if c := n.children[0]; c.kind == member && (c.text == "unlink" || c.text == "rmdir" || c.text == "rmtree") && !removes(p.one(c, nil).path()) {
+		p.visitRemoval(n, c.text, c.child(0))
+	}
+}
+
+// visitChosen looks for calls of tools that are chosen from the list of all tools.
+func (p *program) visitChosen(n *node) {
+	c := n.children[0]
+	if c.kind != word && (c.kind != member || c.text != "") && c.kind != call || !strings.Contains(p.one(c, nil).path(), "?") && c.kind != word {
+		return
+	}
+	if v := p.one(c, nil); v.sort == code {
+		return
+	}
+	if p.taintOf(c).tools {
+		p.find(ruleObfuscation, High, n.start, "the tool that is called is chosen from all tools at run time: "+p.clip(c))
+	}
 }
 
 func (p *program) visitCallOf(n *node, path string, shift int, made bool, a *around) {
-	p.visitTool(n, path, a)
+	p.visitTool(n, path, made, a)
 	argument := n.argument(shift)
 	e := effectOf(path, p.python)
 	if made && (e == runsCode || e == runsCommand || e == escapes) {
@@ -81,14 +100,20 @@ func (p *program) visitCallOf(n *node, path string, shift int, made bool, a *aro
 	case p.constructs(path, n.child(len(n.children)-1)):
 		p.find(ruleEscape, High, n.start, "the constructor of functions is reached through an object")
 		p.visitCode(n, "Function", n.child(len(n.children)-1))
+	case path == "setInterval" && !p.python && p.names["clearInterval"] == nil && !strings.Contains(p.tree.Source, "clearInterval") && p.one(argument, nil).sort == code:
+		p.reportRepeated(p.one(argument, nil).node.child(1), "a timer that does not end")
 	case (path == "setTimeout" || path == "setInterval") && argument != nil && !p.python:
 		if v := p.one(argument, nil); v.sort == constant {
 			p.visitCode(n, path, argument)
 		}
 	case e == unpacks:
 		level := Medium
-		if v := p.one(argument, nil); v.made || v.sort == constant {
+		t := p.taintOf(argument)
+		if v := p.one(argument, nil); v.made || v.sort == constant || t.outside {
 			level = High
+		}
+		if t.own && !t.outside {
+			break
 		}
 		p.find(ruleDynamic, level, n.start, path+" may run code of the object that it reads")
 	case e == runsCommand:
@@ -331,6 +356,9 @@ func (p *program) visitJoined(n *node, a *around) {
 	if v.sort != constant || !v.made {
 		return
 	}
+	if n.kind == binary && n.text == "/" && !strings.Contains(v.text, "\n") {
+		p.visitJoinedPath(n, v.text)
+	}
 	if what := credentialIn(v.text); what != "" {
 		p.find(ruleCredential, High, n.start, "the code has "+what)
 	}
@@ -499,6 +527,9 @@ func (r *reviewer) program(p *program) {
 	}
 	if p.nodes > maxNodes {
 		p.limit(0, "the program has too many parts to review")
+	}
+	for _, n := range p.broken {
+		r.name("unresolved", "syntax: "+p.clip(&node{start: n.Start, end: n.End}))
 	}
 	p.collect(p.root, nil)
 	p.passNamed()

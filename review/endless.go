@@ -1,0 +1,124 @@
+package review
+
+import (
+	"strings"
+
+	"github.com/wexec/wexec/catalogue"
+)
+
+// reportRepeated reports what a part of the program that never ends changes or sends.
+func (p *program) reportRepeated(body *node, where string) {
+	p.within(body, 0, func(c *node) {
+		for _, v := range p.resolve(c.children[0], nil) {
+			path := v.path()
+			if v.sort == constant {
+				path = "?"
+			}
+			if id, ok := p.reviewer.toolID(path); ok {
+				_, name, _ := strings.Cut(id, ".")
+				if catalogue.NameWrites(name) || strings.Contains(id, "?") || outward(name) {
+					p.find(ruleWriteLoop, High, c.start, id+" is called in "+where)
+				}
+				continue
+			}
+			switch e := effectOf(path, p.python); {
+			case e == sends, e == runsCommand, e == usesFile && p.writesFile(c, path):
+				p.find(ruleWriteLoop, High, c.start, path+" is called in "+where)
+			}
+		}
+	})
+}
+
+// writesFile reports whether a call of a path writes a file.
+func (p *program) writesFile(n *node, path string) bool {
+	name := path[strings.LastIndexByte(path, '.')+1:]
+	if name == "open" {
+		for _, c := range n.arguments()[min(1, len(n.arguments())):] {
+			if c != nil && c.kind == keyword {
+				c = c.child(0)
+			}
+			if v := p.one(c, nil); v.known() && len(v.text) < 4 && strings.ContainsAny(v.text, "wax") {
+				return true
+			}
+		}
+		return false
+	}
+	for _, part := range [...]string{"write", "append", "mkdir", "makedirs", "symlink", "copy"} {
+		if strings.HasPrefix(strings.ToLower(name), part) {
+			return true
+		}
+	}
+	return false
+}
+
+// visitRecursion looks for changes in a function that calls itself in any case.
+func (p *program) visitRecursion(n *node) {
+	body := n.child(1)
+	if body == nil || p.conditional(body) {
+		return
+	}
+	again := false
+	p.within(body, 2, func(c *node) {
+		for _, part := range c.children {
+			if v := p.one(part, nil); part != nil && (part.kind == word || part.kind == member) && v.sort == code && v.node == n {
+				again = true
+			}
+		}
+	})
+	if again {
+		p.reportRepeated(body, "a function that calls itself without end")
+	}
+}
+
+// conditional reports whether a part of a program may do one thing or another.
+func (p *program) conditional(n *node) bool {
+	if n == nil || n.kind == function {
+		return false
+	}
+	switch n.kind {
+	case branch, exit, loop, each, transform:
+		return true
+	case choice:
+		if n.text != "=" && n.text != "," {
+			return true
+		}
+	case group:
+		if strings.HasPrefix(n.text, "switch") || strings.HasPrefix(n.text, "match") {
+			return true
+		}
+	}
+	for _, c := range n.children {
+		if p.conditional(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// unchanged reports whether a condition compares constants with names that the program
+// gives one constant.
+func (p *program) unchanged(n *node) bool {
+	if n == nil || n.kind != binary || n.text == "" || len(n.children) != 2 {
+		return false
+	}
+	names := 0
+	for _, c := range n.children {
+		switch {
+		case c == nil:
+			return false
+		case c.kind == text, c.kind == number, c.kind == truth, c.kind == word && c.text == "undefined":
+		case c.kind == word:
+			defs, _ := p.definitions(c.text, c.start)
+			if len(defs) != 1 || defs[0].value == nil || p.counted[c.text] {
+				return false
+			}
+			if k := defs[0].value.kind; k != text && k != number && k != truth {
+				return false
+			}
+			names++
+		default:
+			return false
+		}
+	}
+	return names > 0
+}
