@@ -109,7 +109,7 @@ func everything(key, v string, rights bool) bool {
 func (p *program) entries(n *node, do func(key string, e *node)) {
 	var in func(n *node, depth int)
 	in = func(n *node, depth int) {
-		if n == nil || depth > 4 {
+		if n == nil || depth > 8 {
 			return
 		}
 		if n.kind == keyword {

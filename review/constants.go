@@ -1,6 +1,7 @@
 package review
 
 import (
+	slash "path"
 	"strconv"
 	"strings"
 )
@@ -160,4 +161,39 @@ func cross(xs, ys []value, do func(x, y value) value) []value {
 		}
 	}
 	return out
+}
+
+// joinsPaths reports whether a function makes a path of its arguments.
+func joinsPaths(path string) bool {
+	switch path {
+	case "path.join", "path.resolve", "path.posix.join", "os.path.join", "posixpath.join", "Path", "pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath":
+		return true
+	}
+	return false
+}
+
+// joinPaths joins paths. An absolute path replaces what is before it.
+func (p *program) joinPaths(parts []value) (value, bool) {
+	known := false
+	var from int
+	for i, v := range parts {
+		known = known || v.sort == constant
+		if v.sort == constant && strings.HasPrefix(v.text, "/") {
+			from = i
+		}
+	}
+	if !known {
+		return value{}, false
+	}
+	v := p.joinAll(parts[from:], "/")
+	v.text = strings.ReplaceAll(v.text, "//", "/")
+	return v, v.sort == constant
+}
+
+// parentOf returns the folder of a path.
+func parentOf(path string) string {
+	if strings.HasSuffix(path, hole) {
+		return path + "/.."
+	}
+	return slash.Dir(path)
 }

@@ -122,3 +122,22 @@ func (p *program) unchanged(n *node) bool {
 	}
 	return names > 0
 }
+
+// removes reports whether a function removes a file or a folder.
+func removes(path string) bool {
+	switch path {
+	case "os.remove", "os.unlink", "os.rmdir", "shutil.rmtree", "fs.rm", "fs.rmSync", "fs.rmdir", "fs.rmdirSync", "fs.unlink", "fs.unlinkSync", "Deno.remove", "Deno.removeSync", "os.removedirs", "fs.truncate", "fs.truncateSync", "os.truncate":
+		return true
+	}
+	return false
+}
+
+// visitRemoval reports that files are removed that the program only finds when it runs.
+func (p *program) visitRemoval(n *node, what string, path *node) {
+	switch t := p.taintOf(path); {
+	case t.tree:
+		p.find(ruleDestructive, High, n.start, what+" removes all files of a folder and the folders in it")
+	case t.listed:
+		p.find(ruleDestructive, Medium, n.start, what+" removes the files of a folder")
+	}
+}

@@ -71,41 +71,6 @@ func (p *program) visitPath(at *node, path string) {
 	}
 }
 
-// joinsPaths reports whether a function makes a path of its arguments.
-func joinsPaths(path string) bool {
-	switch path {
-	case "path.join", "path.resolve", "path.posix.join", "os.path.join", "posixpath.join", "Path", "pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath":
-		return true
-	}
-	return false
-}
-
-// joinPaths joins paths. An absolute path replaces what is before it.
-func (p *program) joinPaths(parts []value) (value, bool) {
-	known := false
-	var from int
-	for i, v := range parts {
-		known = known || v.sort == constant
-		if v.sort == constant && strings.HasPrefix(v.text, "/") {
-			from = i
-		}
-	}
-	if !known {
-		return value{}, false
-	}
-	v := p.joinAll(parts[from:], "/")
-	v.text = strings.ReplaceAll(v.text, "//", "/")
-	return v, v.sort == constant
-}
-
-// parentOf returns the folder of a path.
-func parentOf(path string) string {
-	if strings.HasSuffix(path, hole) {
-		return path + "/.."
-	}
-	return slash.Dir(path)
-}
-
 // visitJoinedPath applies the rules to a path that is made of parts.
 func (p *program) visitJoinedPath(at *node, path string) {
 	if strings.Count(path+"/", "../") < 2 {
@@ -115,23 +80,4 @@ func (p *program) visitJoinedPath(at *node, path string) {
 		path = clean
 	}
 	p.visitPath(at, path)
-}
-
-// removes reports whether a function removes a file or a folder.
-func removes(path string) bool {
-	switch path {
-	case "os.remove", "os.unlink", "os.rmdir", "shutil.rmtree", "fs.rm", "fs.rmSync", "fs.rmdir", "fs.rmdirSync", "fs.unlink", "fs.unlinkSync", "Deno.remove", "Deno.removeSync", "os.removedirs", "fs.truncate", "fs.truncateSync", "os.truncate":
-		return true
-	}
-	return false
-}
-
-// visitRemoval reports that files are removed that the program only finds when it runs.
-func (p *program) visitRemoval(n *node, what string, path *node) {
-	switch t := p.taintOf(path); {
-	case t.tree:
-		p.find(ruleDestructive, High, n.start, what+" removes all files of a folder and the folders in it")
-	case t.listed:
-		p.find(ruleDestructive, Medium, n.start, what+" removes the files of a folder")
-	}
 }

@@ -220,6 +220,9 @@ func (p *program) alwaysTrue(n, body *node) bool {
 		return (n.text == "!" || n.text == "not") && p.alwaysFalse(n.child(0))
 	case binary:
 		x, y := p.one(n.child(0), nil), p.one(n.child(1), nil)
+		if x.sort == integer && y.sort == integer && n.child(0).kind != word && n.child(1).kind != word && (n.text == "<" && x.int < y.int || n.text == ">" && x.int > y.int) {
+			return true
+		}
 		return p.unchanged(n) || n.child(0) != nil && n.child(1) != nil && n.child(0).kind != word && x.sort == integer && y.sort == integer && x.int == y.int && strings.Contains(n.text, "=")
 	case word:
 		defs, _ := p.definitions(n.text, n.start)
@@ -466,6 +469,8 @@ func (p *program) visitRequest(n *node, path string, shift int) {
 		p.find(ruleExfiltrate, Critical, n.start, "secrets flow into a request: "+path)
 	case t.personal:
 		p.find(ruleExfiltrate, High, n.start, "personal data flow into a request: "+path)
+	case t.tree:
+		p.find(ruleExfiltrate, High, n.start, "all files of a folder flow into a request: "+path)
 	}
 }
 

@@ -237,6 +237,7 @@ var unknown = value{text: "?"}
 // frame has the values of names while a function or a comprehension is resolved.
 type frame struct {
 	names map[string]value
+	of    *node // the function that is resolved
 	up    *frame
 	depth int
 }

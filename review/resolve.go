@@ -386,7 +386,17 @@ func (p *program) apply(fn value, arguments []value, f *frame) []value {
 	if depthOf(f) > maxApplied || fn.node.kind != function {
 		return nil
 	}
-	inner := &frame{names: map[string]value{}, up: f, depth: depthOf(f) + 1}
+	again := 0
+	for g := f; g != nil; g = g.up {
+		if g.of == fn.node {
+			again++
+		}
+	}
+	if again > 0 { // a function that calls itself is not followed
+		p.reviewer.partial++
+		return []value{unknown}
+	}
+	inner := &frame{names: map[string]value{}, of: fn.node, up: f, depth: depthOf(f) + 1}
 	for i, parameter := range fn.node.child(0).children {
 		if i < len(arguments) {
 			inner.bind(parameter, arguments[i])

@@ -166,6 +166,9 @@ func credentialName(name string) bool {
 
 // credentialValue reports whether a text that a name for credentials gets is one.
 func credentialValue(s string) bool {
+	if strings.HasPrefix(s, "eyJ") && len(s)-strings.LastIndexByte(s, '.') < 16 {
+		return false // a web token without a signature opens nothing
+	}
 	return len(s) >= 8 && len(s) <= 512 && !strings.Contains(s, hole) && !strings.ContainsAny(s, " \t\n{}<>$/[]") && !sample(s) && mixed(s) && entropy(s) > 2.8
 }
 

@@ -21,7 +21,11 @@ func (p *program) visit(n *node, a *around) {
 		p.visitText(n, a)
 	case keyword:
 		p.visitNamed(n.text, n.child(0))
-		if n.text == "__reduce__" || n.text == "__proto__" {
+		plain := false // a prototype of the language, or none
+		if v := n.child(0); v != nil {
+			plain = v.kind == truth || strings.HasSuffix(p.one(v, nil).path(), ".prototype")
+		}
+		if n.text == "__reduce__" || n.text == "__proto__" && !plain {
 			p.find(ruleEscape, Medium, n.start, "an object sets "+n.text)
 		}
 	case assign:
@@ -319,6 +323,8 @@ func (p *program) visitPlace(n *node, a *around) {
 	q := p.one(n.child(0), nil).path()
 	switch {
 	case q == root && (isBuiltin(n.text) || isLanguageClass(n.text)) || strings.HasSuffix(q, ".__proto__") || strings.HasSuffix(q, ".prototype") && isUpper(q) && isLanguageClass(q):
+		p.find(ruleEscape, High, n.start, "a built-in object is changed")
+	case isLanguageClass(q) && n.text != "":
 		p.find(ruleEscape, High, n.start, "a built-in object is changed")
 	case q == "tools" || strings.HasPrefix(q, "tools."):
 		p.find(ruleEscape, High, n.start, "a tool is replaced")
