@@ -132,10 +132,21 @@ type Start struct {
 	Servers       []string  `json:"servers,omitempty"` // identifiers of servers in reach
 	Offers        []string  `json:"offers,omitempty"`  // other features: app, artifacts, dry-run, fetch, files, packages, pii
 
+	Review *Review `json:"review,omitempty"` // of the program, if it was reviewed
+
 	GuestSHA256     string `json:"guest_sha256,omitempty"`
 	PolicySHA256    string `json:"policy_sha256,omitempty"`
 	CatalogueSHA256 string `json:"catalogue_sha256,omitempty"`
 	Keep            Keep   `json:"keep,omitzero"`
+}
+
+// Review is what a review of the program found before the run. Personal data in names
+// is replaced.
+type Review struct {
+	Level              string   `json:"level"`
+	Rules              []string `json:"rules,omitempty"` // of the findings, sorted
+	Tools              []string `json:"tools,omitempty"` // that the program names
+	CapabilitiesSHA256 string   `json:"capabilities_sha256"`
 }
 
 // Keep is how much of a run its records have: each is "hash", "full" or "none".
@@ -170,7 +181,7 @@ type Limits struct {
 // Decision is the record of a policy decision. It is written before the action.
 type Decision struct {
 	Call   uint64 `json:"call,omitempty"`   // number of the call in the run, from 1; 0 outside of calls
-	Kind   string `json:"kind,omitempty"`   // empty for "tool"; or "network", "file", "language", "pin", "schema", "elicitation", "sampling", "resources", "prompts", "rule"
+	Kind   string `json:"kind,omitempty"`   // empty for "tool"; or "network", "file", "language", "pin", "schema", "elicitation", "sampling", "resources", "prompts", "rule", "risk"
 	Tool   string `json:"tool,omitempty"`   // server.tool in original names, or the prelude's own name
 	Target string `json:"target,omitempty"` // "GET https://host:port", the path of a file, or what a server asks for
 	Effect string `json:"effect"`           // allow, ask or deny

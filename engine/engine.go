@@ -15,6 +15,7 @@ import (
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/engine/internal/guestcache"
+	"github.com/wexec/wexec/engine/internal/lru"
 	"github.com/wexec/wexec/engine/internal/sandbox"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/guests"
@@ -95,6 +96,7 @@ type Engine struct {
 	sessions *sessions
 	results  *resultCache
 	compiler *compiler
+	reviews  *lru.Map[string, []byte]
 	active   activeRuns
 
 	mu     sync.Mutex
@@ -120,7 +122,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 			WithOp("make an engine").WithHint("raise that bound, or set Running to less")
 	}
 	c.Ready = min(c.Ready, room/4)
-	e := &Engine{config: c, log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), tracer: c.tracer(), table: c.Table}
+	e := &Engine{config: c, reviews: lru.New[string, []byte](maxReviews), log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), tracer: c.tracer(), table: c.Table}
 	if e.table == nil {
 		var err error
 		if e.table, err = hostfns.NewTable(nil, audit.None()); err != nil {
@@ -234,6 +236,7 @@ func (e *Engine) Forget(match func(text []byte) bool) error {
 		return match(r.Value) || match([]byte(r.Stdout)) || match([]byte(r.Stderr))
 	})
 	e.compiler.outputs.RemoveIf(match)
+	e.reviews.RemoveIf(match)
 	return e.compiler.disk.RemoveIf(match)
 }
 

@@ -29,6 +29,7 @@ import (
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/privacy"
+	"github.com/wexec/wexec/review"
 )
 
 // job is one call of Run, from its request to its result.
@@ -45,7 +46,8 @@ type job struct {
 	tools    *hostfns.Run
 	limits   Limits
 	slot     *sandbox.Slot
-	host     *sandbox.Host // of the guest that runs the program
+	reviewed *review.Assessment // nil: the program was not reviewed
+	host     *sandbox.Host      // of the guest that runs the program
 	session  *session
 	sources  sources
 	caching  caching
@@ -177,6 +179,7 @@ func (j *job) open(ctx context.Context) error {
 			Env: env.Pairs(), Offers: slices.Clone(env.Offers), GuestSHA256: guest,
 		},
 	}
+	info.Review = reviewOf(j.reviewed)
 	if j.session != nil {
 		info.Session, info.Start.Generation = j.session.shared, j.session.generation
 	}
@@ -185,6 +188,7 @@ func (j *job) open(ctx context.Context) error {
 		return err
 	}
 	j.tools, j.limits, j.caching.files.root = tools, tools.Limits(), r.Root
+	j.showReview()
 	if tools.Kept() && j.session == nil && log == nil {
 		j.world.Record()
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wexec/wexec/engine/internal/tokens"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/review"
 )
 
 // Status is how a run ended.
@@ -38,6 +39,8 @@ type Result struct {
 	Provenance Provenance `json:"provenance"`
 	// Cache is hit, miss or off.
 	Cache string `json:"cache"`
+	// Review is what a review of the program found before the run; nil if there was none.
+	Review *review.Assessment `json:"review,omitempty"`
 	// Workspace is what the run changed in its workspace.
 	Workspace *Workspace `json:"workspace,omitempty"`
 	// Waiting lists the questions to people that a waiting run has open.

@@ -57,6 +57,10 @@ func (j *job) do(ctx context.Context) {
 		j.fail(err)
 		return
 	}
+	if err := j.review(ctx); err != nil {
+		j.failIn(ctx, err)
+		return
+	}
 	if j.req.Session != "" {
 		var err error
 		if j.session, err = j.e.sessions.enter(ctx, sessionKeyOf(&j.req, j.table), j.req.Language, j.res.RunID, j.table); err != nil {
@@ -70,7 +74,9 @@ func (j *job) do(ctx context.Context) {
 		return
 	}
 	ctx = j.tools.Context()
-	if !j.fromCache(ctx) {
+	if err := j.tools.Admit(ctx); err != nil {
+		j.failIn(ctx, err)
+	} else if !j.fromCache(ctx) {
 		j.execute(ctx)
 	}
 	j.close(ctx)

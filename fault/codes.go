@@ -36,6 +36,7 @@ const (
 	DeniedFile     Code = "denied.file"     // the policy forbids the file
 	DeniedApproval Code = "denied.approval" // a person refused, or there was nobody to ask
 	DeniedLanguage Code = "denied.language" // the policy forbids the language
+	DeniedRisk     Code = "denied.risk"     // the policy forbids programs of the level that the review found
 	DeniedToken    Code = "denied.token"    // the token is unknown, expired or revoked
 	DeniedScope    Code = "denied.scope"    // the token does not have the scope
 	DeniedPinned   Code = "denied.pinned"   // the definition of the tool differs from its pin
@@ -68,7 +69,7 @@ var classes = []struct {
 	{ClassGuest, []Code{GuestSyntax, GuestException, GuestExit, GuestResult, GuestStalled,
 		ToolFailed, ToolUnknown, ToolUnknownOutcome, ToolInvalidArgs, ToolTooLarge}},
 	{ClassUsage, []Code{UsageFlag, UsageLanguage, UsageFile, UsageConfig, UsagePolicy, UsageAudit, UsageSession, UsageStore, UsageRun, UsageToken, UsageConflict, UsageWorkspace, UsageProfile}},
-	{ClassDenied, []Code{DeniedTool, DeniedNetwork, DeniedFile, DeniedApproval, DeniedLanguage, DeniedPinned, DeniedToken, DeniedScope}},
+	{ClassDenied, []Code{DeniedTool, DeniedNetwork, DeniedFile, DeniedApproval, DeniedLanguage, DeniedRisk, DeniedPinned, DeniedToken, DeniedScope}},
 	{ClassLimit, []Code{LimitFuel, LimitMemory, LimitTime, LimitOutput, LimitToolCalls, LimitHostBytes, LimitRecursion, LimitBusy, LimitQuota, LimitArtifact}},
 	{ClassUpstream, []Code{UpstreamUnavailable, ToolTimeout}},
 	{ClassCancelled, []Code{Cancelled}},

@@ -74,6 +74,9 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 	r := c.run
 	approvals := r.table.policy.Approvals()
 	key := c.name + "\x00" + c.kind + "\x00" + c.decision.Rule
+	if c.kind == riskKind {
+		approvals.Remember = "never" // the next program is another one
+	}
 	if c.grant != nil {
 		approvals.Via, approvals.Remember = []string{"terminal"}, "run"
 		key = c.grant.key()

@@ -193,6 +193,7 @@ func (c *call) decide(ctx context.Context) error {
 	if c.decision.Effect == policy.Deny {
 		c.askForRule(req)
 	}
+	c.foresee()
 	for i, w := range c.decision.Warnings {
 		c.decision.Warnings[i] = r.shown(w, 500)
 		r.warn(c.decision.Warnings[i])

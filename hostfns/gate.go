@@ -94,7 +94,11 @@ func (g *gate) Network(ctx context.Context, req NetworkRequest) error {
 		target += " at " + ip.String()
 	}
 	d := r.table.effective().DecideNetwork(ask)
-	if d.Effect != policy.Allow {
+	out := r.risk.Reach != policy.ReachPolicy
+	if out {
+		d = policy.Decision{Rule: r.risk.ReachRule, Message: "programs of the level " + r.info.Review.Level + " reach no host"}
+	}
+	if d.Effect != policy.Allow && !out {
 		approved, err := g.approved(ctx, ask, d)
 		if err != nil {
 			return err

@@ -58,6 +58,11 @@ type Native interface {
 	PreludeCalls() []string
 }
 
+// Remote is a [Provider] of which some servers are reached over the network.
+type Remote interface {
+	Remote(server string) bool
+}
+
 // Keeper is a [Provider] that is part of the host and keeps values for later runs,
 // sealed. Its tools get tokens, whatever the policy reveals, with Call.Values, and
 // answer with tokens, with their values in Answer.Issued: the reader gets tokens from

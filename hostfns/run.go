@@ -33,6 +33,8 @@ type RunInfo struct {
 	// Limits of the run; zero fields are the defaults. The limits of the policy
 	// apply too.
 	Limits policy.Limits
+	// Review is what a review of the program found. Nil: it was not reviewed.
+	Review *Review
 	// Session is what the runs of a session share. Nil: nothing is shared.
 	Session *Session
 	// Asker is asked where the policy requires approval. Nil: that of the table.
@@ -102,6 +104,7 @@ type Run struct {
 	info     RunInfo
 	limits   policy.Limits
 	facts    policy.RunFacts
+	risk     policy.Risk // what the policy says about the review
 	actor    policy.Actor
 	keep     policy.Audit
 	session  *Session
@@ -147,9 +150,13 @@ func (t *Table) Open(ctx context.Context, info RunInfo) (*Run, error) {
 	if closed {
 		return nil, fault.New(fault.Cancelled, "open a run: the table is closed")
 	}
-	limits := t.policy.Limits().Tighten(info.Limits).OrDefaults()
+	risk := policy.Risk{Effect: policy.Allow}
+	if info.Review != nil {
+		risk = t.policy.DecideRisk(info.Review.Level)
+	}
+	limits := t.policy.Limits().Tighten(risk.Limits).Tighten(info.Limits).OrDefaults()
 	r := &Run{
-		table: t, info: info, limits: limits, session: info.Session, keep: t.policy.Audit(),
+		table: t, info: info, limits: limits, risk: risk, session: info.Session, keep: t.policy.Audit(),
 		slots: make(chan struct{}, limits.Parallel), computing: make(chan struct{}, 1),
 		facts: policy.RunFacts{
 			ID: info.ID, Language: info.Start.Language, Intent: info.Start.Intent,
@@ -157,6 +164,9 @@ func (t *Table) Open(ctx context.Context, info RunInfo) (*Run, error) {
 		},
 		actor: policy.Actor{ID: info.Start.Actor.ID, Type: info.Start.Actor.Type},
 		cache: -1,
+	}
+	if v := info.Review; v != nil {
+		r.facts.Risk, r.facts.Capabilities = v.Level, &v.Capabilities
 	}
 	if r.session == nil && info.Durable != nil {
 		var err error
@@ -228,6 +238,7 @@ func (t *Table) filer() Filer {
 func (r *Run) startRecord() *audit.Start {
 	s := r.info.Start
 	s.Intent = r.redactor.display(s.Intent)
+	s.Review = r.recordOf(r.info.Review)
 	s.PolicySHA256 = r.table.policy.Digest()
 	s.CatalogueSHA256 = cmp.Or(s.CatalogueSHA256, r.table.Digest())
 	if s.Servers == nil {

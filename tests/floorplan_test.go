@@ -85,7 +85,7 @@ hostfns/workspaces: fault hostfns hostfns/files catalogue internal/text workspac
 hostfns/approvals: fault hostfns internal/text
 hostfns/artifacts: fault catalogue privacy internal/text hostfns
 hostfns/embeddings: fault catalogue hostfns/internal/scrub internal/atomicfile internal/ownfile internal/text
-engine: fault privacy policy audit engine/internal/guestcache engine/internal/lru engine/internal/sandbox engine/internal/tokens engine/internal/world internal/atomicfile internal/journal internal/jsonscan internal/ownfile internal/snapshot internal/telemetry internal/text internal/units guests hostfns review/syntax
+engine: fault privacy policy audit engine/internal/guestcache engine/internal/lru engine/internal/sandbox engine/internal/tokens engine/internal/world internal/atomicfile internal/journal internal/jsonscan internal/ownfile internal/snapshot internal/telemetry internal/text internal/units guests hostfns review review/syntax catalogue
 review/syntax: fault
 review: fault catalogue review/syntax
 engine/internal/lru:

@@ -24,7 +24,16 @@ type Provider struct {
 	next     int
 }
 
-var _ hostfns.Provider = (*Provider)(nil)
+var (
+	_ hostfns.Provider = (*Provider)(nil)
+	_ hostfns.Remote   = (*Provider)(nil)
+)
+
+// Remote implements hostfns.Remote: a server with a URL is reached over the network.
+func (p *Provider) Remote(server string) bool {
+	c := p.connections[server]
+	return c != nil && c.server.URL != ""
+}
 
 // New makes a provider. It does not start servers.
 func New(servers []Server, options Options) (*Provider, error) {

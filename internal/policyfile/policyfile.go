@@ -138,7 +138,10 @@ func reading(t catalogue.Tool) (bool, string) {
 }
 
 // Starter returns a policy with rules.
-func Starter(rules []Rule) string {
+func Starter(rules []Rule) string { return profiles[0].Starter(rules) }
+
+// Starter returns a policy of the profile with rules.
+func (p Profile) Starter(rules []Rule) string {
 	var b strings.Builder
 	b.WriteString("# What programs may do here. deny overrides ask, and ask overrides allow. Without a rule, a tool is denied.\n" +
 		"# Check this file with: wexec policy check\nversion: 1\n\ntools:\n")
@@ -160,7 +163,7 @@ func Starter(rules []Rule) string {
 	}
 	b.WriteString("\npii:\n  mode: tokenize # personal data in answers becomes tokens such as [EMAIL_1]\n" +
 		"  detect: [email, phone, card, ssn, iban, secret] # all kinds, names and addresses too: wexec privacy kinds\n" +
-		"\napprovals:\n  via: [terminal, mcp]\n  timeout: 10m # a question without an answer is denied\n")
+		"\napprovals:\n  via: [terminal, mcp]\n  timeout: " + p.timeout + " # a question without an answer is denied\n" + p.risk)
 	return b.String()
 }
 

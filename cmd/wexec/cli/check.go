@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
@@ -32,15 +33,25 @@ type problem struct {
 // checkProgram compiles a program without running it, and checks that the tools
 // it refers to exist, are allowed, and take the arguments that it writes as literals.
 func (a *app) checkProgram(ctx *cli.Context, host *config.Host, cache string, req engine.Request) error {
-	problems, refs, err := compile(ctx.Context, cache, req)
+	eng, err := engine.New(ctx.Context, engine.Config{Cache: cache, Ready: -1})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = eng.Close() }()
+	res, problems, refs, err := compile(ctx.Context, eng, req)
+	if err != nil {
+		return a.failed(ctx, err)
+	}
+	cat, errs := host.Table.Catalogue(ctx.Context)
+	for _, err := range errs {
+		a.term.Warn("%s", err)
+	}
+	res.Review, err = eng.Review(ctx.Context, engine.Reviewing{Language: req.Language, Code: req.Code, Intent: req.Intent,
+		Profile: host.Table.Policy().ReviewProfile(), Tools: cat})
 	if err != nil {
 		return a.failed(ctx, err)
 	}
 	if len(problems) == 0 {
-		cat, errs := host.Table.Catalogue(ctx.Context)
-		for _, err := range errs {
-			a.term.Warn("%s", err)
-		}
 		problems = checkReferences(refs, cat, host.Table.Policy())
 		found, err := checkArguments(ctx.Context, refs, cat, host.Table)
 		if err != nil {
@@ -56,7 +67,7 @@ func (a *app) checkProgram(ctx *cli.Context, host *config.Host, cache string, re
 		if problems == nil {
 			problems = []problem{}
 		}
-		if err := a.printJSON(map[string]any{"language": req.Language, "ok": !failed, "findings": problems}); err != nil {
+		if err := a.printJSON(checked{res, req.Language, !failed, problems}); err != nil {
 			return err
 		}
 	} else {
@@ -67,6 +78,10 @@ func (a *app) checkProgram(ctx *cli.Context, host *config.Host, cache string, re
 		for _, p := range problems {
 			a.term.Print("%s:%d:%d: %s: %s", file, p.Line, p.Column, p.Severity, p.Message)
 			a.term.Hint(p.Hint)
+		}
+		for _, f := range res.Review.Findings {
+			a.term.Print("%s:%d:%d: %s: %s (%s)", file, f.Line, f.Column, f.Level, terminal.Visible(f.Message), f.Rule)
+			a.term.Hint(f.Mitigation)
 		}
 		if len(problems) == 0 {
 			unchecked := "computed arguments"
@@ -82,24 +97,29 @@ func (a *app) checkProgram(ctx *cli.Context, host *config.Host, cache string, re
 	return nil
 }
 
+// checked is what wexec run --check prints as JSON: a result without a value.
+type checked struct {
+	*engine.Result
+	Language string    `json:"language"`
+	OK       bool      `json:"ok"`
+	Findings []problem `json:"findings"`
+}
+
 // compile returns the syntax error of a program, or the tools it refers to.
-func compile(ctx context.Context, cache string, req engine.Request) ([]problem, []reference, error) {
-	eng, err := engine.New(ctx, engine.Config{Cache: cache, Ready: -1})
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = eng.Close() }()
+func compile(ctx context.Context, eng *engine.Engine, req engine.Request) (*engine.Result, []problem, []reference, error) {
 	off := false
 	res, err := eng.Run(ctx, engine.Request{Language: req.Language, Code: req.Code, File: req.File, Check: true, Cache: &off, Deterministic: true,
 		Input: []byte{}, Limits: engine.Limits{Fuel: 2e9, Time: 5 * time.Second, Memory: req.Limits.Memory}})
 	var e *engine.Error
 	if fault.CodeOf(err) == fault.GuestSyntax && errors.As(err, &e) {
-		return []problem{{"error", e.Line, e.Column, e.Error(), e.Hint}}, nil, nil
+		return res, []problem{{"error", e.Line, e.Column, e.Error(), e.Hint}}, nil, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return res, nil, nil, err
 	}
-	return nil, parseReferences(res.Value), nil
+	refs := parseReferences(res.Value)
+	res.Value = nil
+	return res, nil, refs, nil
 }
 
 // reference is a use of a tool in a program. It is explicit if it is written

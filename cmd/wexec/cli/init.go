@@ -31,6 +31,7 @@ func (a *app) initCommand() *cli.Command {
 			"rules for tools that have none and changes nothing else.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "mcp", Usage: "`FILE`: the servers to use; repeatable", TakesFile: true},
+			&cli.StringFlag{Name: "profile", Value: "open", Usage: "`NAME`: how strict the policy is: " + strings.Join(policyfile.Profiles(), ", ")},
 			&cli.BoolFlag{Name: "force", Usage: "overwrite existing files"},
 			&cli.BoolFlag{Name: "no-start", Usage: "do not start the servers to list their tools"},
 		},
@@ -40,8 +41,15 @@ func (a *app) initCommand() *cli.Command {
 
 func (a *app) initialize(ctx *cli.Context) error {
 	dir := a.Env.Dir
+	profile, err := policyfile.ProfileOf(ctx.String("profile"))
+	if err != nil {
+		return err
+	}
 	if !ctx.Bool("force") {
 		if fileExists(filepath.Join(dir, "wexec.yaml")) {
+			if ctx.IsSet("profile") {
+				return fault.New(fault.UsageFile, "write a policy of the profile %s: wexec.yaml exists", ctx.String("profile")).WithHint("overwrite the files with --force")
+			}
 			return a.extend(ctx)
 		}
 		if fileExists(filepath.Join(dir, "policy.yaml")) {
@@ -62,7 +70,7 @@ func (a *app) initialize(ctx *cli.Context) error {
 			return err
 		}
 	}
-	for _, file := range []struct{ name, text string }{{"wexec.yaml", a.starterSettings(sources)}, {"policy.yaml", policyfile.Starter(policyfile.ForTools(tools))}} {
+	for _, file := range []struct{ name, text string }{{"wexec.yaml", a.starterSettings(sources)}, {"policy.yaml", profile.Starter(policyfile.ForTools(tools))}} {
 		if err := a.write(filepath.Join(dir, file.name), []byte(file.text)); err != nil {
 			return err
 		}

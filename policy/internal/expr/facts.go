@@ -38,7 +38,13 @@ type Run struct {
 }
 
 // Capabilities are what a review foresees that a program uses.
-type Capabilities struct{ Tools, Hosts, Files, Skills, Unresolved []string }
+type Capabilities struct {
+	Tools      []string `json:"tools"`
+	Hosts      []string `json:"hosts"`
+	Files      []string `json:"files"`
+	Skills     []string `json:"skills"`
+	Unresolved []string `json:"unresolved"`
+}
 
 // Actor is who started the run.
 type Actor struct{ ID, Type string }
