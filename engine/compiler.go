@@ -4,6 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"github.com/wexec/wexec/catalogue"
+	"github.com/wexec/wexec/review"
 	"log/slog"
 	"time"
 
@@ -172,4 +177,89 @@ type bundling struct{ *compiler }
 func (b bundling) Compile(ctx context.Context, r guests.CompileRequest) (guests.CompileResult, error) {
 	data, err := b.compile(ctx, r, func(string) {})
 	return guests.CompileResult{Output: data}, err
+}
+
+// Reviewing is a program to review, and what is known about its run. Only Language and
+// Code are required.
+type Reviewing struct {
+	Language, Code string
+	Intent         string
+	Actor          Actor
+	Profile        string               // empty, or review.Cars
+	Tools          *catalogue.Catalogue // that the program may call
+}
+
+const (
+	maxReviews = 4 << 20 // bytes of reviews that are kept
+	reviewTime = 10 * time.Second
+)
+
+// Review tells what a program is going to do and how risky that is. A program that
+// cannot be reviewed within its limits gets a review that says so. Equal programs are
+// reviewed once.
+func (e *Engine) Review(ctx context.Context, r Reviewing) (*review.Assessment, error) {
+	language, err := Language(r.Language)
+	if err != nil {
+		return nil, err
+	}
+	tools := ""
+	if r.Tools != nil {
+		tools = r.Tools.Digest()
+	}
+	h := sha256.New()
+	for _, part := range []string{language, r.Profile, tools, r.Intent, r.Code} {
+		fmt.Fprintf(h, "%d %s", len(part), part)
+	}
+	key := hex.EncodeToString(h.Sum(nil))
+	if data, ok := e.reviews.Get(key); ok {
+		var a review.Assessment
+		err := json.Unmarshal(data, &a)
+		return &a, err
+	}
+	leave, err := e.Core(ctx, r.Actor.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	a, err := e.review(ctx, language, r)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(a)
+	if err != nil {
+		return nil, fault.New(fault.Internal, "keep a review: %w", err)
+	}
+	e.reviews.Put(key, data, int64(len(data)))
+	return &a, nil
+}
+
+// review reviews a program on the core of the caller.
+func (e *Engine) review(ctx context.Context, language string, r Reviewing) (review.Assessment, error) {
+	limited, cancel := context.WithTimeout(ctx, reviewTime)
+	defer cancel()
+	tree, err := e.compiler.syntax(limited, language, r.Code)
+	if err == nil {
+		a := review.Assess(limited, []*syntax.Tree{tree}, review.Context{Profile: r.Profile, Intent: r.Intent, Tools: r.Tools, Parser: parser{e.compiler}})
+		if err = limited.Err(); err == nil {
+			return a, nil
+		}
+	}
+	var s *guests.SyntaxError
+	switch {
+	case ctx.Err() != nil:
+		return review.Assessment{}, fault.New(fault.Cancelled, "review the program: %w", context.Cause(ctx))
+	case limited.Err() != nil:
+		return review.Unparsed("it takes too long"), nil
+	case errors.As(err, &s), fault.CodeOf(err).Class() == fault.ClassLimit:
+		return review.Unparsed(err.Error()), nil
+	}
+	return review.Assessment{}, err
+}
+
+// parser parses code in strings, on the core of the review.
+type parser struct{ *compiler }
+
+// Parse implements review.Parser.
+func (p parser) Parse(ctx context.Context, language, source string) (*syntax.Tree, error) {
+	return p.syntax(ctx, language, source)
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -421,4 +422,57 @@ func (j *job) failure() *Error {
 // egress returns a text of an error without personal data, of at most limit bytes.
 func (j *job) egress(s string, limit int) string {
 	return text.Clip(j.tools.Egress("error", s), limit)
+}
+
+// review reviews the program if the policy depends on it. A replay needs none.
+func (j *job) review(ctx context.Context) error {
+	p, r := j.table.Policy(), &j.req
+	if j.world != nil || r.Check || !p.Reviews() {
+		return nil
+	}
+	if r.Plugin != "" {
+		a := review.Unparsed("a plugin is compiled code")
+		j.reviewed = &a
+		return nil
+	}
+	tools, _ := j.table.Catalogue(ctx) // a server that fails has no tools that can be called
+	var err error
+	j.reviewed, err = j.e.Review(ctx, Reviewing{r.Language, r.Code, r.Intent, r.Actor, p.ReviewProfile(), tools})
+	return err
+}
+
+// reviewOf returns a review as the gate takes it.
+func reviewOf(a *review.Assessment) *hostfns.Review {
+	if a == nil {
+		return nil
+	}
+	out := &hostfns.Review{Level: string(a.Level), Findings: []string{}, Capabilities: policy.Capabilities(a.Capabilities)}
+	for _, f := range a.Findings {
+		out.Findings = append(out.Findings, fmt.Sprintf("%d:%d: %s: %s: %s", f.Line, f.Column, f.Level, f.Rule, f.Message))
+		out.Rules = append(out.Rules, f.Rule)
+	}
+	slices.Sort(out.Rules)
+	out.Rules = slices.Compact(out.Rules)
+	return out
+}
+
+// showReview puts the review into the result, without personal data.
+func (j *job) showReview() {
+	if j.reviewed == nil {
+		return
+	}
+	show := func(s string) string { return j.tools.Egress("review", s) }
+	a := *j.reviewed
+	a.Findings = slices.Clone(a.Findings)
+	for i := range a.Findings {
+		a.Findings[i].Message = show(a.Findings[i].Message)
+	}
+	c := &a.Capabilities
+	for _, list := range []*[]string{&c.Tools, &c.Hosts, &c.Files, &c.Skills, &c.Unresolved} {
+		*list = slices.Clone(*list)
+		for i := range *list {
+			(*list)[i] = show((*list)[i])
+		}
+	}
+	j.res.Review = &a
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -396,4 +397,43 @@ func (c *inquiry) questionID(random string) string {
 	sum := sha256.New()
 	_ = json.NewEncoder(sum).Encode([]any{c.run.info.ID, c.number, c.kind, c.decision.Rule, c.decision.Message, c.decision.Asking, c.args})
 	return "q_" + base32.StdEncoding.EncodeToString(sum.Sum(nil))[:12]
+}
+
+// riskKind is the kind of decisions about whether a program may run, and riskName what
+// they name as their tool.
+const (
+	riskKind = "risk"
+	riskName = preludePrefix + "run"
+)
+
+// Admit decides by the review whether the program may run. It asks a person if the
+// policy says so, and records the decision. It is called once, before the program runs.
+func (r *Run) Admit(ctx context.Context) error {
+	v, d := r.info.Review, r.risk
+	if v == nil || d.Effect == policy.Allow {
+		return nil
+	}
+	refused := func(code fault.Code, why, hint string) error {
+		return fault.New(code, "the program may not run: %s", why).WithHint("%s", hint)
+	}
+	if d.Effect == policy.Deny {
+		err := r.record(audit.Event{Decision: &audit.Decision{Kind: riskKind, Tool: riskName, Effect: d.Effect.String(), Rule: d.Rule,
+			Code: string(fault.DeniedRisk), Message: d.Message, Writes: true}})
+		if err != nil {
+			return err
+		}
+		return refused(fault.DeniedRisk, d.Message, "decided by "+d.Rule+"; the review lists what it found and what to do about it")
+	}
+	shown, err := json.Marshal(v)
+	if err != nil {
+		return fault.New(fault.Internal, "write the question about the program: %w", err)
+	}
+	decision := policy.Decision{Effect: d.Effect, Rule: d.Rule, Message: d.Message}
+	c := &call{run: r, kind: nativeCall, name: riskName, decision: decision, args: arguments{raw: r.info.Start.Code}}
+	q := inquiry{call: c, kind: riskKind, decision: decision, decisive: []string{"level", "findings"}, args: shown, covered: shown}
+	_, err = q.ask(ctx)
+	if f := failureIn(err); f != nil {
+		return refused(f.Code, strings.TrimPrefix(f.Message, riskName+" is not allowed: "), f.Hint)
+	}
+	return err
 }

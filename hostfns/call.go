@@ -284,3 +284,28 @@ func (c *call) intend(ctx context.Context) error {
 	c.intended = true
 	return nil
 }
+
+// foresee applies what the policy says about calls that the review did not foresee, and
+// about servers out of reach.
+func (c *call) foresee() {
+	r, v := c.run, c.run.info.Review
+	if v == nil {
+		return
+	}
+	if remote, ok := c.tool.provider.(Remote); ok && r.risk.Reach == policy.ReachNone && remote.Remote(c.tool.Server) {
+		c.restrict(policy.Decision{Effect: policy.Deny, Rule: r.risk.ReachRule,
+			Message: "programs of the level " + v.Level + " reach no server at a URL"})
+	}
+	if !slices.Contains(v.Capabilities.Tools, c.tool.id) {
+		c.restrict(r.table.effective().DecideUnseen())
+	}
+}
+
+// restrict replaces the decision by a stricter one.
+func (c *call) restrict(by policy.Decision) {
+	if by.Effect >= c.decision.Effect {
+		return
+	}
+	by.Limits, by.Timeout, by.Warnings = c.decision.Limits, c.decision.Timeout, c.decision.Warnings
+	c.decision, c.grant = by, nil
+}

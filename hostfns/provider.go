@@ -475,3 +475,12 @@ type Ranker interface {
 	// After an error the search compares words only.
 	Near(ctx context.Context, tools []catalogue.Tool, question string) (rate func() map[string]float64, err error)
 }
+
+// Review is what a review of a program found before its run.
+type Review struct {
+	Level        string              `json:"level"`
+	Findings     []string            `json:"findings"` // one line each
+	Capabilities policy.Capabilities `json:"capabilities"`
+
+	Rules []string `json:"-"` // of the findings, sorted
+}

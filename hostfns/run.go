@@ -599,3 +599,16 @@ func (r *Run) Park(until time.Time) {
 	}
 	r.fail(fault.New(fault.Cancelled, "the run has parked"))
 }
+
+// recordOf returns a review as records have it.
+func (r *Run) recordOf(v *Review) *audit.Review {
+	if v == nil {
+		return nil
+	}
+	all, _ := json.Marshal(v.Capabilities) // lists of strings always have a JSON form
+	out := &audit.Review{Level: v.Level, Rules: v.Rules, CapabilitiesSHA256: audit.Digest(all)}
+	for _, tool := range v.Capabilities.Tools {
+		out.Tools = append(out.Tools, r.shown(tool, 300))
+	}
+	return out
+}

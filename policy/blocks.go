@@ -160,3 +160,35 @@ type Test struct {
 	Args   map[string]any
 	Expect Effect
 }
+
+// Levels of a review, in ascending order.
+var riskLevels = [...]string{"low", "medium", "high", "critical"}
+
+// Reach is how much of the network a program may use.
+type Reach uint8
+
+// The reaches, from the widest to the narrowest.
+const (
+	ReachPolicy  Reach = iota // what the policy allows
+	ReachServers              // MCP servers only
+	ReachNone                 // no host and no server at a URL
+)
+
+// Risk is what a policy says about programs of one level.
+type Risk struct {
+	Effect  Effect // of running the program
+	Rule    string // file:line of what decides the effect
+	Message string
+	Limits  Limits
+	Reach   Reach
+	// ReachRule is the file:line of what decides the reach.
+	ReachRule string
+}
+
+// riskRules is the risk block of one file.
+type riskRules struct {
+	levels   [len(riskLevels)]Risk
+	unseen   Effect
+	unseenAt string
+	profile  string
+}

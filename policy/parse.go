@@ -457,3 +457,35 @@ func piiMap[From, To any](places keyPlaces, path string, from yamldoc.Map[From],
 	}
 	return out
 }
+
+func (c *compiler) risk(b *document.Risk[Limits]) *riskRules {
+	if b == nil {
+		return nil
+	}
+	out := &riskRules{unseen: Allow, profile: b.Profile.V}
+	for i, level := range []*document.RiskLevel[Limits]{b.Low, b.Medium, b.High, b.Critical} {
+		out.levels[i].Effect = Allow
+		if level == nil {
+			continue
+		}
+		where := c.Where(level.Pos)
+		r := Risk{Effect: Allow, Rule: where, Reach: Reach(max(0, slices.Index([]string{"policy", "servers", "none"}, level.Network.V))), ReachRule: where}
+		switch {
+		case level.Ask && level.Deny:
+			c.Add(level.Pos, "remove one of them", "a level cannot have both ask and deny")
+		case level.Deny:
+			r.Effect = Deny
+		case level.Ask:
+			r.Effect = Ask
+		}
+		if level.Limits != nil {
+			r.Limits = *level.Limits
+		}
+		out.levels[i] = r
+	}
+	if b.Unseen.IsSet() {
+		_ = out.unseen.UnmarshalText([]byte(b.Unseen.V)) // already checked
+		out.unseenAt = c.Where(b.Unseen.Pos)
+	}
+	return out
+}

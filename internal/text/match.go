@@ -7,7 +7,7 @@ import (
 	"regexp"
 )
 
-// maxPiece is how many bytes of a text are searched between looks at a context.
+// maxPiece is how many bytes of a text are searched between two checks of a context.
 const maxPiece = 4 << 10
 
 // Match reports whether a pattern matches a text, until the context ends.
