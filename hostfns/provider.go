@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero/experimental/sys"
+	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/internal/scrub"
@@ -483,4 +484,17 @@ type Review struct {
 	Capabilities policy.Capabilities `json:"capabilities"`
 
 	Rules []string `json:"-"` // of the findings, sorted
+}
+
+// record returns a review as records have it. show replaces personal data.
+func (v *Review) record(show func(string) string) *audit.Review {
+	if v == nil {
+		return nil
+	}
+	all, _ := json.Marshal(v.Capabilities) // lists of strings always have a JSON form
+	out := &audit.Review{Level: v.Level, Rules: v.Rules, CapabilitiesSHA256: audit.Digest(all)}
+	for _, tool := range v.Capabilities.Tools {
+		out.Tools = append(out.Tools, show(tool))
+	}
+	return out
 }

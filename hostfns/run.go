@@ -33,8 +33,7 @@ type RunInfo struct {
 	// Limits of the run; zero fields are the defaults. The limits of the policy
 	// apply too.
 	Limits policy.Limits
-	// Review is what a review of the program found. Nil: it was not reviewed.
-	Review *Review
+	Review *Review // what a review of the program found; nil: it was not reviewed
 	// Session is what the runs of a session share. Nil: nothing is shared.
 	Session *Session
 	// Asker is asked where the policy requires approval. Nil: that of the table.
@@ -238,7 +237,7 @@ func (t *Table) filer() Filer {
 func (r *Run) startRecord() *audit.Start {
 	s := r.info.Start
 	s.Intent = r.redactor.display(s.Intent)
-	s.Review = r.recordOf(r.info.Review)
+	s.Review = r.info.Review.record(func(s string) string { return r.shown(s, 300) })
 	s.PolicySHA256 = r.table.policy.Digest()
 	s.CatalogueSHA256 = cmp.Or(s.CatalogueSHA256, r.table.Digest())
 	if s.Servers == nil {
@@ -598,17 +597,4 @@ func (r *Run) Park(until time.Time) {
 		return
 	}
 	r.fail(fault.New(fault.Cancelled, "the run has parked"))
-}
-
-// recordOf returns a review as records have it.
-func (r *Run) recordOf(v *Review) *audit.Review {
-	if v == nil {
-		return nil
-	}
-	all, _ := json.Marshal(v.Capabilities) // lists of strings always have a JSON form
-	out := &audit.Review{Level: v.Level, Rules: v.Rules, CapabilitiesSHA256: audit.Digest(all)}
-	for _, tool := range v.Capabilities.Tools {
-		out.Tools = append(out.Tools, r.shown(tool, 300))
-	}
-	return out
 }
