@@ -124,11 +124,10 @@ func TestAProgramThatCannotBeReviewedIsOfHighRisk(t *testing.T) {
 	if err != nil || again.Level != a.Level {
 		t.Errorf("from the cache: %v %+v", err, again)
 	}
-	if ctx, cancel := context.WithCancel(t.Context()); true {
-		cancel()
-		if _, err := e.Review(ctx, Reviewing{Language: JavaScript, Code: code + ";"}); fault.CodeOf(err) != fault.Cancelled {
-			t.Errorf("after the caller gave up: %v", err)
-		}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := e.Review(ctx, Reviewing{Language: JavaScript, Code: code + ";"}); fault.CodeOf(err) != fault.Cancelled {
+		t.Errorf("after the caller gave up: %v", err)
 	}
 	if err := e.Forget(func(text []byte) bool { return strings.Contains(string(text), "findings") }); err != nil || e.reviews.Bytes() != 0 {
 		t.Errorf("reviews are kept: %v", err)
