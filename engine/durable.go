@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -20,4 +21,15 @@ type Journal interface {
 type Parked struct {
 	Until   time.Time `json:"until,omitzero"` // the next timer; zero: there is none
 	Signals []string  `json:"signals,omitempty"`
+}
+
+// waitFor adds a signal that is waited for until a time.
+func (p *Parked) waitFor(name string, until time.Time) {
+	if !slices.Contains(p.Signals, name) {
+		p.Signals = append(p.Signals, name)
+		slices.Sort(p.Signals)
+	}
+	if p.Until.IsZero() || until.Before(p.Until) {
+		p.Until = until
+	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -282,5 +283,70 @@ func TestRecordsOfAnotherRunAreRefusedAndNothingIsCalled(t *testing.T) {
 	req.Records = j.records[:1] // the first write is announced and has no end
 	if _, err := e.Run(t.Context(), req); fault.CodeOf(err) != fault.ToolUnknownOutcome || len(s.done) > 0 {
 		t.Errorf("%v, done %v", err, s.done)
+	}
+}
+
+// sent are signals to runs by name. One that is not there yet never comes.
+type sent map[string][]string
+
+func (s sent) Await(ctx context.Context, run, name string, n int) (json.RawMessage, error) {
+	if n < len(s[name]) {
+		return json.RawMessage(s[name][n]), nil
+	}
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+func TestARunParksUntilASignalComes(t *testing.T) {
+	e := newReal(t, Config{})
+	p, err := policy.Parse("p.yaml", []byte("version: 1\ntools:\n  allow: [\"x.*\"]\npii: {mode: tokenize}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s effects
+	j := &memoryJournal{}
+	signals := sent{"go": {`{"by":"ada@example.com"}`}}
+	req := Request{ID: "run-signals", Language: JavaScript, Table: s.table(t, p), Journal: j, Signals: signals, ParkAfter: 20 * time.Millisecond, Code: `
+		const first = await waitFor("go");
+		const late = await waitFor("never", {timeout: 0.001}).catch(e => e.code);
+		const [second, third] = await Promise.all([waitFor("go"), waitFor("go", {timeout: 3600})]);
+		return [first.by, late, second, third]`}
+	for _, next := range [][]string{{"2"}, {"3"}} {
+		before := time.Now()
+		res, err := e.Run(t.Context(), req)
+		if err != nil || res.Status != StatusWaiting || res.Parked == nil || !slices.Equal(res.Parked.Signals, []string{"go"}) || len(res.Waiting) != 0 {
+			t.Fatalf("%v, %+v", err, res)
+		}
+		if until := res.Parked.Until; until.After(time.Now().Add(time.Hour)) || until.Before(before.Add(50*time.Minute)) {
+			t.Errorf("the run goes on at %s", until)
+		}
+		signals["go"] = append(signals["go"], next...)
+		req.Records = slices.Clone(j.records)
+	}
+	res, err := e.Run(t.Context(), req)
+	if err != nil || string(res.Value) != `["[EMAIL_1]","tool.timeout",2,3]` {
+		t.Errorf("%v, %s", err, res.Value)
+	}
+}
+
+func TestASignalIsHostileInput(t *testing.T) {
+	e := newReal(t, Config{})
+	var s effects
+	p, _ := policy.FromFlags(policy.Flags{AllowTool: []string{"*"}, NoPII: true})
+	large := strings.Repeat("x", 2<<20)
+	for code, want := range map[string]fault.Code{
+		`waitFor("")`: fault.ToolInvalidArgs, `waitFor("a b")`: fault.ToolInvalidArgs, `waitFor("x".repeat(200))`: fault.ToolInvalidArgs,
+		`waitFor("a", {timeout: -1})`: fault.ToolInvalidArgs, `waitFor("a", {timeout: "soon"})`: fault.ToolInvalidArgs,
+		`waitFor("large")`: fault.ToolTooLarge, `waitFor("broken")`: fault.ToolFailed,
+	} {
+		res, err := e.Run(t.Context(), Request{Language: JavaScript, Code: "return await " + code + ".catch(e => e.code)", Table: s.table(t, p),
+			Signals: sent{"large": {`"` + large + `"`}, "broken": {`{"a":`}}})
+		if err != nil || string(res.Value) != fmt.Sprintf("%q", want) {
+			t.Errorf("%s: %v, %s, want %s", code, err, res.Value, want)
+		}
+	}
+	res, err := e.Run(t.Context(), Request{Language: JavaScript, Code: `return await waitFor("a").catch(e => e.message)`, Table: s.table(t, p)})
+	if err != nil || !strings.Contains(string(res.Value), "nobody can send signals") {
+		t.Errorf("%v, %s", err, res.Value)
 	}
 }

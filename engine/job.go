@@ -171,7 +171,7 @@ func (j *job) open(ctx context.Context) error {
 	j.res.Provenance = Provenance{Code: digest([]byte(r.Code)), Args: digest(r.Args), Policy: j.table.Policy().Digest(), Guest: guest}
 	info := hostfns.RunInfo{
 		ID: j.res.RunID, Limits: r.Limits, Asker: r.Asker, Client: r.Client, Root: r.Root, Packages: r.Packages, Workspace: r.Workspace, Dir: r.Dir, DryRun: r.DryRun,
-		Durable: j.durable(log), Progress: j.progress, Calling: j.callBegins, Called: j.callEnded,
+		Durable: j.durable(log), Signals: j.req.Signals, Progress: j.progress, Calling: j.callBegins, Called: j.callEnded,
 		Start: audit.Start{
 			Version: j.e.config.Version, Language: r.Language, File: r.File, Plugin: r.Plugin, Function: r.Function,
 			Code: []byte(r.Code), Args: audit.Blob(r.Args), Argv: r.Argv, Input: r.Input,
@@ -292,6 +292,10 @@ func (j *job) parked() bool {
 	j.res.Status = StatusWaiting
 	j.res.Parked = &Parked{Until: j.log.Until()}
 	for _, q := range j.log.Questions() {
+		if q.Signal != "" {
+			j.res.Parked.waitFor(q.Signal, q.Expires)
+			continue
+		}
 		j.res.Waiting = append(j.res.Waiting, Waiting{ID: q.ID, Tool: q.Tool, Message: q.Message, Since: q.Since, Expires: q.Expires})
 	}
 	slices.SortFunc(j.res.Waiting, func(a, b Waiting) int { return strings.Compare(a.ID, b.ID) })

@@ -142,7 +142,7 @@ func TestEveryHostFunctionHasARow(t *testing.T) {
 		}
 	}
 	for _, what := range []reflect.Type{reflect.TypeFor[hostfns.Provider](), reflect.TypeFor[hostfns.Native](),
-		reflect.TypeFor[hostfns.Filer](), reflect.TypeFor[hostfns.Asker](), reflect.TypeFor[hostfns.Ranker]()} {
+		reflect.TypeFor[hostfns.Filer](), reflect.TypeFor[hostfns.Asker](), reflect.TypeFor[hostfns.Signals](), reflect.TypeFor[hostfns.Ranker]()} {
 		for m := range what.Methods() {
 			want[what.Name()+"."+m.Name] = true
 		}

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -182,6 +183,12 @@ func outsideRows() []work {
 		{"Provider.Call", "lines of an artifact of 9 MB with a pattern that compares much", keeping("artifacts.read", map[string]any{"id": "00", "match": "(?:[ab]?[ab]){100}c", "lines": 1_000_000}), true},
 		{"Provider.Call", "all lines of an artifact of 9 MB", keeping("artifacts.read", map[string]any{"id": "00", "lines": 10_000_000}), true},
 		{"Provider.Call", "an artifact of 9 MB", keeping("artifacts.put", map[string]any{"name": "a", "data": strings.Repeat("a\n", 4_500_000)}), false},
+		{"Signals.Await", "a payload of 9 MB", func(p *workplace) Request {
+			req := p.guest(calling("wexec:wait_for", p.json(map[string]any{"name": "a"})))
+			large := `"` + strings.Repeat("a", 9_000_000) + `"`
+			req.Signals = sent{"a": slices.Repeat([]string{large}, 1000)}
+			return req
+		}, true},
 		{"wexec:submit_result", "10,000 paths", searching("wexec:submit_result", map[string]any{"changed": make([]string, 10_000)}), false},
 		{"wexec:pii", "two texts of 30,000 bytes", func(p *workplace) Request {
 			req := p.guest(calling("wexec:pii", p.json(map[string]any{"Op": "equal", "Values": []string{words[:30_000], words[1:30_000]}})))

@@ -8,13 +8,16 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/internal/guard"
 	"github.com/wexec/wexec/hostfns/internal/scrub"
 	"github.com/wexec/wexec/hostfns/internal/streams"
 	"github.com/wexec/wexec/hostfns/schema"
+	"github.com/wexec/wexec/internal/journal"
 	"github.com/wexec/wexec/internal/jsonnum"
 	"github.com/wexec/wexec/internal/jsonscan"
 	"github.com/wexec/wexec/internal/text"
@@ -30,6 +33,9 @@ func (c *call) send(ctx context.Context) (err error) {
 			return c.cancelled()
 		}
 		return err
+	}
+	if c.name == waitCall {
+		return c.awaitSignal(ctx)
 	}
 	if !r.enter(ctx) {
 		return c.cancelled()
@@ -76,6 +82,82 @@ func (c *call) send(ctx context.Context) (err error) {
 		return err
 	}
 	return f
+}
+
+// Bounds of a wait for a signal.
+const (
+	maxSignalName = 100
+	maxSignalWait = 366 * 24 * time.Hour
+	maxSignal     = 1 << 20 // bytes of a payload
+)
+
+// awaitSignal waits for the next signal with a name. Its payload is the answer. Calls
+// that wait for the same name get the signals in turn.
+func (c *call) awaitSignal(ctx context.Context) error {
+	r := c.run
+	failed := func(code fault.Code, hint, format string, args ...any) error {
+		return &Failure{Code: code, Tool: "wait_for", Message: fmt.Sprintf(format, args...), Hint: hint}
+	}
+	var in signalArgs
+	if err := json.Unmarshal(c.args.raw, &in); err != nil {
+		return failed(fault.ToolInvalidArgs, "", "decode the arguments of wait_for: %s", clean(err.Error(), 300))
+	}
+	wait := maxSignalWait
+	if in.Timeout != nil {
+		if !(*in.Timeout >= 0) {
+			return failed(fault.ToolInvalidArgs, "", "the timeout of wait_for is not a number of seconds from 0")
+		}
+		wait = time.Duration(min(*in.Timeout, maxSignalWait.Seconds()) * float64(time.Second))
+	}
+	switch {
+	case in.Name == "" || len(in.Name) > maxSignalName || !isPlainName(in.Name):
+		return failed(fault.ToolInvalidArgs, "use letters and the signs - _ . :", "invalid name of a signal: %s", clean(in.Name, 80))
+	case r.info.Signals == nil:
+		return failed(fault.ToolFailed, "run the program with wexec serve", "wait for the signal %s: nobody can send signals to this run", in.Name)
+	}
+	s := r.signals.of(in.Name)
+	if s == nil {
+		return failed(fault.ToolInvalidArgs, "use fewer names", "the run waits for more than %d names of signals", maxSignalNames)
+	}
+	now := time.Now()
+	open := journal.Question{ID: fmt.Sprintf("signal %d", c.number), Signal: in.Name, Since: now, Expires: now.Add(wait)}
+	if d := r.info.Durable; d != nil {
+		open = d.Log.Ask(open)
+		defer func() {
+			if ctx.Err() == nil {
+				d.Log.Answered(open.ID)
+			}
+		}()
+	}
+	c.ticket.SetAsking(true)
+	defer c.ticket.SetAsking(false)
+	waiting, cancel := context.WithDeadline(ctx, open.Expires)
+	defer cancel()
+	var payload json.RawMessage
+	err := context.Cause(waiting)
+	select {
+	case s.turn <- struct{}{}:
+		payload, err = guard.Call(waiting, func() (json.RawMessage, error) {
+			return r.info.Signals.Await(waiting, r.info.ID, in.Name, s.received)
+		})
+		if err == nil {
+			s.received++
+		}
+		<-s.turn
+	case <-waiting.Done():
+	}
+	switch {
+	case ctx.Err() != nil:
+		return c.cancelled()
+	case waiting.Err() != nil && payload == nil:
+		return failed(fault.ToolTimeout, "", "no signal %s came within %s", in.Name, wait)
+	case err != nil:
+		return failed(fault.ToolFailed, "", "wait for the signal %s: %s", in.Name, r.shown(err.Error(), maxMessage))
+	case len(payload) > maxSignal:
+		return failed(fault.ToolTooLarge, "", "the signal %s has %d bytes, more than %d", in.Name, len(payload), maxSignal)
+	}
+	c.answer = Answer{Kind: JSON, Data: payload}
+	return r.spend(int64(len(payload)))
 }
 
 // delivery is a call at its provider. If the provider hangs, the delivery is
@@ -144,7 +226,7 @@ func (c *call) accept(ctx context.Context) error {
 		closeBody(*a)
 		return err
 	}
-	if c.kind == toolCall {
+	if c.kind == toolCall || c.name == waitCall {
 		if err := c.redact(ctx, a); err != nil {
 			closeBody(*a)
 			return err

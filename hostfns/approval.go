@@ -28,8 +28,8 @@ import (
 // defaultTimeout is how long a person may take if no policy sets it.
 const defaultTimeout = 10 * time.Minute
 
-// minAsk is how long a question is open at least, so that the answer that came while the
-// run was not in memory is found.
+// minAsk is how long a question of a run that goes on is open at least, so that the
+// answer that came while the run was not in memory is found.
 const minAsk = 10 * time.Second
 
 const (
@@ -134,7 +134,11 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 	approval := &audit.Approval{ID: question.ID, Answer: "no"}
 	traced, span := startSpan(ctx, telemetry.Approval, trace.SpanKindInternal)
 	defer func() { endApproval(span, approval) }()
-	asking, cancel := context.WithTimeout(traced, max(time.Until(question.Expires), minAsk))
+	left := time.Until(question.Expires)
+	if d := r.info.Durable; d != nil && d.Log.Resumed() {
+		left = max(left, minAsk)
+	}
+	asking, cancel := context.WithTimeout(traced, left)
 	defer cancel()
 	c.ticket.SetAsking(true)
 	reply, err := guard.Call(asking, func() (Reply, error) { return asker.Ask(asking, question) })

@@ -149,10 +149,16 @@ func (c *call) resolve(ctx context.Context) error {
 // WorkspaceCalls are the calls of the prelude that a [Workspace] answers.
 var WorkspaceCalls = []string{"wexec:search_files", "wexec:search_content", "wexec:submit_result"}
 
+// waitCall is the call of the prelude that waits for a signal.
+const waitCall = "wexec:wait_for"
+
 // native returns what answers a call of the prelude, or nil.
 func (r *Run) native(name string) *resolvedTool {
 	if w := r.info.Workspace; w != nil && slices.Contains(WorkspaceCalls, name) {
 		return &resolvedTool{Tool: catalogue.Tool{Server: name}, provider: w, id: name}
+	}
+	if name == waitCall {
+		return &resolvedTool{Tool: catalogue.Tool{Server: name}, id: name}
 	}
 	return r.table.native[name]
 }
@@ -267,7 +273,7 @@ func null() Answer { return Answer{Kind: JSON, Data: []byte("null"), Checked: tr
 // harm.
 func (c *call) intend(ctx context.Context) error {
 	d := c.run.info.Durable
-	if d == nil || c.kind == lookupCall || c.kind == toolCall && !c.tool.writes() {
+	if d == nil || c.kind == lookupCall || c.name == waitCall || c.kind == toolCall && !c.tool.writes() {
 		return nil
 	}
 	if c.unknown && !c.tool.repeatable() {

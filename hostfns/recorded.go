@@ -251,6 +251,9 @@ func (b durable) repeat(c *call, was *journal.Call) (Answer, error) {
 		return Answer{}, err
 	}
 	if was.Failure == nil {
+		if c.name == waitCall {
+			r.signals.repeat(c.given)
+		}
 		return Answer{Kind: Kind(was.Kind), Data: was.Answer, Checked: true}, nil
 	}
 	failed := &Failure{}

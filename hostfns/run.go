@@ -49,6 +49,8 @@ type RunInfo struct {
 	// DryRun decides and lists each call, and answers it with a sample of what the
 	// tool answers, or with null where that is not known.
 	DryRun bool
+	// Signals has what others sent to the run. Nil: nobody can send anything.
+	Signals Signals
 	// Durable is set for a run with a journal.
 	Durable *Durable
 	// Progress receives how far the program or a tool is. May be nil.
@@ -116,6 +118,7 @@ type Run struct {
 	computing   chan struct{}   // one for the call that the host works for
 	workers     *queue.Workers
 	streams     streams.Set
+	signals     signals
 	bytes       atomic.Int64
 	arriving    atomic.Int64  // bytes of answers that are being read
 	number      atomic.Uint64 // of the last call

@@ -287,3 +287,52 @@ func restoreState(d *Durable) (*Session, error) {
 func differsFromJournal(run, why string) *fault.Error {
 	return fault.New(fault.UsageRun, "go on with run %s: the program does not do what its journal has: %s", run, why).WithHint("run the program again")
 }
+
+// signals has the signals that a run received.
+type signals struct {
+	mu     sync.Mutex
+	byName map[string]*signalName
+}
+
+// signalName has the signals with one name.
+type signalName struct {
+	turn     chan struct{} // has one value while a call waits for the next
+	received int
+}
+
+// signalArgs are the arguments of a wait for a signal.
+type signalArgs struct {
+	Name    string
+	Timeout *float64 // seconds
+}
+
+// maxSignalNames is how many names of signals a run may wait for.
+const maxSignalNames = 1000
+
+// of returns the signals with a name, or nil if the run waits for too many names.
+func (s *signals) of(name string) *signalName {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.byName[name]
+	if n == nil && len(s.byName) < maxSignalNames {
+		if s.byName == nil {
+			s.byName = map[string]*signalName{}
+		}
+		n = &signalName{turn: make(chan struct{}, 1)}
+		s.byName[name] = n
+	}
+	return n
+}
+
+// repeat counts the signal of a wait that the journal answers.
+func (s *signals) repeat(given []byte) {
+	var in signalArgs
+	if json.Unmarshal(given, &in) != nil {
+		return
+	}
+	if n := s.of(in.Name); n != nil {
+		n.turn <- struct{}{}
+		n.received++
+		<-n.turn
+	}
+}

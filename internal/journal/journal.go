@@ -57,9 +57,10 @@ type Intent struct {
 	Args   [32]byte `json:"args"`
 }
 
-// Question is one that a person was asked.
+// Question is one that a person was asked, or a signal that the run waits for.
 type Question struct {
 	ID      string    `json:"id"`
+	Signal  string    `json:"signal,omitempty"` // its name
 	Tool    string    `json:"tool"`
 	Message string    `json:"message"`
 	Since   time.Time `json:"since"`

@@ -444,6 +444,8 @@ func TestNoValueLeavesTheHost(t *testing.T) {
 		t.Logf("%s: %s %.200v", s.name, res.Status, res.Error)
 		c.all(s.name, "Result", res)
 	}
+	res, _ := eng.Run(t.Context(), engine.Request{Language: "javascript", Code: "await waitFor('go')", Journal: noJournal{}, Signals: noSignals{}, ParkAfter: time.Millisecond})
+	c.all("a run that parks", "Result", res)
 	for _, e := range sink.Events() {
 		if e.End != nil {
 			e.End.World = nil // the files that a program read are in a full record, as documented
@@ -536,4 +538,17 @@ func (b *safeBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.b.String()
+}
+
+// noJournal keeps nothing.
+type noJournal struct{}
+
+func (noJournal) Append(context.Context, []byte) error { return nil }
+
+// noSignals has no signal.
+type noSignals struct{}
+
+func (noSignals) Await(ctx context.Context, _, _ string, _ int) (json.RawMessage, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
 }
