@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -185,8 +184,7 @@ func outsideRows() []work {
 		{"Provider.Call", "an artifact of 9 MB", keeping("artifacts.put", map[string]any{"name": "a", "data": strings.Repeat("a\n", 4_500_000)}), false},
 		{"Signals.Await", "a payload of 9 MB", func(p *workplace) Request {
 			req := p.guest(calling("wexec:wait_for", p.json(map[string]any{"name": "a"})))
-			large := `"` + strings.Repeat("a", 9_000_000) + `"`
-			req.Signals = sent{"a": slices.Repeat([]string{large}, 1000)}
+			req.Signals = flood{json.RawMessage(`"` + strings.Repeat("a", 9_000_000) + `"`)}
 			return req
 		}, true},
 		{"wexec:submit_result", "10,000 paths", searching("wexec:submit_result", map[string]any{"changed": make([]string, 10_000)}), false},

@@ -129,8 +129,10 @@ func (c *call) awaitSignal(ctx context.Context) error {
 			}
 		}()
 	}
-	c.ticket.SetAsking(true)
-	defer c.ticket.SetAsking(false)
+	if d := r.info.Durable; d != nil && d.After > 0 { // a run that does not park waits within its time limit
+		c.ticket.SetAsking(true)
+		defer c.ticket.SetAsking(false)
+	}
 	waiting, cancel := context.WithDeadline(ctx, open.Expires)
 	defer cancel()
 	var payload json.RawMessage

@@ -578,8 +578,8 @@ func (r *Run) Close(ctx context.Context, end audit.End) (Summary, error) {
 	return s, nil
 }
 
-// keepState returns what the calls of the run share, as the journal keeps it.
-func (r *Run) keepState() json.RawMessage {
+// KeepState returns what the calls of the run share, for its journal.
+func (r *Run) KeepState() json.RawMessage {
 	state := r.session.State()
 	state.ByRule, state.ByTool = nil, nil // they are counted again with the calls
 	data, err := json.Marshal(state)
@@ -588,9 +588,6 @@ func (r *Run) keepState() json.RawMessage {
 	}
 	return data
 }
-
-// KeepState returns what the calls of the run share, for its journal.
-func (r *Run) KeepState() json.RawMessage { return r.keepState() }
 
 // Park ends a durable run in this process. It goes on in another one, at the latest at
 // until; zero: there is no such time.

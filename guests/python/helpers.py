@@ -13,7 +13,7 @@ import _wexec
 
 from . import paging
 from .failures import PolicyError, ToolError
-from .tools import AsyncTool, Tool, call_tool, coroutine_of
+from .tools import AsyncTool, Tool, call_later, call_tool, coroutine_of
 
 NOT_GIVEN = object()
 FINAL_CODES = ("tool.unknown", "tool.invalid_args")
@@ -46,6 +46,21 @@ def submit_result(result=None, /, *, summary="", changed=()):
     """Says what the program did, for the person who accepts its changes."""
     given = {"summary": summary, "changed": changed, **(result or {})}
     return _wexec.call("wexec:submit_result", {"summary": str(given["summary"]), "changed": [str(path) for path in given["changed"]]})
+
+
+def signal(name, options, timeout):
+    """The arguments of wait_for."""
+    timeout = (options or {}).get("timeout", timeout)
+    return {"name": str(name)} if timeout is None else {"name": str(name), "timeout": timeout}
+
+
+def wait_for(name, options=None, /, *, timeout=None):
+    """Waits for a signal from outside and returns its payload; timeout is in seconds."""
+    return _wexec.call("wexec:wait_for", signal(name, options, timeout))
+
+
+async def wait_for_later(name, options=None, /, *, timeout=None):
+    return await call_later("wexec:wait_for", signal(name, options, timeout))
 
 
 def is_async(fn):
@@ -273,7 +288,9 @@ HELPERS = {
     "ToolError": ToolError, "PolicyError": PolicyError, "search_tools": search_tools, "describe_tool": describe_tool,
     "search_files": search_files, "search_content": search_content, "submit_result": submit_result,
     "searchFiles": search_files, "searchContent": search_content, "submitResult": submit_result,
+    "sleep": time.sleep, "wait_for": wait_for, "waitFor": wait_for,
     "call_tool": call_tool, "attempt": attempt, "settle": settle, "map_limit": map_limit, "pages": pages, "progress": progress,
     "pii": Privacy(), "artifacts": Artifacts(_wexec.call),
 }
-ASYNC_HELPERS = {"settle": settle_later, "artifacts": Artifacts(coroutine_of)}
+ASYNC_HELPERS = {"settle": settle_later, "artifacts": Artifacts(coroutine_of), "sleep": asyncio.sleep,
+                 "wait_for": wait_for_later, "waitFor": wait_for_later}

@@ -60,6 +60,10 @@ var outlets = map[string]string{
 	"Result.workspace.id": "host",
 	"Result.waiting.id":   "host", "Result.waiting.tool": "host", "Result.waiting.message": "host", // of Question
 	"Result.parked.signals": "program",
+	"Result.review.level":   "host", "Result.review.findings.rule": "host", "Result.review.findings.level": "host",
+	"Result.review.findings.message": "program", "Result.review.findings.mitigation": "host",
+	"Result.review.capabilities.tools": "program", "Result.review.capabilities.hosts": "program", "Result.review.capabilities.files": "program",
+	"Result.review.capabilities.skills": "program", "Result.review.capabilities.unresolved": "program",
 
 	"Progress.type": "host", "Progress.run": "host", "Progress.text": "program", "Progress.stream": "host",
 	"Progress.call.tool": "program", "Progress.call.decision": "host", "Progress.call.rule": "host", "Progress.call.code": "host",
@@ -70,6 +74,7 @@ var outlets = map[string]string{
 	"Record.start.args": "program", "Record.start.argv": "host", "Record.start.input_sha256": "host", "Record.start.input": "host",
 	"Record.start.env": "host", "Record.start.intent": "program", "Record.start.trigger": "host", "Record.start.actor.id": "host",
 	"Record.start.actor.type": "host", "Record.start.session": "host", "Record.start.seed": "host", "Record.start.servers": "host",
+	"Record.start.review.level": "host", "Record.start.review.rules": "host", "Record.start.review.tools": "program", "Record.start.review.capabilities_sha256": "host",
 	"Record.start.offers": "host", "Record.start.guest_sha256": "host", "Record.start.policy_sha256": "host",
 	"Record.start.catalogue_sha256": "host", "Record.start.keep.code": "host", "Record.start.keep.inputs": "host", "Record.start.keep.outputs": "host",
 	"Record.decision.kind": "host", "Record.decision.tool": "program", "Record.decision.target": "program", "Record.decision.effect": "host",
@@ -446,6 +451,17 @@ func TestNoValueLeavesTheHost(t *testing.T) {
 	}
 	res, _ := eng.Run(t.Context(), engine.Request{Language: "javascript", Code: "await waitFor('go')", Journal: noJournal{}, Signals: noSignals{}, ParkAfter: time.Millisecond})
 	c.all("a run that parks", "Result", res)
+	reviewed, err := policy.Parse("policy.yaml", []byte(strings.ReplaceAll(registry, "$DIR", filepath.ToSlash(dir))+"\nrisk: {high: {limits: {memory: 100MiB}}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	risky, err := hostfns.NewTable(reviewed, sink, k, fetch.New(fetch.Options{}), files.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = risky.Close() }()
+	res, _ = eng.Run(t.Context(), engine.Request{Language: "javascript", Code: reviewedProgram, Table: risky})
+	c.all("a reviewed run", "Result", res)
 	for _, e := range sink.Events() {
 		if e.End != nil {
 			e.End.World = nil // the files that a program read are in a full record, as documented
@@ -539,6 +555,19 @@ func (b *safeBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.b.String()
 }
+
+// reviewedProgram has something for each part of a review.
+const reviewedProgram = `import fs from "fs";
+import "/skills/lookup.ts";
+async function later() {
+  await tools.crm.all({});
+  await tools[args.x]({});
+  await fetch("https://web.example/?q=1");
+  fs.readFileSync("/etc/shadow");
+  eval("tools.crm.all({})");
+  eval(args.y);
+}
+return 1`
 
 // noJournal keeps nothing.
 type noJournal struct{}

@@ -118,14 +118,28 @@ static int begin_arena(void)
     return 0;
 }
 
-int settle(void)
+/* Ends the counting of references to what there is. */
+static void keep_objects(void)
 {
-    if (warm_up())
-        return -1;
     PyGC_Collect();
     PyGC_Collect(); /* also empties the lists of free objects */
     PyInterpreterState *interp = _PyInterpreterState_GET();
     _PyGC_Freeze(interp);
     keep_all(interp);
+}
+
+int settle(void)
+{
+    if (warm_up())
+        return -1;
+    keep_objects();
     return fill_holes() || begin_arena() ? -1 : 0;
+}
+
+/* Makes what is in memory an image: who starts from it does not write to what it
+ * only reads, and what it writes lies together. */
+WEXEC_EXPORT("guest_keep") int32_t guest_keep(void)
+{
+    keep_objects();
+    return begin_arena() ? 1 : 0;
 }
