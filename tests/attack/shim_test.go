@@ -19,7 +19,7 @@ import (
 
 // exports are the allowed exports of guests. None starts the interpreter again or
 // allocates.
-var exports = []string{"guest_run", "memory", "wexec_fuel"}
+var exports = []string{"guest_keep", "guest_run", "memory", "wexec_fuel"}
 
 // TestExportsOfGuestsMayBeCalledInAnyOrder calls exports of guests at the wrong time:
 // without an image, with a host that answers every import with nonsense, again after
@@ -68,7 +68,7 @@ func TestExportsOfGuestsMayBeCalledInAnyOrder(t *testing.T) {
 			if err := l.stand(ctx, rt, compiled); err != nil {
 				t.Fatal(err)
 			}
-			for _, order := range [][]string{{"run"}, {"image", "run", "run"}, {"run", "image", "run"}, {"image", "run", "garbage", "run"}, {"image", "within"}} {
+			for _, order := range [][]string{{"run"}, {"image", "run", "run"}, {"run", "image", "run"}, {"image", "run", "garbage", "run"}, {"image", "within"}, {"keep"}, {"image", "run", "keep", "run"}, {"image", "garbage", "keep"}} {
 				for _, answer := range []uint64{0, 1, math.MaxUint64, math.MaxInt64, 1 << 31, 0x7fff_fff0} {
 					l.answer, l.inside = answer, nil
 					l.callAll(t, rt, compiled, image, order)
@@ -148,6 +148,10 @@ func (l *liar) callAll(t *testing.T, rt wazero.Runtime, m wazero.CompiledModule,
 			// A function handle of wazero serves one call at a time.
 			l.inside = func() { _, _ = inst.ExportedFunction("guest_run").Call(ctx) }
 			fallthrough
+		case "keep":
+			if f := inst.ExportedFunction("guest_keep"); f != nil {
+				_, _ = f.Call(ctx)
+			}
 		case "run":
 			_, _ = run.Call(ctx) // the result does not matter
 		}
