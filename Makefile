@@ -1,7 +1,7 @@
 # make            builds the command and runs the commits job with it
 # make test       the tests
 # make check      all checks that a change must pass
-# Longer: arm64 bench bench-check bench-peers compare conformance soak soak-serve guests fuzz fuzz-hour store-kills serve-kills dist recording
+# Longer: arm64 bench bench-check bench-peers compare conformance soak soak-serve guests fuzz fuzz-hour store-kills serve-kills run-kills dist recording
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -92,6 +92,11 @@ store-kills:
 .PHONY: serve-kills
 serve-kills:
 	@$(GO) run ./internal/tools/proof -of serve-kills -keep 'kills; ' -- env WEXEC_SERVE_KILLS=$(or $(KILLS),200) $(GO) test -count=1 -timeout 60m -run AKilledServer -v ./tests/doors
+
+# Runs that go on in the next server, on both stores.
+.PHONY: run-kills
+run-kills:
+	@$(GO) run ./internal/tools/proof -of run-kills -keep 'kills; ' -- env WEXEC_RUN_KILLS=$(or $(KILLS),150) $(GO) test -count=1 -timeout 90m -run GoesOnAfterItsServer -v ./tests/doors
 
 # Archives for every platform and packages for Debian, with checksums and lists of
 # contents, in dist/.

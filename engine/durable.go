@@ -15,6 +15,9 @@ type Journal interface {
 	Append(ctx context.Context, record []byte) error
 }
 
+// Delivered is how many bytes of the output of a run arrived.
+type Delivered struct{ Stdout, Stderr int64 }
+
 // Parked describes what a run waits for that left memory. The run goes on with
 // [Request].Records when one of the questions in [Result].Waiting is answered, or
 // expires, at the time Until, or when one of the signals is there.

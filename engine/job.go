@@ -272,6 +272,9 @@ func (j *job) durableOptions(o *sandbox.Options) {
 		return
 	}
 	o.Spent, o.Shown = j.log.Spent(), j.log.Shown()
+	if d := j.req.Delivered; d != nil {
+		o.Shown = [2]int64{d.Stdout, d.Stderr}
+	}
 	o.Sleep = func(ctx context.Context, d time.Duration) error {
 		after := j.req.ParkAfter
 		if after <= 0 || d <= after || j.req.Deterministic {

@@ -107,6 +107,9 @@ type Request struct {
 	// Records are those of the run's journal, in order, if it is to go on. The fields
 	// that say what runs are those of the first process.
 	Records [][]byte `json:"-"`
+	// Delivered is how much of the output the caller got from the processes before. Nil:
+	// what they handed out.
+	Delivered *Delivered `json:"-"`
 	// ParkAfter is how long a durable run waits for people, timers and signals until it
 	// is parked: it leaves memory, and its result has [StatusWaiting] and Parked. Zero:
 	// never.

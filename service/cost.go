@@ -24,7 +24,7 @@ const maxPrices = 1 << 20
 
 // OwnDefinitions is about how many tokens the definitions of the MCP server's own
 // tools have. A model reads them to write programs.
-const OwnDefinitions = 660
+const OwnDefinitions = 730
 
 // pricing tells what runs cost.
 type pricing struct {

@@ -128,6 +128,7 @@ type execution struct {
 
 	journal *journal
 	signals *signals
+	told    map[uint64]bool // calls in the events of the processes before
 
 	// When done is closed:
 	res      *engine.Result
@@ -144,7 +145,6 @@ type execution struct {
 	failing bool                          // the store is away: they wait for it, at most maxUnwritten bytes
 	open    map[string]chan hostfns.Reply // questions without an answer
 	left    []posted                      // questions that the engine no longer asks
-
 }
 
 // Events are written together, after flushAfter or at flushSize bytes.
@@ -444,6 +444,11 @@ func (x *execution) result() (*engine.Result, error) {
 		Actor: asked.By, Trigger: asked.Trigger, Tenant: run.Tenant, Table: table, Env: x.tenant.env, Asker: x, Progress: x.progress, Issued: x.keep,
 	}
 	x.endure(&req, records, x.tenant.settings.ParkAfter)
+	if req.Records != nil {
+		if req.Delivered, err = x.delivered(); err != nil {
+			return refused(err)
+		}
+	}
 	res, err := x.s.engine.Run(ctx, req)
 	x.price(res, req)
 	return spentUp(res, err, limits, fuel)
@@ -489,6 +494,9 @@ func (x *execution) progress(e engine.Event) {
 			Text   string `json:"text"`
 		}{e.Stream, e.Text})
 	case engine.EventCall:
+		if x.told[e.Number] {
+			return
+		}
 		x.recordText("call", struct {
 			Number uint64 `json:"number"`
 			*engine.Call

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/store"
 )
@@ -65,6 +66,45 @@ func (j *journal) read(ctx context.Context) (records [][]byte, err error) {
 		records = append(records, record)
 	}
 	return records, nil
+}
+
+// delivered returns how much of the run's output its events have, and notes which calls
+// they tell.
+func (x *execution) delivered() (*engine.Delivered, error) {
+	d := &engine.Delivered{}
+	for after := int64(0); ; {
+		events, _, err := KeptEvents(x.ctx, x.s.o.Store, x.run.Tenant, x.run.ID, after)
+		if err != nil {
+			return nil, err
+		}
+		if len(events) == 0 {
+			return d, nil
+		}
+		for _, e := range events {
+			after = e.Number
+			var out struct {
+				Stream, Text, SHA256 string
+				Number               uint64
+			}
+			if json.Unmarshal(e.Data, &out) != nil {
+				continue
+			}
+			switch {
+			case e.Type == "call":
+				if x.told == nil {
+					x.told = map[uint64]bool{}
+				}
+				x.told[out.Number] = true
+			case e.Type != "output":
+			case out.SHA256 != "":
+				return nil, nil // the policy keeps no text
+			case out.Stream == "stderr":
+				d.Stderr += int64(len(out.Text))
+			default:
+				d.Stdout += int64(len(out.Text))
+			}
+		}
+	}
 }
 
 // signals is the hostfns.Signals of a run.

@@ -163,7 +163,8 @@ func (p *Pages) download(v *view) error {
 		return err
 	}
 	p.About(v.r, id)
-	kind, name, text := "text/plain; charset=utf-8", "", ""
+	kind := "text/plain; charset=utf-8"
+	var name, text string
 	switch what := path.Base(v.r.URL.Path); what {
 	case "value":
 		kind, name, text = "application/json", id+".json", string(run.Value)
