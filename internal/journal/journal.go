@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -171,7 +172,10 @@ func decode(data []byte) (r record, err error) {
 	if err := dec.Decode(&r); err != nil {
 		return r, fault.New(fault.UsageRun, "read a record: %w", err)
 	}
-	if r.Version != version || dec.More() || r.Sleeps < 0 || r.Spent < 0 || r.Until < 0 || r.Shown[0] < 0 || r.Shown[1] < 0 {
+	if _, err := dec.Token(); err != io.EOF {
+		return r, fault.New(fault.UsageRun, "the record has bytes after its end")
+	}
+	if r.Version != version || r.Sleeps < 0 || r.Spent < 0 || r.Until < 0 || r.Shown[0] < 0 || r.Shown[1] < 0 {
 		return r, fault.New(fault.UsageRun, "the record is not of this version")
 	}
 	return r, nil
