@@ -1,7 +1,7 @@
 # make            builds the command and runs the commits job with it
 # make test       the tests
 # make check      all checks that a change must pass
-# Longer: arm64 bench bench-check bench-peers compare conformance soak soak-serve guests fuzz fuzz-hour store-kills serve-kills run-kills dist recording
+# Longer: arm64 bench bench-check bench-peers compare conformance soak soak-serve guests fuzz fuzz-hour store-kills serve-kills run-kills park-programs dist recording
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -97,6 +97,11 @@ serve-kills:
 .PHONY: run-kills
 run-kills:
 	@$(GO) run ./internal/tools/proof -of run-kills -keep 'kills; ' -- env WEXEC_RUN_KILLS=$(or $(KILLS),150) $(GO) test -count=1 -timeout 90m -run GoesOnAfterItsServer -v ./tests/doors
+
+# Random programs that go on after each record of their journal.
+.PHONY: park-programs
+park-programs:
+	@$(GO) run ./internal/tools/proof -of park-programs -keep 'programs; ' -- env WEXEC_PARK_PROGRAMS=$(or $(PROGRAMS),2000) $(GO) test -count=1 -timeout 60m -run GoesOnFromEachOfItsRecords -v ./engine
 
 # Archives for every platform and packages for Debian, with checksums and lists of
 # contents, in dist/.
