@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strconv"
@@ -15,9 +18,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/fetch"
+	"github.com/wexec/wexec/hostfns/upstream"
 	"github.com/wexec/wexec/policy"
 )
 
@@ -144,8 +151,8 @@ func programsToPark(t *testing.T) int {
 
 // TestADurableRunGoesOnFromEachOfItsRecords cuts the journals of random programs after
 // each record, as the end of a process does, and goes on: value, output and calls are
-// those of the undisturbed run, and its fuel if the run is deterministic. Each call that
-// changes something and was not announced is made once, and no other. If one was
+// those of the undisturbed run, and its fuel if the run is deterministic. Calls that
+// change something are made once if they were not announced, and else not. If one was
 // announced and has no answer, the program gets tool.unknown_outcome and can end in
 // another way.
 func TestADurableRunGoesOnFromEachOfItsRecords(t *testing.T) {
@@ -203,6 +210,78 @@ func TestADurableRunGoesOnFromEachOfItsRecords(t *testing.T) {
 		}
 	}
 	t.Logf("%d programs; went on after each of %d records: %d times to the same end, %d times with an unknown outcome", programs, cuts, same, unknown)
+}
+
+// TestCallsHaveKeysThatStayTheSameAfterGoingOn cuts the journal of a program that calls
+// an MCP server and a web server. What is called again has the same key. A GET without
+// an answer is made again.
+func TestCallsHaveKeysThatStayTheSameAfterGoingOn(t *testing.T) {
+	var mu sync.Mutex
+	var seen []string
+	note := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, what)
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "web", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{Name: "note", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		note(fmt.Sprint("note ", r.Params.Meta["io.wexec/call"]))
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "noted"}}}, nil
+	})
+	routes := http.NewServeMux()
+	routes.Handle("/mcp", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	routes.HandleFunc("/page", func(_ http.ResponseWriter, r *http.Request) {
+		note(r.Method + " " + r.Header.Get("Idempotency-Key"))
+	})
+	web := httptest.NewServer(routes)
+	t.Cleanup(web.Close)
+	_, port, _ := net.SplitHostPort(web.Listener.Addr().String())
+	p, err := policy.Parse("p.yaml", []byte("version: 1\ntools: {allow: [web.note]}\nnetwork: {allow: [{host: 127.0.0.1, ports: ["+port+"], methods: [GET, HEAD, POST, PUT]}]}\npii: {mode: off}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers, err := upstream.New([]upstream.Server{{Name: "web", Transport: upstream.HTTP, URL: web.URL + "/mcp"}}, upstream.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := hostfns.NewTable(p, audit.None(), servers, fetch.New(fetch.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = table.Close() })
+	e, whole := newReal(t, Config{}), &memoryJournal{}
+	req := Request{ID: "run-keys", Language: JavaScript, Table: table, Journal: whole, Code: `
+		const url = "` + web.URL + `/page", out = [await tools.web.note({})];
+		out.push((await fetch(url, {method: "POST", body: "x"})).status);
+		out.push((await fetch(url)).status, (await fetch(url, {method: "HEAD"})).status);
+		out.push((await fetch(url, {method: "PUT", headers: {"idempotency-key": "own"}})).status);
+		return out`}
+	want, err := e.Run(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := seen
+	if !slices.Equal(first, []string{"note run-keys/1", "POST run-keys/2", "GET ", "HEAD ", "PUT own"}) {
+		t.Fatalf("the servers saw %q", first)
+	}
+	// Before and after each call that changes something there is a record.
+	rest := [][]string{nil, first[1:], nil, first[2:], nil, nil}
+	if len(whole.records) != len(rest) {
+		t.Fatalf("%d records, want %d", len(whole.records), len(rest))
+	}
+	for cut := 1; cut <= len(whole.records); cut++ {
+		seen = nil
+		req := req
+		req.Journal, req.Records = &memoryJournal{}, whole.records[:cut]
+		got, err := e.Run(t.Context(), req)
+		announced := cut%2 == 1
+		if announced != (fault.CodeOf(err) == fault.ToolUnknownOutcome) || !announced && string(got.Value) != string(want.Value) {
+			t.Errorf("cut after %d: %v, %s, want %s", cut, err, got.Value, want.Value)
+		}
+		if !slices.Equal(seen, rest[cut-1]) {
+			t.Errorf("cut after %d: the servers saw %q, want %q", cut, seen, rest[cut-1])
+		}
+	}
 }
 
 // askLater answers questions once they have an answer.

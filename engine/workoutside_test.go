@@ -235,6 +235,13 @@ func outsideRows() []work {
 		{"Provider.Servers", "their tools again and again", lookup("wexec:names", map[string]any{}), false},
 		{"Provider.Close", "a server that does not end", tool("stubborn", allow), false},
 		{"Native.PreludeCalls", "an unknown one", lookup("wexec:unknown", nil), false},
+		{"Native.Writes", "a request of 20 MB in a durable run", func(p *workplace) Request {
+			req := page("/drip", "wexec:fetch", nil)(p)
+			args := []byte(`{"method":"GET","url":"` + p.web + `/drip","headers":[],"body":"` + strings.Repeat("A", 16<<20) + `"}`)
+			hostileGuest(p.t, p.e, calling("wexec:fetch", args), p.known)
+			req.Journal = &memoryJournal{}
+			return req
+		}, false},
 		{"Filer.Mount", "listings of a folder with 20,000 files", func(p *workplace) Request {
 			for i := range 20_000 {
 				if err := os.WriteFile(filepath.Join(p.dir, fmt.Sprint("a name of a file ", i)), nil, 0o600); err != nil {

@@ -51,7 +51,7 @@ func (c *call) send(ctx context.Context) (err error) {
 	c.sent = true
 	c.gate.run, c.gate.call, c.gate.tool, c.gate.of, c.gate.ctx = r, c.number, c.name, c, sending
 	d := &delivery{run: r, ctx: sending, values: c.values, provider: c.tool.provider, call: Call{
-		Run: r.info.ID, Server: c.tool.Server, Tool: c.tool.Name, Args: c.outgoing.raw, Secrets: c.secrets, Progress: r.progress(c.name, c.values), Gate: &c.gate,
+		Run: r.info.ID, Number: c.number, Server: c.tool.Server, Tool: c.tool.Name, Args: c.outgoing.raw, Secrets: c.secrets, Progress: r.progress(c.name, c.values), Gate: &c.gate,
 	}}
 	if c.tool.keeps {
 		d.call.Values = values{c}

@@ -276,6 +276,9 @@ func (c *call) intend(ctx context.Context) error {
 	if d == nil || c.kind == lookupCall || c.name == waitCall || c.kind == toolCall && !c.tool.writes() {
 		return nil
 	}
+	if n, ok := c.tool.provider.(Native); ok && c.kind == nativeCall && !n.Writes(c.name, c.outgoing.values) {
+		return nil
+	}
 	if c.unknown && !c.tool.repeatable() {
 		return &Failure{Code: fault.ToolUnknownOutcome, Tool: c.name,
 			Message: c.name + " was called before the run was interrupted, and it is not known whether it did its work",

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"strconv"
 	"time"
 
 	"github.com/tetratelabs/wazero/experimental/sys"
@@ -57,6 +58,9 @@ type Provider interface {
 // [Gate] about each effect.
 type Native interface {
 	PreludeCalls() []string
+	// Writes reports whether a call can change something outside. One that cannot is
+	// made again when a durable run goes on without its answer.
+	Writes(call string, args map[string]any) bool
 }
 
 // Remote is a [Provider] of which some servers are reached over the network.
@@ -132,6 +136,7 @@ func (c *Cover) Issued(texts ...[]byte) []privacy.Issued {
 // decided and recorded.
 type Call struct {
 	Run          string // its id
+	Number       uint64 // of the call in the run
 	Server, Tool string
 	// Args is a JSON object that matches the tool's schema.
 	Args json.RawMessage
@@ -148,6 +153,15 @@ type Call struct {
 	// Compute waits for a core for work that takes long, and returns what gives it back.
 	// It is nil for a tool.
 	Compute func(ctx context.Context) (done func(), err error)
+}
+
+// Key identifies the call, for servers that serve a call once. It stays the same when a
+// durable run goes on in another process. It is empty outside of a run.
+func (c *Call) Key() string {
+	if c.Run == "" || c.Number == 0 {
+		return ""
+	}
+	return c.Run + "/" + strconv.FormatUint(c.Number, 10)
 }
 
 // Gate decides the effects of a call that a provider learns of while it works: a

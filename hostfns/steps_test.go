@@ -481,7 +481,8 @@ type native struct {
 	own []string
 }
 
-func (n *native) PreludeCalls() []string { return n.own }
+func (n *native) PreludeCalls() []string             { return n.own }
+func (n *native) Writes(string, map[string]any) bool { return true }
 
 // panickyProvider panics when it is closed.
 type panickyProvider struct{ fakeProvider }

@@ -74,6 +74,12 @@ func (p *Provider) Servers() []string { return nil }
 // PreludeCalls returns the prelude's calls that the provider handles.
 func (p *Provider) PreludeCalls() []string { return []string{callName} }
 
+// Writes reports whether a request is not a GET or HEAD.
+func (p *Provider) Writes(_ string, args map[string]any) bool {
+	method, _ := args["method"].(string)
+	return !reads(strings.ToUpper(method))
+}
+
 // Tools returns nothing.
 func (p *Provider) Tools(context.Context, string) ([]catalogue.Tool, error) { return nil, nil }
 
@@ -120,6 +126,7 @@ func (p *Provider) Call(ctx context.Context, call hostfns.Call) (hostfns.Answer,
 	if err != nil {
 		return hostfns.Answer{}, err
 	}
+	t.key = call.Key()
 	// The body outlives the call, so the request hangs on the run; until the
 	// head is here the call can end it too.
 	life, end := context.WithCancelCause(call.Gate.Lifetime())

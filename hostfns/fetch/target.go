@@ -29,6 +29,7 @@ type target struct {
 	header   http.Header
 	body     []byte
 	redirect string
+	key      string // of the call
 }
 
 // newTarget validates the request of a program. What it must not set is an error
@@ -75,7 +76,7 @@ func newTarget(req request) (*target, error) {
 	if t.body, err = decodeBody(req.Body); err != nil {
 		return nil, err
 	}
-	if len(t.body) > 0 && (t.method == "GET" || t.method == "HEAD") {
+	if len(t.body) > 0 && reads(t.method) {
 		return nil, fault.New(fault.ToolInvalidArgs, "a %s request must not have a body", t.method)
 	}
 	return t, nil
@@ -187,6 +188,9 @@ func (t *target) request(ctx context.Context, secrets []hostfns.Secret) (*http.R
 	if req.Header.Get("User-Agent") == "" {
 		req.Header.Set("User-Agent", "wexec")
 	}
+	if !reads(t.method) && t.key != "" && httpguts.ValidHeaderFieldValue(t.key) && req.Header.Get("Idempotency-Key") == "" {
+		req.Header.Set("Idempotency-Key", t.key)
+	}
 	for _, s := range secrets {
 		name, value, ok := strings.Cut(strings.TrimPrefix(s.As, "header:"), ":")
 		if !ok {
@@ -201,6 +205,9 @@ func (t *target) request(ctx context.Context, secrets []hostfns.Secret) (*http.R
 	}
 	return req, nil
 }
+
+// reads reports whether a method changes nothing.
+func reads(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
 func sortedNames(h http.Header) []string {
 	names := make([]string, 0, len(h))

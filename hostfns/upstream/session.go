@@ -106,6 +106,9 @@ func (l *live) call(ctx context.Context, call hostfns.Call) (hostfns.Answer, err
 	return answer, l.answers.explain(n, err)
 }
 
+// callMeta is where a server finds the key of a call.
+const callMeta = "io.wexec/call"
+
 func (l *live) send(ctx context.Context, n int64, call hostfns.Call) (hostfns.Answer, error) {
 	if call.Progress != nil {
 		l.watch.Store(n, call.Progress)
@@ -123,6 +126,9 @@ func (l *live) send(ctx context.Context, n int64, call hostfns.Call) (hostfns.An
 		return hostfns.Answer{}, err
 	}
 	meta["progressToken"] = n
+	if key := call.Key(); key != "" {
+		meta[callMeta] = key
+	}
 	if parent := telemetry.Parent(ctx); parent != "" {
 		meta[telemetry.Header] = parent
 	}

@@ -38,6 +38,9 @@ func (*Provider) Close() error { return nil }
 // PreludeCalls returns the calls that the provider answers.
 func (*Provider) PreludeCalls() []string { return hostfns.WorkspaceCalls }
 
+// Writes reports whether a call submits the result; the others search.
+func (*Provider) Writes(call string, _ map[string]any) bool { return call == "wexec:submit_result" }
+
 // Files implements [hostfns.Workspace].
 func (p *Provider) Files(gate hostfns.Gate) sys.FS { return files.NewLayer(p.w, gate) }
 
