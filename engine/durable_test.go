@@ -343,9 +343,12 @@ func TestARunParksWhileAPersonIsAskedAndGoesOnWithTheAnswer(t *testing.T) {
 func TestARunParksInALongSleepAndGoesOnAfterIt(t *testing.T) {
 	e := newReal(t, Config{})
 	p, _ := policy.FromFlags(policy.Flags{AllowTool: []string{"*"}, NoPII: true})
-	for language, code := range map[string]string{
-		JavaScript: "const t = Date.now(); await new Promise(r => setTimeout(r, 600)); return Date.now() - t >= 600",
-		Python:     "import asyncio, time\nt = time.time()\nawait asyncio.sleep(0.6)\nreturn time.time() - t >= 0.6",
+	for code, language := range map[string]string{
+		"const t = Date.now(); await new Promise(r => setTimeout(r, 600)); return Date.now() - t >= 600":                 JavaScript,
+		"import asyncio, time\nt = time.time()\nawait asyncio.sleep(0.6)\nreturn time.time() - t >= 0.6":                 Python,
+		"import time\nt = time.time()\ntime.sleep(0.001)\ntime.sleep(0.6)\nreturn time.time() - t >= 0.6":                Python,
+		"import time\nt = time.time()\ntools.x.write(n=1)\ntime.sleep(0.6)\nreturn time.time() - t >= 0.6":               Python,
+		"def f(s):\n  import time\n  time.sleep(s)\n  return True\nreturn f(0.3) and f(0.3) and tools.x.write(n=1) == 2": Python,
 	} {
 		var s effects
 		j := &memoryJournal{}
@@ -353,11 +356,11 @@ func TestARunParksInALongSleepAndGoesOnAfterIt(t *testing.T) {
 		for parked := 0; ; parked++ {
 			res, err := e.Run(t.Context(), req)
 			if err != nil {
-				t.Fatalf("%s: %v", language, err)
+				t.Fatalf("%s: %v", code, err)
 			}
 			if res.Status != StatusWaiting {
-				if string(res.Value) != "true" || parked == 0 {
-					t.Errorf("%s: %s after parking %d times", language, res.Value, parked)
+				if string(res.Value) != "true" || parked == 0 || s.total() > 1 {
+					t.Errorf("%s: %s after parking %d times, with %d calls", code, res.Value, parked, s.total())
 				}
 				break
 			}
@@ -368,6 +371,50 @@ func TestARunParksInALongSleepAndGoesOnAfterIt(t *testing.T) {
 			req.Records = slices.Clone(j.records)
 		}
 	}
+}
+
+func TestASleepOfADurableRunDoesNotCountAgainstItsTime(t *testing.T) {
+	e := newReal(t, Config{})
+	p, _ := policy.FromFlags(policy.Flags{AllowTool: []string{"*"}, NoPII: true})
+	var s effects
+	res, err := e.Run(t.Context(), Request{Language: Python, Code: "import time\ntime.sleep(1.6)\nreturn 1", Table: s.table(t, p),
+		Journal: &memoryJournal{}, ParkAfter: time.Hour, Limits: Limits{Time: 1500 * time.Millisecond}})
+	wantValue(t, res, err, "1")
+}
+
+func TestTheNoOfAPersonIsRememberedAfterGoingOn(t *testing.T) {
+	e := newReal(t, Config{})
+	p, err := policy.Parse("p.yaml", []byte("version: 1\ntools:\n  ask: [x.ask]\n  allow: [\"x.*\"]\npii: {mode: off}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s effects
+	j := &memoryJournal{}
+	people := &refusing{}
+	req := Request{ID: "run-no", Language: JavaScript, Table: s.table(t, p), Journal: j, Asker: people, Code: `
+		const ask = n => tools.x.ask({n}).catch(e => e.code);
+		return [await ask(1), await tools.x.write({n: 2}), await ask(1), await ask(3)]`}
+	const want = `["denied.approval",4,"denied.approval","denied.approval"]`
+	res, err := e.Run(t.Context(), req)
+	wantValue(t, res, err, want)
+	if people.asked != 2 {
+		t.Fatalf("a person was asked %d times, want once for each question", people.asked)
+	}
+	people.asked = 0
+	req.Journal, req.Records = &memoryJournal{}, j.records[:2] // up to the answer of the write
+	res, err = e.Run(t.Context(), req)
+	wantValue(t, res, err, want)
+	if people.asked != 1 {
+		t.Errorf("after going on a person was asked %d times, want for the new question only", people.asked)
+	}
+}
+
+// refusing is a person who says no.
+type refusing struct{ asked int }
+
+func (r *refusing) Ask(context.Context, hostfns.Question) (hostfns.Reply, error) {
+	r.asked++
+	return hostfns.Reply{By: "socket"}, nil
 }
 
 func TestRecordsOfAnotherRunAreRefusedAndNothingIsCalled(t *testing.T) {

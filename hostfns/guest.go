@@ -180,6 +180,10 @@ func (c *Calls) Launch() {
 	}
 }
 
+// Idle reports whether nothing is in flight and no answer waits for the guest. Of a nil
+// Calls it is false.
+func (c *Calls) Idle() bool { return c != nil && c.queue.Idle() }
+
 // Wait waits until call id (0: any call) has an answer that was not announced
 // before, and returns the id. It returns 0 when the timeout has passed, which is
 // negative for none, and -1 when there is nothing to wait for. With nothing in

@@ -36,6 +36,7 @@ type SessionState struct {
 	ByRule   map[string]int      `json:"by_rule,omitempty"`
 	ByTool   map[string]int      `json:"by_tool,omitempty"`
 	Approved []string            `json:"approved,omitempty"`
+	Refused  []string            `json:"refused,omitempty"` // of a run that goes on
 	Vault    *privacy.VaultState `json:"vault,omitempty"`
 }
 
@@ -48,6 +49,9 @@ func RestoreSession(id string, state SessionState, approvals bool) *Session {
 			s.approve(key, false)
 		}
 	}
+	for _, question := range state.Refused {
+		s.refuse(question)
+	}
 	return s
 }
 
@@ -55,7 +59,8 @@ func RestoreSession(id string, state SessionState, approvals bool) *Session {
 func (s *Session) State() SessionState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	state := SessionState{ByRule: maps.Clone(s.byRule), ByTool: maps.Clone(s.byTool), Approved: slices.Sorted(maps.Keys(s.approved)), Vault: s.asleep}
+	state := SessionState{ByRule: maps.Clone(s.byRule), ByTool: maps.Clone(s.byTool), Approved: slices.Sorted(maps.Keys(s.approved)),
+		Refused: slices.Sorted(maps.Keys(s.refused)), Vault: s.asleep}
 	if s.vault != nil {
 		state.Vault = s.vault.State()
 	}

@@ -39,10 +39,15 @@ func (b *binding) nanosleep(ns int64) {
 		return
 	}
 	h.calls.Launch()
-	h.Slot.Park()
-	err := h.World.Sleep(h.ctx, time.Duration(ns))
-	h.unpark()
-	h.failOn(err)
+	if h.Options.Sleep != nil && h.calls.Idle() {
+		_, err := h.calls.Wait(0, time.Duration(ns)) // a durable run can park in it
+		h.failOn(err)
+	} else {
+		h.Slot.Park()
+		err := h.World.Sleep(h.ctx, time.Duration(ns))
+		h.unpark()
+		h.failOn(err)
+	}
 	h.checkContext()
 }
 

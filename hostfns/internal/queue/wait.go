@@ -77,6 +77,13 @@ func (q *Queue) Wait(id int64, timeout time.Duration) (int64, error) {
 	return got, err
 }
 
+// Idle reports whether nothing is in flight and no answer waits for the guest.
+func (q *Queue) Idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.inFlight == 0 && len(q.arrived) == 0
+}
+
 // Awaited returns the calls without an answer that the guest waits for now, any of
 // which may continue it. Every goroutine may call it.
 func (q *Queue) Awaited() []int64 {
