@@ -323,7 +323,9 @@ func TestARunParksWhileAPersonIsAskedAndGoesOnWithTheAnswer(t *testing.T) {
 		if err != nil || res.Status != StatusWaiting || res.Parked == nil || len(res.Waiting) != 1 {
 			t.Fatalf("%s: %v, %+v", language, err, res)
 		}
+		people.mu.Lock() // its question may not have returned yet
 		people.answers[res.Waiting[0].ID] = true
+		people.mu.Unlock()
 		req.Records = slices.Clone(j.records)
 		res, err = e.Run(t.Context(), req)
 		if err != nil || string(res.Value) != "[2,4,6]" || res.Status != StatusOK {
@@ -483,7 +485,8 @@ func TestARunParksUntilASignalComes(t *testing.T) {
 		if until := res.Parked.Until; i == 0 && until.After(time.Now().Add(time.Hour)) || until.Before(before.Add(50*time.Minute)) {
 			t.Errorf("the run goes on at %s", until)
 		}
-		signals["go"] = append(signals["go"], next...)
+		signals = sent{"go": slices.Concat(signals["go"], next)} // a wait may still have the old ones
+		req.Signals = signals
 		req.Records = slices.Clone(j.records)
 	}
 	res, err := e.Run(t.Context(), req)

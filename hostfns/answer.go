@@ -139,8 +139,9 @@ func (c *call) awaitSignal(ctx context.Context) error {
 	err := context.Cause(waiting)
 	select {
 	case s.turn <- struct{}{}:
+		received := s.received
 		payload, err = guard.Call(waiting, func() (json.RawMessage, error) {
-			return r.info.Signals.Await(waiting, r.info.ID, in.Name, s.received)
+			return r.info.Signals.Await(waiting, r.info.ID, in.Name, received)
 		})
 		if err == nil {
 			s.received++

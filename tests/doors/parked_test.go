@@ -107,7 +107,7 @@ func TestARunGoesOnAfterItsServerWasKilled(t *testing.T) {
 		}
 		rounds = n
 	} else if testing.Short() {
-		t.Skip("waits until leases expire")
+		t.Skip("short: waits until leases expire")
 	}
 	for _, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
