@@ -64,7 +64,8 @@ type Settings struct {
 	Untrusted     string // why the project's files allow nothing, and what to do; or ""
 
 	values   []Value
-	files    []string          // policies and MCP files
+	files    []string // policies and MCP files
+	policies []PolicyFile
 	data     string            // folder of the server whose tenant this is; or ""
 	writable map[string]string // policy files that a person's rules may go to, by the name that decisions use
 }
@@ -475,6 +476,7 @@ func (s *Settings) addPolicy(env *Environment, path string, read reader, origin 
 		s.writable[env.shown(path)] = path
 	}
 	s.Policies = append(s.Policies, policy.Layered{Policy: p, Origin: origin})
+	s.policies = append(s.policies, PolicyFile{path, string(data), origin, trusted})
 	s.note(Value{"policy." + string(origin), path, from})
 	return nil
 }

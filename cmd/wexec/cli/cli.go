@@ -134,7 +134,7 @@ func interrupted(ctx context.Context, args []string) bool {
 
 // lasting makes the commands over what a store or a server keeps.
 func (a *app) lasting() storecmd.Commands {
-	return storecmd.Commands{Env: a.Env, Term: a.term, Stdout: a.Stdout, Programs: a.programs, PrintJSON: a.printJSON, Faulty: exitStatus(fault.ClassGuest.Exit())}
+	return storecmd.Commands{Env: a.Env, Term: a.term, Stdout: a.Stdout, Programs: a.programs, PrintJSON: a.printJSON, Faulty: exitStatus(fault.ClassGuest.Exit()), Resume: a.resumeRun}
 }
 
 // commandLine is the definition of the command line. A run has no commands but

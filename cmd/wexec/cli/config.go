@@ -44,7 +44,11 @@ func voidFlags(command string) []commandline.Void {
 		return append(none,
 			commandline.Void{Flags: []string{"token-file", "allow-http"}, Without: "server", Why: "the program runs here"},
 			commandline.Void{Flags: []string{"json"}, With: "jsonl", Why: "every line is JSON, and the last one is the Result"},
-			commandline.Void{Flags: []string{"watch", "dry-run", "stats", "timeline", "no-cache", "deterministic", "keep", "workspace", "session"}, With: "check", Why: "nothing runs"})
+			commandline.Void{Flags: []string{"watch", "dry-run", "stats", "timeline", "no-cache", "deterministic", "keep", "workspace", "session", "durable"}, With: "check", Why: "nothing runs"},
+			commandline.Void{Flags: []string{"durable"}, With: "dry-run", Why: "no tool is called"},
+			commandline.Void{Flags: []string{"durable"}, With: "watch", Why: "the program starts again"},
+			commandline.Void{Flags: []string{"keep"}, With: "durable", Why: "the data folder keeps the run until it has ended"},
+			commandline.Void{Flags: []string{"park-after"}, Without: "durable", Why: "the run is never parked"})
 	case "mcp":
 		return append(none, commandline.Void{Flags: []string{"token-file", "allow-host", "allow-origin", "oauth-issuer", "oauth-resource", "oauth-scope",
 			"max-clients", "max-pending"}, Without: "http", Why: "the only client is the one at standard input"})
@@ -114,17 +118,11 @@ func catalogueFlags(own ...cli.Flag) []cli.Flag {
 // settings loads the configuration with the flags of a command over it, and
 // prints its warnings.
 func (a *app) settings(ctx *cli.Context) (*config.Settings, error) {
-	limits, err := limitsOf(ctx)
+	flags, err := a.configFlags(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s, err := config.Load(a.Env, config.Flags{
-		Policy: ctx.StringSlice("policy"), MCP: ctx.StringSlice("mcp"), Audit: ctx.String("audit"), Log: logLevel(ctx), Limits: limits,
-		Allow: policy.Flags{
-			AllowTool: ctx.StringSlice("allow-tool"), DenyTool: ctx.StringSlice("deny-tool"), AllowNet: ctx.StringSlice("allow-net"),
-			AllowRead: a.paths(ctx.StringSlice("allow-read")), AllowWrite: a.paths(ctx.StringSlice("allow-write")), NoPII: ctx.Bool("no-pii"),
-		},
-	})
+	s, err := config.Load(a.Env, flags)
 	if err != nil {
 		return nil, err
 	}
@@ -144,6 +142,18 @@ func (a *app) settings(ctx *cli.Context) (*config.Settings, error) {
 		}
 	}
 	return s, nil
+}
+
+// configFlags returns the flags of a command that configure it.
+func (a *app) configFlags(ctx *cli.Context) (config.Flags, error) {
+	limits, err := limitsOf(ctx)
+	return config.Flags{
+		Policy: ctx.StringSlice("policy"), MCP: ctx.StringSlice("mcp"), Audit: ctx.String("audit"), Log: logLevel(ctx), Limits: limits,
+		Allow: policy.Flags{
+			AllowTool: ctx.StringSlice("allow-tool"), DenyTool: ctx.StringSlice("deny-tool"), AllowNet: ctx.StringSlice("allow-net"),
+			AllowRead: a.paths(ctx.StringSlice("allow-read")), AllowWrite: a.paths(ctx.StringSlice("allow-write")), NoPII: ctx.Bool("no-pii"),
+		},
+	}, err
 }
 
 // limitsOf reads the limit flags and reports all that are invalid.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/wexec/wexec/cmd/wexec/internal/apiclient"
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
+	"github.com/wexec/wexec/cmd/wexec/internal/durablecmd"
 	"github.com/wexec/wexec/cmd/wexec/internal/otlp"
 	"github.com/wexec/wexec/cmd/wexec/internal/repl"
 	"github.com/wexec/wexec/cmd/wexec/internal/sessioncmd"
@@ -31,6 +32,7 @@ import (
 	"github.com/wexec/wexec/hostfns/workspaces"
 	"github.com/wexec/wexec/internal/seal"
 	"github.com/wexec/wexec/internal/telemetry"
+	"github.com/wexec/wexec/internal/units"
 	"github.com/wexec/wexec/service"
 )
 
@@ -53,6 +55,8 @@ func (a *app) runCommand() *cli.Command {
 		&cli.BoolFlag{Name: "check", Usage: "compile the program, check its tools and their literal arguments; run nothing"},
 		&cli.BoolFlag{Name: "dry-run", Usage: "answer tool calls with samples of what the tools answer, and list the calls"},
 		&cli.BoolFlag{Name: "keep", Usage: "keep the run in the user's store, for wexec ps, logs, kill and runs (default keep in wexec.yaml)"},
+		&cli.BoolFlag{Name: "durable", Usage: "keep what the run needs to go on in another process: while it waits for a person or a timer it leaves memory, see wexec runs resume"},
+		&cli.StringFlag{Name: "park-after", Usage: "`DURATION`: how long a durable run waits until it leaves memory (default park_after in wexec.yaml, or 30s)"},
 		&cli.BoolFlag{Name: "watch", Usage: "run again when the file changes"},
 	}
 	return &cli.Command{
@@ -87,23 +91,11 @@ func (a *app) run(ctx *cli.Context) error {
 		return a.failed(ctx, err)
 	}
 	req.Limits = settings.Limits // those of the flags are in them
-	var asker hostfns.Asker
-	if a.canAsk() {
-		person := terminal.NewAsker(a.term, a.Stdin)
-		person.Rule = func(g hostfns.Grant) (string, func() error) { return a.ruleFor(settings, g) }
-		asker = person
-	}
-	logger := terminal.Logger(a.term, settings.Log)
-	tracing, stop := otlp.Start(a.Env, a.Version, logger)
-	defer stop()
-	parent, _ := a.Env.Lookup("TRACEPARENT")
-	ctx.Context = telemetry.WithParent(ctx.Context, parent)
-	host, err := settings.Open(ctx.Context, config.Options{Env: a.programEnv(), Version: a.Version, Logger: logger, Tracing: tracing, Terminal: asker,
-		Language: req.Language, Prefetched: a.loaded, Images: images})
+	host, end, err := a.openHost(ctx, settings, req.Language, images)
 	if err != nil {
 		return a.failed(ctx, err)
 	}
-	defer func() { _ = host.Close() }()
+	defer end()
 	if ctx.Bool("check") {
 		return a.checkProgram(ctx, host, settings.Cache, req)
 	}
@@ -120,8 +112,9 @@ func (a *app) run(ctx *cli.Context) error {
 		req.Workspace = workspaces.New(layer)
 	}
 	run := host.Engine.Run
-	if ctx.Bool("keep") || settings.Keep && !ctx.IsSet("keep") {
-		keeper, err := service.OpenKeeper(ctx.Context, a.Env, settings, host, logger)
+	durable := ctx.Bool("durable") && !ctx.Bool("dry-run") && !ctx.Bool("watch")
+	if !durable && (ctx.Bool("keep") || settings.Keep && !ctx.IsSet("keep")) {
+		keeper, err := service.OpenKeeper(ctx.Context, a.Env, settings, host, terminal.Logger(a.term, settings.Log))
 		if err != nil {
 			return a.failed(ctx, err)
 		}
@@ -131,10 +124,111 @@ func (a *app) run(ctx *cli.Context) error {
 	if req.Session != "" {
 		run = sessioncmd.Sleeping(run, host, a.term)
 	}
+	if durable {
+		kept, err := a.beginDurable(ctx, settings, host, req)
+		if err != nil {
+			return a.failed(ctx, err)
+		}
+		req, run = kept.Request, kept.On(host)
+	}
 	if ctx.Bool("watch") {
 		return a.watch(ctx, run, host, req)
 	}
 	return a.runOnce(ctx, run, host, req)
+}
+
+// openHost makes what runs programs from the settings. The caller calls end.
+func (a *app) openHost(ctx *cli.Context, settings *config.Settings, language string, images engine.Images) (host *config.Host, end func(), err error) {
+	var asker hostfns.Asker
+	if a.canAsk() {
+		person := terminal.NewAsker(a.term, a.Stdin)
+		person.Rule = func(g hostfns.Grant) (string, func() error) { return a.ruleFor(settings, g) }
+		asker = person
+	}
+	logger := terminal.Logger(a.term, settings.Log)
+	tracing, stop := otlp.Start(a.Env, a.Version, logger)
+	parent, _ := a.Env.Lookup("TRACEPARENT")
+	ctx.Context = telemetry.WithParent(ctx.Context, parent)
+	host, err = settings.Open(ctx.Context, config.Options{Env: a.programEnv(), Version: a.Version, Logger: logger, Tracing: tracing, Terminal: asker,
+		Language: language, Prefetched: a.loaded, Images: images})
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return host, func() { _ = host.Close(); stop() }, nil
+}
+
+// beginDurable keeps a run that goes on in another process.
+func (a *app) beginDurable(ctx *cli.Context, settings *config.Settings, host *config.Host, req engine.Request) (*durablecmd.Run, error) {
+	parkAfter := settings.ParkAfter
+	if text := ctx.String("park-after"); text != "" {
+		d, err := units.ParseDuration(text)
+		if err != nil || d <= 0 {
+			return nil, fault.New(fault.UsageFlag, "--park-after: %q is not a duration above 0", text).WithHint("use 30s or 5m")
+		}
+		parkAfter = d
+	}
+	flags, err := a.configFlags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if req.Input, err = a.wholeInput(&req, "it is kept with the run"); err != nil {
+		return nil, err
+	}
+	program, err := durablecmd.Of(req, host, settings, flags, parkAfter)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := sessioncmd.Folder(a.Env)
+	if err != nil {
+		return nil, err
+	}
+	return durablecmd.Begin(ctx.Context, folder.Runs(), program, a.term)
+}
+
+// resumeRun goes on with a durable run of this machine.
+func (a *app) resumeRun(ctx *cli.Context) error {
+	args, err := commandline.Arguments(ctx, "the run")
+	if err != nil {
+		return err
+	}
+	folder, err := sessioncmd.Folder(a.Env)
+	if err != nil {
+		return a.failed(ctx, err)
+	}
+	run, program, err := durablecmd.Resume(ctx.Context, folder.Runs(), args[0], a.term)
+	if err != nil {
+		return a.failed(ctx, err)
+	}
+	env := *a.Env
+	env.Dir = program.Dir
+	a.Env = &env
+	settings, err := program.Settings(a.Env)
+	if err != nil {
+		return a.failed(ctx, errors.Join(err, run.Close()))
+	}
+	for _, w := range settings.Warnings {
+		a.term.Warn("%s", w)
+	}
+	host, end, err := a.openHost(ctx, settings, run.Request.Language, nil)
+	if err != nil {
+		return a.failed(ctx, errors.Join(err, run.Close()))
+	}
+	defer end()
+	run.Request.Limits = run.Request.Limits.Tighten(settings.Limits)
+	return a.runOnce(ctx, run.On(host), host, run.Request)
+}
+
+// wholeInput reads the standard input of a program to its end. It is nil where a person
+// answers questions there.
+func (a *app) wholeInput(req *engine.Request, why string) ([]byte, error) {
+	in := req.Stdin
+	if req.Stdin = nil; in == nil || terminal.IsTerminal(a.Stdin) {
+		return nil, nil
+	}
+	reading := time.AfterFunc(time.Second, func() { a.term.Note("reading standard input to its end, since %s", why) })
+	defer reading.Stop()
+	return a.readStdin("the program's input")
 }
 
 // programEnv is the environment for programs and servers, which do not get the seal key.
@@ -152,8 +246,10 @@ func (a *app) runOnServer(ctx *cli.Context, req engine.Request) error {
 				WithHint("remove it, or remove --server to run the program here"))
 		}
 	}
-	if ctx.IsSet("keep") {
-		return a.failed(ctx, fault.New(fault.UsageFlag, "--keep has no effect with --server: the server keeps its runs").WithHint("remove --keep"))
+	for _, name := range []string{"keep", "durable", "park-after"} {
+		if ctx.IsSet(name) {
+			return a.failed(ctx, fault.New(fault.UsageFlag, "--%s has no effect with --server: the server keeps its runs", name).WithHint("remove --%s", name))
+		}
 	}
 	client, err := apiclient.Open(ctx, a.Env, a.term, "")
 	if err != nil {
@@ -164,16 +260,12 @@ func (a *app) runOnServer(ctx *cli.Context, req engine.Request) error {
 	if a.canAsk() {
 		runner.Asker = terminal.NewAsker(a.term, a.Stdin)
 	}
-	switch {
-	case terminal.IsTerminal(a.Stdin): // where questions are answered
-		req.Stdin = nil
-	case req.Stdin != nil:
-		reading := time.AfterFunc(time.Second, func() { a.term.Note("reading standard input to its end, since the server gets it as a whole") })
-		data, err := a.readStdin("the program's input")
-		if reading.Stop(); err != nil {
-			return a.failed(ctx, err)
-		}
-		req.Stdin = bytes.NewReader(data)
+	input, err := a.wholeInput(&req, "the server gets it as a whole")
+	if err != nil {
+		return a.failed(ctx, err)
+	}
+	if input != nil {
+		req.Stdin = bytes.NewReader(input)
 	}
 	return a.runOnce(ctx, runner.Run, nil, req)
 }
@@ -297,7 +389,9 @@ func (a *app) runOnce(ctx *cli.Context, run runner, host *config.Host, req engin
 		a.printDryRun(res, err)
 	}
 	if res.Status == engine.StatusWaiting {
-		a.term.Note("run %s waits for a person to answer; see it end with wexec logs %s --follow --server %s", res.RunID, res.RunID, ctx.String("server"))
+		if host == nil {
+			a.term.Note("run %s waits for a person to answer; see it end with wexec logs %s --follow --server %s", res.RunID, res.RunID, ctx.String("server"))
+		}
 		return exitStatus(exitWaiting)
 	}
 	return statusOf(res, err)

@@ -53,6 +53,7 @@ type ParkedRun struct {
 	Records   int                `json:"records"` // of the journal
 	Until     time.Time          `json:"until,omitzero"`
 	Signals   []string           `json:"signals,omitempty"`
+	Waiting   []engine.Waiting   `json:"waiting,omitempty"` // the questions with tokens
 	Questions []hostfns.Question `json:"questions,omitempty"`
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
+	"github.com/wexec/wexec/service"
 	"github.com/wexec/wexec/store"
 )
 
@@ -47,6 +48,11 @@ func (c Commands) Arguments(command string, flags []string) []commandline.Candid
 	case "logs", "runs show":
 	case "kill":
 		states = []store.State{store.StateQueued, store.StateRunning, store.StateWaiting, store.StateParked}
+	case "runs resume", "runs drop":
+		ctx, cancel := context.WithTimeout(context.Background(), completionTime)
+		defer cancel()
+		runs, _ := c.durable(ctx)
+		return candidates(runs)
 	default:
 		return nil
 	}
@@ -71,15 +77,21 @@ func (c Commands) Arguments(command string, flags []string) []commandline.Candid
 			if err != nil {
 				return err
 			}
-			for _, run := range runs {
-				what := run.Intent
-				if what == "" {
-					what = run.Language
-				}
-				all = append(all, commandline.Candidate{Word: run.RunID, Doc: terminal.Visible(fmt.Sprintf("%s, %s ago, %s", run.Status, age(run.Started), terminal.Clip(what, 40)))})
-			}
+			all = append(all, candidates(runs)...)
 		}
 		return nil
 	})(ctx)
+	return all
+}
+
+// candidates describes runs for completion.
+func candidates(runs []*service.Run) (all []commandline.Candidate) {
+	for _, run := range runs {
+		what := run.Intent
+		if what == "" {
+			what = run.Language
+		}
+		all = append(all, commandline.Candidate{Word: run.RunID, Doc: terminal.Visible(fmt.Sprintf("%s, %s ago, %s", run.Status, age(run.Started), terminal.Clip(what, 40)))})
+	}
 	return all
 }

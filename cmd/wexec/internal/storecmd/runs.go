@@ -23,9 +23,9 @@ const maxListed = 1000
 func (c Commands) Runs() *cli.Command {
 	return &cli.Command{
 		Name:  "runs",
-		Usage: "list and show the runs that a store or a server keeps",
+		Usage: "list and show the runs that a store or a server keeps, and go on with those of this machine",
 		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "list runs, the newest first", Action: c.of(existing(), c.listRuns), Flags: serverFlags(
+			{Name: "list", Usage: "list runs, the newest first; if no store and no server is named, after the durable runs of this machine", Action: c.listAll, Flags: serverFlags(
 				tenantFlag(),
 				&cli.IntFlag{Name: "limit", Usage: fmt.Sprintf("`N`: at most N runs, up to %d", maxListed), Value: 50},
 				&cli.StringFlag{Name: "before", Usage: "`ID`: only runs older than this one, to continue a list"},
@@ -35,6 +35,10 @@ func (c Commands) Runs() *cli.Command {
 				&cli.StringFlag{Name: "tool", Usage: "`TOOL`: only runs that called this tool"},
 				&cli.StringFlag{Name: "since", Usage: "`TIME`: only runs after a time, such as 2026-01-31T08:00:00Z, or not older than a duration, such as 2h"})},
 			{Name: "show", Usage: "show a run: its result, its state and its code", ArgsUsage: "ID", Action: c.of(existing(), c.showRun), Flags: serverFlags(tenantFlag())},
+			{Name: "resume", Usage: "go on with a durable run of this machine, and ask at the terminal", ArgsUsage: "ID", Action: c.Resume, Flags: []cli.Flag{
+				&cli.BoolFlag{Name: "json", Usage: "print the Result as JSON and nothing else"}}},
+			{Name: "drop", Usage: "delete what is kept of a durable run of this machine", ArgsUsage: "ID", Action: c.dropRun, Flags: []cli.Flag{
+				&cli.BoolFlag{Name: "json", Usage: "print JSON"}}},
 		},
 	}
 }

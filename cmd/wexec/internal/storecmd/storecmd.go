@@ -27,7 +27,8 @@ type Commands struct {
 	Stdout    io.Writer
 	Programs  struct{ Out, Err io.Writer } // where output of programs goes
 	PrintJSON func(v any) error
-	Faulty    error // what wexec store check returns after it printed faults
+	Resume    cli.ActionFunc // goes on with a durable run of this machine
+	Faulty    error          // what wexec store check returns after it printed faults
 }
 
 // flags returns the flags that say which store, after those of a command.
