@@ -48,7 +48,6 @@ const (
 type ParkedRun struct {
 	ID        string             `json:"id"`
 	Language  string             `json:"language"`
-	Intent    string             `json:"intent,omitempty"`
 	Started   time.Time          `json:"started"`
 	Records   int                `json:"records"` // of the journal
 	Until     time.Time          `json:"until,omitzero"`

@@ -5,6 +5,7 @@ package durablecmd
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -47,13 +48,20 @@ func Of(req engine.Request, host *config.Host, settings *config.Settings, flags 
 		return nil, fault.New(fault.UsageFlag, "--durable has no effect where the program may write files of this machine: it would write them again").
 			WithHint("remove --durable, or what the policy and --allow-write let it write")
 	}
-	if len(req.Argv) == 0 { // as after decoding
-		req.Argv = nil
-	}
 	env := maps.Clone(req.Env)
 	maps.DeleteFunc(env, func(name, _ string) bool { return !p.AllowsEnv(name) })
-	return &Program{Request: req, Root: req.Root, Packages: req.Packages, Dir: req.Dir, Env: env, ParkAfter: parkAfter, Flags: flags,
-		Policies: settings.PolicyFiles(), Started: time.Now().UTC()}, nil
+	asked := Program{Request: req, Root: req.Root, Packages: req.Packages, Dir: req.Dir, Env: env, ParkAfter: parkAfter, Flags: flags,
+		Policies: settings.PolicyFiles(), Started: time.Now().UTC()}
+	// What runs now is what is decoded later: the journal fits one program only.
+	text, err := json.Marshal(asked)
+	if err != nil {
+		return nil, fault.New(fault.UsageFlag, "args is not valid JSON")
+	}
+	var kept Program
+	if err := json.Unmarshal(text, &kept); err != nil {
+		return nil, fault.New(fault.Internal, "decode the program: %w", err)
+	}
+	return &kept, nil
 }
 
 // request returns the request to run.
@@ -119,9 +127,10 @@ func Resume(ctx context.Context, runs datafolder.Runs, id string, term *terminal
 // Close lets other processes go on with a run that was not executed.
 func (r *Run) Close() error { return r.run.Close() }
 
-// parked describes the run in the list.
+// parked describes the run in the list. The intent is not there: it may have personal
+// data, which only the questions show.
 func (r *Run) parked() datafolder.ParkedRun {
-	return datafolder.ParkedRun{Language: r.program.Request.Language, Intent: r.program.Request.Intent, Started: r.program.Started}
+	return datafolder.ParkedRun{Language: r.program.Request.Language, Started: r.program.Started}
 }
 
 // On makes a runner of the request. It keeps the run if that is parked or was

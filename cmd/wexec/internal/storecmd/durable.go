@@ -55,7 +55,7 @@ func (c Commands) durable(ctx context.Context) ([]*service.Run, error) {
 	}
 	var all []*service.Run
 	for _, p := range parked {
-		r := &service.Run{State: store.StateParked, Actor: "person", Language: p.Language, Intent: p.Intent}
+		r := &service.Run{State: store.StateParked, Actor: "person", Language: p.Language}
 		r.RunID, r.Status, r.Started, r.Waiting = p.ID, engine.StatusWaiting, p.Started, p.Waiting
 		all = append(all, r)
 	}
