@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -255,6 +256,41 @@ func TestSharesOfFeaturesAreChecked(t *testing.T) {
 	for _, text := range []string{"features: {flying: on}", "features: {skills: perhaps}", "features: on", "quotas: {running: 1.5}", "quotas: {fuel_per_day: -1}"} {
 		if _, err := parseFile("wexec.yaml", []byte(text+"\n")); !errors.Is(err, fault.UsageConfig) {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestAPolicyThatChangedAppliesWithTheFormerOne goes on with settings after their policy
+// became wider in one place and narrower in another.
+func TestAPolicyThatChangedAppliesWithTheFormerOne(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "p.yaml")
+	env := &Environment{Dir: dir, Home: dir, OS: runtime.GOOS}
+	load := func(text string) *Settings {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Load(env, Flags{Policy: []string{"p.yaml"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	const former = "version: 1\ntools: {allow: [a.one, a.two]}\n"
+	before := load(former).PolicyFiles()
+	same := load(former)
+	digest := same.Policy().Digest()
+	if err := same.TightenBy(env, before); err != nil || same.Policy().Digest() != digest {
+		t.Errorf("a policy that is the same was added: %v", err)
+	}
+	s := load("version: 1\ntools: {allow: [a.two, a.three]}\n")
+	if err := s.TightenBy(env, before); err != nil {
+		t.Fatal(err)
+	}
+	for tool, want := range map[string]policy.Effect{"a.one": policy.Deny, "a.two": policy.Allow, "a.three": policy.Deny} {
+		if got := s.Policy().BestEffect(tool); got != want {
+			t.Errorf("%s: %v, want %v", tool, got, want)
 		}
 	}
 }

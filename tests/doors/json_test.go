@@ -227,7 +227,7 @@ func TestWhatJSONHasIsDocumented(t *testing.T) {
 // flag. Those that only show one of what another lists are left out.
 func everyListing(t *testing.T) {
 	t.Helper()
-	left := []string{"approvals show", "audit replay", "plugin call", "session sleep", "session wake", "tools types"}
+	left := []string{"approvals show", "audit replay", "plugin call", "runs resume", "session sleep", "session wake", "tools types"}
 	for section := range strings.SplitSeq(cli.Markdown(), "\n## wexec ") {
 		name, rest, _ := strings.Cut(section, "\n")
 		if !strings.Contains(rest, "| `--json` |") || slices.Contains(left, name) {

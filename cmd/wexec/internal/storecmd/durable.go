@@ -100,9 +100,6 @@ func (c Commands) dropRun(ctx *cli.Context) error {
 	if err := folder.Runs().Drop(args[0]); err != nil {
 		return err
 	}
-	if ctx.Bool("json") {
-		return c.PrintJSON(map[string]string{"run_id": args[0]})
-	}
 	c.printf("dropped %s\n", args[0])
 	return nil
 }
