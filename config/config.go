@@ -79,6 +79,14 @@ const (
 // defaultParkAfter is how long a run waits until it leaves memory, unless told.
 const defaultParkAfter = 30 * time.Second
 
+// PolicyFile is a policy file as it was read.
+type PolicyFile struct {
+	Path    string        `json:"path"`
+	Text    string        `json:"text"`
+	Origin  policy.Origin `json:"origin"`
+	Trusted bool          `json:"trusted"` // false: only what it forbids applies
+}
+
 // Audit says where and how runs are recorded.
 type Audit struct {
 	Dir    string
@@ -562,4 +570,22 @@ func projectFiles(dir string) []string {
 		out = append(out, below(dir, name))
 	}
 	return out
+}
+
+// PolicyFiles returns the policy files that the settings are made of.
+func (s *Settings) PolicyFiles() []PolicyFile { return slices.Clone(s.policies) }
+
+// TightenBy adds policy files as they were before, where they are no longer the same.
+// What both forbid is forbidden, and only what both allow is allowed.
+func (s *Settings) TightenBy(env *Environment, before []PolicyFile) error {
+	now := s.PolicyFiles()
+	for _, f := range before {
+		if slices.Contains(now, f) {
+			continue
+		}
+		if err := s.addPolicy(env, f.Path, func(string) ([]byte, error) { return []byte(f.Text), nil }, f.Origin, f.Trusted); err != nil {
+			return err
+		}
+	}
+	return nil
 }
