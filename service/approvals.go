@@ -177,3 +177,9 @@ func withRule(data []byte, tool string, a policy.Asking, rule policyfile.Rule) (
 	}
 	return policyfile.Add(a.File, data, []policyfile.Rule{rule})
 }
+
+// woken makes this process look for a run that may be queued now.
+func (s *Service) woken(tenant, id string) {
+	s.runs.watchers.wake(runKey{tenant, id})
+	s.runs.look()
+}

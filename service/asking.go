@@ -304,7 +304,7 @@ func (x *execution) endure(req *engine.Request, records [][]byte, parkAfter time
 	if req.Session != "" || req.DryRun || req.Check || req.Plugin != "" || req.Workspace != nil || req.Table == nil || len(req.Table.Policy().Files().Write) > 0 {
 		return
 	}
-	req.Journal, req.Records, req.ParkAfter = x.journal, records, parkAfter
+	req.Journal, req.Records, req.Delivered, req.ParkAfter = x.journal, records, x.before.output, parkAfter
 }
 
 // canGoOn reports whether the run has records with which it goes on.

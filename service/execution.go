@@ -128,7 +128,7 @@ type execution struct {
 
 	journal *journal
 	signals *signals
-	told    map[uint64]bool // calls in the events of the processes before
+	before  told // what the events of the processes before have
 
 	// When done is closed:
 	res      *engine.Result
@@ -409,7 +409,7 @@ func (x *execution) result() (*engine.Result, error) {
 	}
 	var records [][]byte
 	if !x.s.command && x.lease.Fence > 1 {
-		records, err = x.journal.read(x.ctx)
+		records, err = x.records()
 	}
 	switch {
 	case err != nil:
@@ -444,11 +444,6 @@ func (x *execution) result() (*engine.Result, error) {
 		Actor: asked.By, Trigger: asked.Trigger, Tenant: run.Tenant, Table: table, Env: x.tenant.env, Asker: x, Progress: x.progress, Issued: x.keep,
 	}
 	x.endure(&req, records, x.tenant.settings.ParkAfter)
-	if req.Records != nil {
-		if req.Delivered, err = x.delivered(); err != nil {
-			return refused(err)
-		}
-	}
 	res, err := x.s.engine.Run(ctx, req)
 	x.price(res, req)
 	return spentUp(res, err, limits, fuel)
@@ -494,7 +489,7 @@ func (x *execution) progress(e engine.Event) {
 			Text   string `json:"text"`
 		}{e.Stream, e.Text})
 	case engine.EventCall:
-		if x.told[e.Number] {
+		if x.before.calls[e.Number] {
 			return
 		}
 		x.recordText("call", struct {

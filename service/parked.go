@@ -68,17 +68,27 @@ func (j *journal) read(ctx context.Context) (records [][]byte, err error) {
 	return records, nil
 }
 
-// delivered returns how much of the run's output its events have, and notes which calls
-// they tell.
-func (x *execution) delivered() (*engine.Delivered, error) {
+// maxEvents bounds the events that are read at once.
+const maxEvents = 500
+
+// told is what the events of a run have.
+type told struct {
+	output *engine.Delivered // nil: the policy keeps no text
+	calls  map[uint64]bool
+}
+
+// records returns the records of the run, and notes what its events have.
+func (x *execution) records() ([][]byte, error) {
+	records, err := x.journal.read(x.ctx)
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
 	d := &engine.Delivered{}
-	for after := int64(0); ; {
-		events, _, err := KeptEvents(x.ctx, x.s.o.Store, x.run.Tenant, x.run.ID, after)
+	x.before = told{output: d, calls: map[uint64]bool{}}
+	for after, more := int64(0), true; more; {
+		events, err := x.s.o.Store.Events(x.ctx, x.run.Tenant, x.run.ID, after, maxEvents)
 		if err != nil {
 			return nil, err
-		}
-		if len(events) == 0 {
-			return d, nil
 		}
 		for _, e := range events {
 			after = e.Number
@@ -91,20 +101,19 @@ func (x *execution) delivered() (*engine.Delivered, error) {
 			}
 			switch {
 			case e.Type == "call":
-				if x.told == nil {
-					x.told = map[uint64]bool{}
-				}
-				x.told[out.Number] = true
+				x.before.calls[out.Number] = true
 			case e.Type != "output":
 			case out.SHA256 != "":
-				return nil, nil // the policy keeps no text
+				x.before.output = nil
 			case out.Stream == "stderr":
 				d.Stderr += int64(len(out.Text))
 			default:
 				d.Stdout += int64(len(out.Text))
 			}
 		}
+		more = len(events) > 0
 	}
+	return records, nil
 }
 
 // signals is the hostfns.Signals of a run.

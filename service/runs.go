@@ -323,9 +323,6 @@ func KeptEvents(ctx context.Context, from *store.Store, tenant, id string, after
 	return append(events, store.Event{Number: last + 1, At: run.Ended, Type: "end", Data: data}), true, nil
 }
 
-// maxEvents bounds the events that are read at once.
-const maxEvents = 500
-
 // Signal sends a signal to a run of the principal's tenant that has not ended, and
 // returns how many with the name came before. The payload is JSON.
 func (s *Service) Signal(ctx context.Context, who Principal, id, name string, payload json.RawMessage) (number int64, err error) {
@@ -351,12 +348,6 @@ func (s *Service) Signal(ctx context.Context, who Principal, id, name string, pa
 	}
 	s.woken(who.Tenant, id)
 	return number, nil
-}
-
-// woken makes this process look for a run that may be queued now.
-func (s *Service) woken(tenant, id string) {
-	s.runs.watchers.wake(runKey{tenant, id})
-	s.runs.look()
 }
 
 // Resume makes a parked run of the principal's tenant go on before what it waits for is
