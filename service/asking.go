@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -145,7 +146,7 @@ func (x *execution) post(ctx context.Context, q hostfns.Question) (posted, error
 	digest := sha256.Sum256([]byte(q.Tool + "\x00" + string(q.Args) + "\x00" + q.Rule))
 	p := posted{q.ID, q.Tool, hex.EncodeToString(digest[:]), make(chan hostfns.Reply, 1), q.Expires}
 	x.mu.Lock()
-	x.open[q.ID] = p.answered
+	x.open[q.ID] = p
 	x.mu.Unlock()
 	x.flush() // what happened before the question comes before it
 	event, _ := json.Marshal(approvalEvent{q.ID, q.Tool, store.AnswerWaiting})
@@ -188,26 +189,30 @@ func (x *execution) look(ctx context.Context, p posted) {
 // stopAsking ends the waiting for an answer. A question of a run that may go on is kept
 // until it is known whether it does.
 func (x *execution) stopAsking(ctx context.Context, p posted) (hostfns.Reply, error) {
-	if !x.s.command && time.Now().Add(pollEvery).Before(p.expires) {
-		x.leave(p)
+	later := !x.s.command && time.Now().Add(pollEvery).Before(p.expires)
+	x.mu.Lock()
+	_, open := x.open[p.id]
+	if open && later {
+		x.left = append(x.left, p)
+		delete(x.open, p.id)
+	}
+	x.mu.Unlock()
+	if !open || later {
 		return hostfns.Reply{}, context.Cause(ctx)
 	}
 	defer x.settle(p.id)
 	return x.withdraw(ctx, p)
 }
 
-// leave notes a question that the engine no longer asks in this process.
-func (x *execution) leave(p posted) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.left = append(x.left, p)
-	delete(x.open, p.id)
-}
-
-// withdrawLeft ends the questions that the engine no longer asks. A run that goes on
-// asks them again.
+// withdrawLeft ends the questions that the engine no longer asks, when it has returned.
+// A run that goes on asks them again.
 func (x *execution) withdrawLeft(goesOn bool) {
-	for _, p := range x.left {
+	x.mu.Lock()
+	left := slices.AppendSeq(x.left, maps.Values(x.open))
+	x.left = nil
+	clear(x.open)
+	x.mu.Unlock()
+	for _, p := range left {
 		if goesOn && (x.res.Parked == nil || slices.ContainsFunc(x.res.Waiting, func(w engine.Waiting) bool { return w.ID == p.id })) {
 			continue
 		}
@@ -286,9 +291,9 @@ func (x *execution) settle(id string) {
 func (x *execution) answer(id string, r hostfns.Reply) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if answered, ok := x.open[id]; ok {
+	if p, ok := x.open[id]; ok {
 		select {
-		case answered <- r:
+		case p.answered <- r:
 		default:
 		}
 	}

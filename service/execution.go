@@ -139,12 +139,12 @@ type execution struct {
 	flushing sync.Mutex
 
 	mu      sync.Mutex
-	events  []store.Event                 // that are not written yet
-	size    int                           // bytes of their data
-	writing *time.Timer                   // writes them soon; nil if no event waits
-	failing bool                          // the store is away: they wait for it, at most maxUnwritten bytes
-	open    map[string]chan hostfns.Reply // questions without an answer
-	left    []posted                      // questions that the engine no longer asks
+	events  []store.Event     // that are not written yet
+	size    int               // bytes of their data
+	writing *time.Timer       // writes them soon; nil if no event waits
+	failing bool              // the store is away: they wait for it, at most maxUnwritten bytes
+	open    map[string]posted // questions without an answer
+	left    []posted          // questions that the engine no longer asks
 }
 
 // Events are written together, after flushAfter or at flushSize bytes.
@@ -181,7 +181,7 @@ func (s *executor) release() {
 // in this process.
 func (s *executor) begin(lease store.Lease, run store.Run, given *engine.Request) *execution {
 	x := &execution{s: s, lease: lease, run: run, given: given, tenant: s.tenants.get(lease.Tenant), done: make(chan struct{}),
-		open: map[string]chan hostfns.Reply{}}
+		open: map[string]posted{}}
 	x.ctx, x.cancel = context.WithCancelCause(s.ctx)
 	key := runKey{lease.Tenant, lease.ID}
 	x.journal = &journal{store: s.o.Store, keys: s.o.Keys, lease: lease, lost: func() { x.cancel(errLost()) }}
