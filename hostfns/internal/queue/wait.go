@@ -183,8 +183,8 @@ type parking struct {
 	only  bool
 }
 
-func newParking(d *Durable, timeout time.Duration, timed bool) *parking {
-	p := &parking{with: d}
+func newParking(d *Durable, timeout time.Duration, timed bool) parking {
+	p := parking{with: d}
 	switch {
 	case d == nil || d.After <= 0 || timed && timeout <= d.After:
 		p.with = nil
