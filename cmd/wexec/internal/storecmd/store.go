@@ -196,7 +196,7 @@ func (c Commands) prune(ctx *cli.Context, s *store.Store, address string) error 
 	if err != nil {
 		return fault.New(fault.UsageFlag, "--older-than: %w", err).WithHint("use 30d or 12h")
 	}
-	before := time.Now().Add(-keep).UTC().Truncate(time.Second)
+	before := time.Now().Add(-keep).UTC().Truncate(time.Microsecond)
 	removed, err := s.Prune(ctx.Context, "", before)
 	if err != nil {
 		return err
