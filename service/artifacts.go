@@ -82,7 +82,7 @@ func below(address, name string) string {
 // NewArtifact describes an artifact that is put.
 type NewArtifact struct {
 	Name, Type string
-	Keep       time.Duration    // at most that of the tenant, which zero means
+	Keep       time.Duration    // at most the tenant's; zero is the tenant's
 	Run        string           // that puts it; or ""
 	Token      string           // id of the token on whose behalf it is put
 	Values     []privacy.Issued // of the tokens in a text that a run puts

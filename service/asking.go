@@ -299,7 +299,7 @@ func (x *execution) answer(id string, r hostfns.Reply) {
 	}
 }
 
-// endure makes a run one that outlives this process. The runs of a command do not, nor
+// endure makes a run outlive this process. The runs of a command do not, nor
 // those whose effects a journal does not have: in sessions, and with files to write.
 func (x *execution) endure(req *engine.Request, records [][]byte, parkAfter time.Duration) {
 	if x.s.command {

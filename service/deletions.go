@@ -85,7 +85,7 @@ type deletions struct {
 	file   string
 	unused bool // no server uses the store
 
-	engine *engine.Engine // of this process; nil before there is one
+	engine *engine.Engine // of this process; nil before the engine is open
 
 	// content searches the artifacts of a tenant and removes those that were put until
 	// then. Nil: a later pass does so.

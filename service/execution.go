@@ -395,7 +395,7 @@ func (x *execution) asks() bool {
 // result runs the program.
 func (x *execution) result() (*engine.Result, error) {
 	run, asked := x.run, x.asked
-	refused := func(err error) (*engine.Result, error) { return refusalOf(run, err) }
+	refused := func(err error) (*engine.Result, error) { return refusalOf(run, causeOf(x.ctx, err)) }
 	fuel, err := x.s.o.Store.Within(x.ctx, x.s.tenants.accounts(run, asked.Quotas)...)
 	switch {
 	case x.tenant == nil:

@@ -182,6 +182,15 @@ func refusalOf(run store.Run, err error) (*engine.Result, error) {
 	return &before, err
 }
 
+// causeOf returns why a context ended, or err if it did not end. The store returns a
+// plain "context canceled" then.
+func causeOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // errorOf is an error as results show it.
 func errorOf(err error) *engine.Error {
 	code := fault.CodeOf(err)

@@ -222,7 +222,7 @@ func tenancy(o Options, name string) (t config.Tenancy, bounded bool, err error)
 	return t, listed || name != DefaultTenant, err
 }
 
-// openHook opens the webhook of a tenant, or returns nil if it has none.
+// openHook opens the webhook of a tenant, or returns nil if the tenant has no webhook.
 func openHook(o Options, name string, w config.Webhook) (*webhooks.Hook, error) {
 	if w == (config.Webhook{}) {
 		return nil, nil

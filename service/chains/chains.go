@@ -1,5 +1,5 @@
 // Package chains keeps closed segments of audit logs in a store, sealed, and checks
-// them there. A chain is the log of one folder: that of a process and a tenant.
+// them there. A chain is the log of one folder, which belongs to a process and a tenant.
 //
 // The content of a segment is sealed for its number in its chain, and an HMAC
 // authenticates how many segments the chain has. So with access to the store and
@@ -52,7 +52,7 @@ type Chain struct {
 // idFile is the file of a log's folder with the id of its chain.
 const idFile = "chain"
 
-// IDOf returns the id of the chain of a folder, or "" if it has none.
+// IDOf returns the id of the chain of a folder, or "" if the folder has no chain.
 func IDOf(dir string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(dir, idFile))
 	if errors.Is(err, fs.ErrNotExist) {
