@@ -134,21 +134,26 @@ func (s *Store) AddDetail(ctx context.Context, tenant, run string, detail Sealed
 	})
 }
 
+// sealed returns the sealed texts that a query selects with their wrapped keys.
+func (tx *Tx) sealed(query string, args ...any) (all []Sealed, err error) {
+	for scan, err := range tx.rows(query, args...) {
+		if err != nil {
+			return nil, err
+		}
+		var one Sealed
+		if err := scan(&one.Wrapped, &one.Data); err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
 // Details returns what the audit keeps of a run outside the chain.
 func (s *Store) Details(ctx context.Context, tenant, run string) (all []Sealed, err error) {
 	err = s.view(ctx, func(tx *Tx) error {
-		all = nil
-		for scan, err := range tx.rows(`SELECT wrapped, sealed FROM details WHERE tenant = $1 AND run = $2 ORDER BY number`, tenant, run) {
-			if err != nil {
-				return err
-			}
-			var one Sealed
-			if err := scan(&one.Wrapped, &one.Data); err != nil {
-				return err
-			}
-			all = append(all, one)
-		}
-		return nil
+		all, err = tx.sealed(`SELECT wrapped, sealed FROM details WHERE tenant = $1 AND run = $2 ORDER BY number`, tenant, run)
+		return err
 	})
 	return all, err
 }

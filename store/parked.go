@@ -34,18 +34,8 @@ func (s *Store) AppendRecord(ctx context.Context, l Lease, number int64, record 
 // Records returns the journal of a run.
 func (s *Store) Records(ctx context.Context, tenant, run string) (all []Sealed, err error) {
 	err = s.look(ctx, func(tx *Tx) error {
-		all = nil
-		for scan, err := range tx.rows(`SELECT wrapped, sealed FROM journal WHERE tenant = $1 AND run = $2 ORDER BY number`, tenant, run) {
-			if err != nil {
-				return err
-			}
-			var one Sealed
-			if err := scan(&one.Wrapped, &one.Data); err != nil {
-				return err
-			}
-			all = append(all, one)
-		}
-		return nil
+		all, err = tx.sealed(`SELECT wrapped, sealed FROM journal WHERE tenant = $1 AND run = $2 ORDER BY number`, tenant, run)
+		return err
 	})
 	return all, err
 }

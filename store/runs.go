@@ -38,7 +38,7 @@ type Run struct {
 	Result     []byte // JSON; nil until there is one
 	Summary    []byte // JSON; the small part of Result that lists show
 	Priority   int64
-	Deferred   bool // Accept need not wait for the disk
+	Deferred   bool // Accept returns without waiting for the disk
 	Created    time.Time
 	Started    time.Time
 	Ended      time.Time
