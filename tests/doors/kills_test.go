@@ -84,39 +84,45 @@ func (n *noter) serve(t *testing.T) string {
 	return web.URL
 }
 
-// TestAKilledServerLosesAndDoublesNothing kills a busy server again and again. What it
-// acknowledged is there after the next start: runs, answers to questions, tokens and
-// audit records. Nothing is there twice, and no run stays open.
-func TestAKilledServerLosesAndDoublesNothing(t *testing.T) {
+// onEachStore runs a test of servers with a data folder and flags on each database.
+func onEachStore(t *testing.T, test func(t *testing.T, kind, data string, flags []string)) {
 	for _, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			data := t.TempDir()
 			flags := []string{"--log", "error"}
 			if kind == "postgres" {
 				flags = append(flags, "--store", testpg.Address(t))
 			}
-			tools := &noter{calls: map[string]int{}}
-			writeTenant(t, data, "version: 1\ntools: {allow: [p.note], ask: [p.send]}\n", tools.serve(t))
-			a := &acknowledged{values: map[string]string{}, runs: map[string]string{}, decided: map[string]bool{}, tokens: map[string]string{}, revoked: map[string]bool{}}
-			token := ""
-			rounds := kills(t)
-			for round := range rounds {
-				s := startServer(t, data, flags...)
-				if token == "" {
-					token = s.token()
-				}
-				s.keepBusy(a, token, round)
-			}
-			s := startServer(t, data, flags...)
-			s.settled(token)
-			runs := s.allRuns(token)
-			s.holdTo(a, token, runs, tools)
-			records := audited(t, filepath.Join(data, "tenants", "default", "audit"), a, runs)
-			t.Logf("%s: %d kills; acknowledged: %d runs, %d with a result, %d answers, %d tokens and %d revocations; kept: %d runs, %d calls, %d audit records; lost 0, doubled 0, open 0",
-				kind, rounds, len(a.runs), len(a.values), len(a.decided), len(a.tokens), len(a.revoked), len(runs), len(tools.calls), records)
+			test(t, kind, t.TempDir(), flags)
 		})
 	}
+}
+
+// TestAKilledServerLosesAndDoublesNothing kills a busy server again and again. What it
+// acknowledged is there after the next start: runs, answers to questions, tokens and
+// audit records. Nothing is there twice, and no run stays open.
+func TestAKilledServerLosesAndDoublesNothing(t *testing.T) {
+	onEachStore(t, func(t *testing.T, kind, data string, flags []string) {
+		tools := &noter{calls: map[string]int{}}
+		writeTenant(t, data, "version: 1\ntools: {allow: [p.note], ask: [p.send]}\n", tools.serve(t))
+		a := &acknowledged{values: map[string]string{}, runs: map[string]string{}, decided: map[string]bool{}, tokens: map[string]string{}, revoked: map[string]bool{}}
+		token := ""
+		rounds := kills(t)
+		for round := range rounds {
+			s := startServer(t, data, flags...)
+			if token == "" {
+				token = s.token()
+			}
+			s.keepBusy(a, token, round)
+		}
+		s := startServer(t, data, flags...)
+		s.settled(token)
+		runs := s.allRuns(token)
+		s.holdTo(a, token, runs, tools)
+		records := audited(t, filepath.Join(data, "tenants", "default", "audit"), a, runs)
+		t.Logf("%s: %d kills; acknowledged: %d runs, %d with a result, %d answers, %d tokens and %d revocations; kept: %d runs, %d calls, %d audit records; lost 0, doubled 0, open 0",
+			kind, rounds, len(a.runs), len(a.values), len(a.decided), len(a.tokens), len(a.revoked), len(runs), len(tools.calls), records)
+	})
 }
 
 // writeTenant writes a policy and the address of an MCP server, which is p, into the

@@ -13,69 +13,59 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/wexec/wexec/internal/tools/testpg"
 )
 
 // TestAnApprovalOutlivesItsServer parks a run that waits for a person, kills the server,
 // and answers the question in the next one. What the run did before is not done again.
 func TestAnApprovalOutlivesItsServer(t *testing.T) {
-	for _, kind := range []string{"sqlite", "postgres"} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			data := t.TempDir()
-			flags := []string{"--log", "error"}
-			if kind == "postgres" {
-				flags = append(flags, "--store", testpg.Address(t))
-			}
-			tools := &noter{calls: map[string]int{}}
-			writeTenant(t, data, "version: 1\ntools: {allow: [p.note], ask: [p.send]}\n", tools.serve(t))
-			if err := os.WriteFile(filepath.Join(data, "tenants", "default", "wexec.yaml"), []byte("park_after: 50ms\n"), 0o600); err != nil {
+	onEachStore(t, func(t *testing.T, _, data string, flags []string) {
+		tools := &noter{calls: map[string]int{}}
+		writeTenant(t, data, "version: 1\ntools: {allow: [p.note], ask: [p.send]}\n", tools.serve(t))
+		if err := os.WriteFile(filepath.Join(data, "tenants", "default", "wexec.yaml"), []byte("park_after: 50ms\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := startServer(t, data, flags...)
+		token := s.token()
+		programs := map[string]string{
+			"js":     "console.log('one'); await tools.p.note({key: 'js before'}); const [a] = await Promise.all([tools.p.send({key: 'js sent'}), tools.p.note({key: 'js also'})]); console.log('two'); return a",
+			"python": "print('one')\ntools.p.note(key='python before')\na = tools.p.send(key='python sent')\nprint('two')\nreturn a",
+		}
+		ids := map[string]string{}
+		for language, code := range programs {
+			run, err := s.ask(token, "POST", "/v1/runs", fmt.Sprintf(`{"language":%q,"code":%q}`, language, code), "")
+			if err != nil {
 				t.Fatal(err)
 			}
-			s := startServer(t, data, flags...)
-			token := s.token()
-			programs := map[string]string{
-				"js":     "console.log('one'); await tools.p.note({key: 'js before'}); const [a] = await Promise.all([tools.p.send({key: 'js sent'}), tools.p.note({key: 'js also'})]); console.log('two'); return a",
-				"python": "print('one')\ntools.p.note(key='python before')\na = tools.p.send(key='python sent')\nprint('two')\nreturn a",
+			ids[language] = run.RunID
+		}
+		questions := map[string]string{}
+		for language, id := range ids {
+			run := s.until(token, id, "parked")
+			if run.Status != "waiting" || len(run.Waiting) != 1 {
+				t.Fatalf("%s: %+v", language, run)
 			}
-			ids := map[string]string{}
-			for language, code := range programs {
-				run, err := s.ask(token, "POST", "/v1/runs", fmt.Sprintf(`{"language":%q,"code":%q}`, language, code), "")
-				if err != nil {
-					t.Fatal(err)
-				}
-				ids[language] = run.RunID
+			questions[language] = run.Waiting[0].ID
+		}
+		_ = s.Cmd.Process.Kill()
+		_ = s.Cmd.Wait()
+		s = startServer(t, data, flags...)
+		for language, id := range ids {
+			if status, answer, err := s.send(token, "POST", "/v1/approvals/"+questions[language], `{"decision":"approve"}`, ""); err != nil || status != http.StatusOK {
+				t.Fatalf("%s: %d %s %v", language, status, answer, err)
 			}
-			questions := map[string]string{}
-			for language, id := range ids {
-				run := s.until(token, id, "parked")
-				if run.Status != "waiting" || len(run.Waiting) != 1 {
-					t.Fatalf("%s: %+v", language, run)
-				}
-				questions[language] = run.Waiting[0].ID
+			run := s.until(token, id, "done")
+			if run.Status != "ok" || string(run.Value) != fmt.Sprintf("%q", language+" sent") || run.Stdout != "one\ntwo\n" {
+				t.Errorf("%s: %+v", language, run)
 			}
-			_ = s.Cmd.Process.Kill()
-			_ = s.Cmd.Wait()
-			s = startServer(t, data, flags...)
-			for language, id := range ids {
-				if status, answer, err := s.send(token, "POST", "/v1/approvals/"+questions[language], `{"decision":"approve"}`, ""); err != nil || status != http.StatusOK {
-					t.Fatalf("%s: %d %s %v", language, status, answer, err)
-				}
-				run := s.until(token, id, "done")
-				if run.Status != "ok" || string(run.Value) != fmt.Sprintf("%q", language+" sent") || run.Stdout != "one\ntwo\n" {
-					t.Errorf("%s: %+v", language, run)
-				}
+		}
+		tools.mu.Lock()
+		defer tools.mu.Unlock()
+		for _, key := range []string{"js before", "js also", "js sent", "python before", "python sent"} {
+			if tools.calls[key] != 1 {
+				t.Errorf("%s was done %d times", key, tools.calls[key])
 			}
-			tools.mu.Lock()
-			defer tools.mu.Unlock()
-			for _, key := range []string{"js before", "js also", "js sent", "python before", "python sent"} {
-				if tools.calls[key] != 1 {
-					t.Errorf("%s was done %d times", key, tools.calls[key])
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // until returns a run when it has a state.
@@ -109,79 +99,71 @@ func TestARunGoesOnAfterItsServerWasKilled(t *testing.T) {
 	} else if testing.Short() {
 		t.Skip("short: waits until leases expire")
 	}
-	for _, kind := range []string{"sqlite", "postgres"} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			data := t.TempDir()
-			flags := []string{"--log", "error"}
-			if kind == "postgres" {
-				flags = append(flags, "--store", testpg.Address(t))
+	onEachStore(t, func(t *testing.T, kind, data string, flags []string) {
+		tools := &noter{calls: map[string]int{}}
+		writeTenant(t, data, "version: 1\ntools: {allow: [p.note]}\n", tools.serve(t))
+		token, unknown := "", 0
+		for round := range rounds {
+			s := startServer(t, data, flags...)
+			if token == "" {
+				token = s.token()
 			}
-			tools := &noter{calls: map[string]int{}}
-			writeTenant(t, data, "version: 1\ntools: {allow: [p.note]}\n", tools.serve(t))
-			token, unknown := "", 0
-			for round := range rounds {
-				s := startServer(t, data, flags...)
-				if token == "" {
-					token = s.token()
-				}
-				code := fmt.Sprintf("const out = []; for (let i = 0; i < 100; i++) { console.log('step', i); try { out.push(await tools.p.note({key: `%d %%d ${i}`})) } catch (e) { out.push(e.code) } await sleep(0.005) } return out", round)
-				if round%2 == 1 {
-					code = fmt.Sprintf("out = []\nfor i in range(100):\n    print('step', i)\n    try:\n        out.append(tools.p.note(key=f'%d %%d {i}'))\n    except ToolError as e:\n        out.append(e.code)\n    sleep(0.005)\nreturn out", round)
-				}
-				language := []string{"js", "python"}[round%2]
-				ids := []string{}
-				for n := range 3 {
-					run, err := s.ask(token, "POST", "/v1/runs?wait=0s", fmt.Sprintf(`{"language":%q,"code":%q}`, language, fmt.Sprintf(code, n)), "")
-					if err != nil {
-						t.Fatal(err)
-					}
-					ids = append(ids, run.RunID)
-				}
-				for enough := rand.IntN(200); ; time.Sleep(time.Millisecond) {
-					tools.mu.Lock()
-					n := len(tools.calls)
-					tools.mu.Unlock()
-					if n >= round*300+enough {
-						break
-					}
-				}
-				_ = s.Cmd.Process.Kill()
-				_ = s.Cmd.Wait()
-				s = startServer(t, data, flags...)
-				for n, id := range ids {
-					run := s.until(token, id, "done")
-					var out []string
-					if run.Status != "ok" || json.Unmarshal(run.Value, &out) != nil || len(out) != 100 {
-						t.Fatalf("%s: %+v", language, run)
-					}
-					steps := ""
-					tools.mu.Lock()
-					for i, got := range out {
-						steps += fmt.Sprintf("step %d\n", i)
-						key := fmt.Sprintf("%d %d %d", round, n, i)
-						switch calls := tools.calls[key]; {
-						case got == key && calls == 1:
-						case got == "tool.unknown_outcome" && calls <= 1:
-							unknown++
-						default:
-							t.Errorf("%s: step %q was done %d times and gave %q", language, key, calls, got)
-						}
-					}
-					tools.mu.Unlock()
-					if run.Stdout != steps {
-						t.Errorf("%s: the output is %q", language, run.Stdout)
-					}
-					if told, calls := s.told(token, id); told != steps || calls != 100 {
-						t.Errorf("%s: the events have %d calls and the output %q", language, calls, told)
-					}
-				}
-				_ = s.Cmd.Process.Kill()
-				_ = s.Cmd.Wait()
+			code := fmt.Sprintf("const out = []; for (let i = 0; i < 100; i++) { console.log('step', i); try { out.push(await tools.p.note({key: `%d %%d ${i}`})) } catch (e) { out.push(e.code) } await sleep(0.005) } return out", round)
+			if round%2 == 1 {
+				code = fmt.Sprintf("out = []\nfor i in range(100):\n    print('step', i)\n    try:\n        out.append(tools.p.note(key=f'%d %%d {i}'))\n    except ToolError as e:\n        out.append(e.code)\n    sleep(0.005)\nreturn out", round)
 			}
-			t.Logf("%s: %d kills; %d effects, doubled 0, lost 0, %d with an unknown outcome", kind, rounds, len(tools.calls), unknown)
-		})
-	}
+			language := []string{"js", "python"}[round%2]
+			ids := []string{}
+			for n := range 3 {
+				run, err := s.ask(token, "POST", "/v1/runs?wait=0s", fmt.Sprintf(`{"language":%q,"code":%q}`, language, fmt.Sprintf(code, n)), "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				ids = append(ids, run.RunID)
+			}
+			for enough := rand.IntN(200); ; time.Sleep(time.Millisecond) {
+				tools.mu.Lock()
+				n := len(tools.calls)
+				tools.mu.Unlock()
+				if n >= round*300+enough {
+					break
+				}
+			}
+			_ = s.Cmd.Process.Kill()
+			_ = s.Cmd.Wait()
+			s = startServer(t, data, flags...)
+			for n, id := range ids {
+				run := s.until(token, id, "done")
+				var out []string
+				if run.Status != "ok" || json.Unmarshal(run.Value, &out) != nil || len(out) != 100 {
+					t.Fatalf("%s: %+v", language, run)
+				}
+				steps := ""
+				tools.mu.Lock()
+				for i, got := range out {
+					steps += fmt.Sprintf("step %d\n", i)
+					key := fmt.Sprintf("%d %d %d", round, n, i)
+					switch calls := tools.calls[key]; {
+					case got == key && calls == 1:
+					case got == "tool.unknown_outcome" && calls <= 1:
+						unknown++
+					default:
+						t.Errorf("%s: step %q was done %d times and gave %q", language, key, calls, got)
+					}
+				}
+				tools.mu.Unlock()
+				if run.Stdout != steps {
+					t.Errorf("%s: the output is %q", language, run.Stdout)
+				}
+				if told, calls := s.told(token, id); told != steps || calls != 100 {
+					t.Errorf("%s: the events have %d calls and the output %q", language, calls, told)
+				}
+			}
+			_ = s.Cmd.Process.Kill()
+			_ = s.Cmd.Wait()
+		}
+		t.Logf("%s: %d kills; %d effects, doubled 0, lost 0, %d with an unknown outcome", kind, rounds, len(tools.calls), unknown)
+	})
 }
 
 // told returns the output that the events of a run have, and the number of their calls.

@@ -94,7 +94,7 @@ func TestAnApprovalOfTheServerAtTheTerminal(t *testing.T) {
 }
 
 // TestARunThatWaitsGoesOnWithoutTheCommand runs a program where no person can answer, at
-// a terminal whose token may not and without a terminal. The last line says how to go on.
+// a terminal whose token does not allow it, and without a terminal. The last line says how to go on.
 func TestARunThatWaitsGoesOnWithoutTheCommand(t *testing.T) {
 	for _, interactive := range []bool{true, false} {
 		s, dir, env := asking(t)
