@@ -63,7 +63,7 @@ func closedHead(dir, name string) (line []byte) {
 // that is not closed has no copy, so those who keep copies count them.
 type Copies []Closed
 
-// Verify checks copies as [Verify] checks a directory, but for segments that are missing.
+// Verify checks copies as [Verify] checks a directory, and accepts that segments are missing.
 func (c Copies) Verify(keys ...ed25519.PublicKey) Report {
 	var rep Report
 	heads, continued := map[string]head{}, continuations{}

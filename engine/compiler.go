@@ -195,7 +195,7 @@ const (
 )
 
 // Review tells what a program is going to do and how risky that is. A program that
-// cannot be reviewed within its limits gets a review that says so. Equal programs are
+// cannot be reviewed within its limits gets a review with that reason. Equal programs are
 // reviewed once.
 func (e *Engine) Review(ctx context.Context, r Reviewing) (*review.Assessment, error) {
 	language, err := Language(r.Language)

@@ -22,7 +22,7 @@ type Delivered struct{ Stdout, Stderr int64 }
 // [Request].Records when one of the questions in [Result].Waiting is answered, or
 // expires, at the time Until, or when one of the signals is there.
 type Parked struct {
-	Until   time.Time `json:"until,omitzero"` // the next timer; zero: there is none
+	Until   time.Time `json:"until,omitzero"` // the next timer; zero: no timer is set
 	Signals []string  `json:"signals,omitempty"`
 }
 

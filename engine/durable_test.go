@@ -323,7 +323,7 @@ func TestARunParksWhileAPersonIsAskedAndGoesOnWithTheAnswer(t *testing.T) {
 		if err != nil || res.Status != StatusWaiting || res.Parked == nil || len(res.Waiting) != 1 {
 			t.Fatalf("%s: %v, %+v", language, err, res)
 		}
-		people.mu.Lock() // its question may not have returned yet
+		people.mu.Lock() // its question is possibly still open
 		people.answers[res.Waiting[0].ID] = true
 		people.mu.Unlock()
 		req.Records = slices.Clone(j.records)
@@ -411,7 +411,7 @@ func TestTheNoOfAPersonIsRememberedAfterGoingOn(t *testing.T) {
 	}
 }
 
-// refusing is a person who says no.
+// refusing is a person who denies each question.
 type refusing struct{ asked int }
 
 func (r *refusing) Ask(context.Context, hostfns.Question) (hostfns.Reply, error) {

@@ -73,7 +73,7 @@ type SessionInfo struct {
 }
 
 // imageMagic begins the data of an image. A compressed stream follows: the length of
-// the head, the head, and what the memory has and that of the guest has not.
+// the head, the head, and the pages of the memory that differ from the guest's image.
 const imageMagic = "wxsession\x01"
 
 // Bounds of an image.
@@ -134,7 +134,7 @@ func readHead(r io.Reader) (head imageHead, err error) {
 	if err != nil || n > maxImageHead {
 		return head, errors.New("its image is damaged")
 	}
-	var text bytes.Buffer // grows with what is there, not with what the length says
+	var text bytes.Buffer // grows with the bytes that arrive, not with the announced length
 	if _, err := io.CopyN(&text, r, int64(n)); err != nil {
 		return head, errors.New("its image is cut")
 	}

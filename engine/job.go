@@ -286,7 +286,7 @@ func (j *job) durableOptions(o *sandbox.Options) {
 	}
 }
 
-// parked reports whether the run left memory, and says so in the result.
+// parked reports whether the run left memory, and notes it in the result.
 func (j *job) parked() bool {
 	if j.log == nil || !j.log.Parked() {
 		return false
@@ -431,7 +431,7 @@ func (j *job) egress(s string, limit int) string {
 	return text.Clip(j.tools.Egress("error", s), limit)
 }
 
-// review reviews the program if the policy depends on it. A replay needs none.
+// review reviews the program if the policy depends on it. A replay is not reviewed again.
 func (j *job) review(ctx context.Context) error {
 	p, r := j.table.Policy(), &j.req
 	if j.world != nil || r.Check || !p.Reviews() {

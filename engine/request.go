@@ -104,8 +104,8 @@ type Request struct {
 	// Journal makes the run durable: what it needs to go on after the end of this
 	// process is kept there. Nil: the run ends with the process.
 	Journal Journal `json:"-"`
-	// Records are those of the run's journal, in order, if it is to go on. The fields
-	// that say what runs are those of the first process.
+	// Records are the records of the run's journal, in order, if the run goes on. The fields
+	// that select the program must equal those of the first process.
 	Records [][]byte `json:"-"`
 	// Delivered is how much of the output the caller got from the processes before. Nil:
 	// what they handed out.

@@ -39,7 +39,7 @@ type Result struct {
 	Provenance Provenance `json:"provenance"`
 	// Cache is hit, miss or off.
 	Cache string `json:"cache"`
-	// Review is what a review of the program found before the run; nil if there was none.
+	// Review is what a review of the program found before the run; nil if it was not reviewed.
 	Review *review.Assessment `json:"review,omitempty"`
 	// Workspace is what the run changed in its workspace.
 	Workspace *Workspace `json:"workspace,omitempty"`

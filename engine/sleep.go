@@ -54,13 +54,13 @@ type session struct {
 	timer *time.Timer
 	gone  bool           // it ends when it is no longer busy
 	ended *fault.Error   // why it ended; returned to the next run that asks for it
-	table *hostfns.Table // of its last run; nil: none yet
+	table *hostfns.Table // of its last run; nil: it had no run yet
 
 	guest      *sandbox.Guest
 	instance   *sandbox.Instance
 	frozen     *sandbox.Frozen // what forks go on from; nil: not made since its last run
 	shared     *hostfns.Session
-	policy     string // digest of that of its last run
+	policy     string // digest of the policy of its last run
 	created    time.Time
 	uptime     time.Duration // monotonic time at the end of its last run
 	generation int64         // of the image that it woke from
@@ -95,7 +95,7 @@ func (s *sessions) settle(sess *session) {
 func (s *sessions) release(sess *session) {
 	s.settle(sess)
 	if sess.gone {
-		sess.moved = make(chan struct{}) // who asks for its name waits until its image is deleted
+		sess.moved = make(chan struct{}) // a run that asks for the session waits until its image is deleted
 		s.work.Go(func() {
 			s.forget(sess.key)
 			s.mu.Lock()

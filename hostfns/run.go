@@ -105,7 +105,7 @@ type Run struct {
 	info     RunInfo
 	limits   policy.Limits
 	facts    policy.RunFacts
-	risk     policy.Risk // what the policy says about the review
+	risk     policy.Risk // settings of the policy for the level of the review
 	actor    policy.Actor
 	keep     policy.Audit
 	session  *Session

@@ -174,7 +174,7 @@ const (
 	ReachNone                 // no host and no server at a URL
 )
 
-// Risk is what a policy says about programs of one level.
+// Risk has the settings of a policy for programs of one level.
 type Risk struct {
 	Effect  Effect // of running the program
 	Rule    string // file:line of what decides the effect

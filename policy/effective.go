@@ -154,7 +154,7 @@ func (p *Policy) Keep() bool {
 }
 
 // KeepsValues reports whether a value over the output limit is kept as an artifact. One
-// trusted file that says so is enough.
+// trusted file with that setting is enough.
 func (p *Policy) KeepsValues() bool {
 	return slices.ContainsFunc(p.all(), func(l *layer) bool { return l.artifact })
 }

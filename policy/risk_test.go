@@ -66,7 +66,7 @@ tools:
     - {tool: a.read, when: 'vars.calm && run.capabilities.hosts.size() == 0'}
 `)
 	if !p.Reviews() {
-		t.Error("a condition needs a review, and there is none")
+		t.Error("a condition needs a review, and the policy asks for no review")
 	}
 	for _, c := range []struct {
 		facts RunFacts

@@ -136,7 +136,7 @@ func (p *program) entries(n *node, do func(key string, e *node)) {
 	}
 }
 
-// literalReceiver reports whether the code says who gets the money.
+// literalReceiver reports whether the receiver of the money is a constant.
 func (p *program) literalReceiver(n *node) bool {
 	found := false
 	p.entries(n, func(key string, e *node) {

@@ -164,7 +164,7 @@ func credentialName(name string) bool {
 	return s == "pwd" || s == "secret" || s == "token" || s == "pass"
 }
 
-// credentialValue reports whether a text that a name for credentials gets is one.
+// credentialValue reports whether a text that is assigned to a name for credentials is a credential.
 func credentialValue(s string) bool {
 	if strings.HasPrefix(s, "eyJ") && len(s)-strings.LastIndexByte(s, '.') < 16 {
 		return false // a web token without a signature opens nothing

@@ -21,7 +21,7 @@ func (p *program) visit(n *node, a *around) {
 		p.visitText(n, a)
 	case keyword:
 		p.visitNamed(n.text, n.child(0))
-		plain := false // a prototype of the language, or none
+		plain := false // a prototype of the language, or no prototype
 		if v := n.child(0); v != nil {
 			plain = v.kind == truth || strings.HasSuffix(p.one(v, nil).path(), ".prototype")
 		}

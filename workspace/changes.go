@@ -60,7 +60,7 @@ type comparison struct {
 // folder compares what is in a folder.
 func (c *comparison) folder(name string, n *node) error {
 	var names []string
-	if n.lower == name { // the base shows through, but for the nodes
+	if n.lower == name { // the base shows through, except for the nodes
 		for child := range n.children {
 			names = append(names, child)
 		}
@@ -93,7 +93,7 @@ func (c *comparison) folder(name string, n *node) error {
 	return nil
 }
 
-// name compares a name of the layer, nil if it has none, with that of the base.
+// name compares a name of the layer, nil if the layer does not have it, with that of the base.
 func (c *comparison) name(name string, n *node) error {
 	below, err := c.w.lstat(name)
 	if err != nil {

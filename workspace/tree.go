@@ -49,7 +49,7 @@ func (w *Workspace) lowerNode(lower string, info fs.FileInfo) (*node, error) {
 }
 
 // resolve follows a path to its parent folder, without links, and the last name.
-// The node is nil if there is none. The name "." is the workspace itself.
+// The node is nil if it does not exist. The name "." is the workspace itself.
 func (w *Workspace) resolve(name string, follow bool) (parents []string, last string, n *node, err error) {
 	if err := w.active(); err != nil {
 		return nil, "", nil, err

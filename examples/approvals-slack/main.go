@@ -1,5 +1,5 @@
 // Command approvals-slack receives events about approvals from wexec serve and posts them to
-// a channel of Slack. It uses nothing but the standard library.
+// a channel of Slack. It uses only the standard library.
 package main
 
 import (

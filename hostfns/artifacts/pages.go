@@ -17,7 +17,7 @@ const pageSize = 64 << 10
 // Pager cuts a text into pages while it is written. A page ends where personal data
 // rarely continues: at an empty line, a line, or a space, in this order.
 type Pager struct {
-	Declared bool // the media type is that of a text
+	Declared bool // the media type describes a text
 
 	invalid bool // the content is not UTF-8
 	buf     []byte

@@ -115,7 +115,7 @@ type tree struct {
 	packages  *host         // nil: no folder of packages
 	installed func() sys.FS // packages that are not in a folder; nil: none
 
-	workspace sys.FS // nil: the run has none
+	workspace sys.FS // nil: the run has no workspace
 
 	descriptors descriptors
 }

@@ -43,7 +43,7 @@ type search struct {
 	seen  int
 }
 
-// tooMuch returns a failure that says what to do.
+// tooMuch returns a failure with a hint.
 func tooMuch(format string, args ...any) error {
 	return fault.New(fault.ToolTooLarge, format, args...).WithHint("search with a narrower glob or pattern")
 }

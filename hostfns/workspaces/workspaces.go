@@ -96,7 +96,7 @@ type submission struct {
 	Changed []string `json:"changed"`
 }
 
-// submitted says what really changed.
+// submitted has the paths that really changed.
 type submitted struct {
 	Workspace string   `json:"workspace"`
 	Changed   int      `json:"changed"`

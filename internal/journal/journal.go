@@ -58,7 +58,7 @@ type Intent struct {
 	Args   [32]byte `json:"args"`
 }
 
-// Question is one that a person was asked, or a signal that the run waits for.
+// Question is a question to a person, or a signal that the run waits for.
 type Question struct {
 	ID      string    `json:"id"`
 	Signal  string    `json:"signal,omitempty"` // its name
@@ -395,7 +395,7 @@ func (l *Log) End(c Call) {
 	l.next.Calls = append(l.next.Calls, c)
 }
 
-// Ask notes a question. It returns that of the first process, if it is the same.
+// Ask notes a question. If the first process asked the same, it returns that question.
 func (l *Log) Ask(q Question) Question {
 	l.mu.Lock()
 	defer l.mu.Unlock()

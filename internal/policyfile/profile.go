@@ -28,7 +28,7 @@ risk:
   unseen: deny
 `, "10m"},
 	{"cars", `
-# Each program is reviewed before it runs. What a level says applies to those above it.
+# Each program is reviewed before it runs. The settings of a level apply to higher levels too.
 risk:
   profile: cars
   low: {limits: {memory: 512MiB, cpu: 50%, time: 5m}}

@@ -152,7 +152,7 @@ func (d *deltaReader) number(what string) (uint64, error) {
 	return n, nil
 }
 
-// grow makes the memory as large as it was and returns it.
+// grow gives the memory its former size and returns it.
 func (d *deltaReader) grow(memory api.Memory, limit uint64) ([]byte, error) {
 	pages, err := d.number("the size of the memory")
 	if err != nil {

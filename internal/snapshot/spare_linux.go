@@ -160,7 +160,7 @@ func (s *spares) buffer() (regions []region, release func()) {
 }
 
 // changed returns the parts of a guest's memory that may differ from the image. The
-// kernel knows which pages were written to. If it cannot tell, that is all of it.
+// kernel knows which pages were written to. If the kernel cannot tell, it is the whole memory.
 func (im *Image) changed(m *memory) []span {
 	whole := []span{{0, m.size}}
 	if m.heap || !m.image || m.overlaid {

@@ -114,7 +114,7 @@ func TestAPageOfAnotherSiteDoesNothing(t *testing.T) {
 	}
 }
 
-// inline finds what a page may not have: scripts and styles in it, and addresses of
+// inline finds what is forbidden in a page: scripts and styles in it, and addresses of
 // other hosts.
 var inline = regexp.MustCompile(`(?i)<script(?:>| [^>]*>[^<]|[^>]*src="[^/])|<style|\son[a-z]+\s*=\s*["']|\sstyle\s*=\s*["']|(?:src|href|action)="(?:https?:|//|javascript:|data:)`)
 
@@ -199,7 +199,7 @@ func TestAPageShowsWhatItsTokenMay(t *testing.T) {
 		}
 	}
 	if _, body := a.visit("reader", "GET", "/runs/"+id, nil); strings.Contains(body, "Run again") {
-		t.Error("the page offers what the token may not do")
+		t.Error("the page offers what the token does not allow")
 	}
 }
 
@@ -268,7 +268,7 @@ func TestAPersonAnswersOnAPage(t *testing.T) {
 		t.Error(inline.FindString(body))
 	}
 	if _, body := a.visit("reader", "GET", "/approvals", nil); strings.Contains(body, `data-key="a"`) {
-		t.Error("the page offers an answer to who may not answer")
+		t.Error("the page lets a person answer who has no right to")
 	}
 	if res, _ := a.visit("other", "POST", "/approvals/"+id, url.Values{"decision": {"approve"}}); res.StatusCode != 404 {
 		t.Error(res.StatusCode)

@@ -297,7 +297,7 @@ func TestProfilesAreReloaded(t *testing.T) {
 }
 
 // A run of a profile keeps it in the store, so that another server that executes it
-// gives it no more.
+// gives it nothing else.
 func TestTheStoreKnowsTheProfileOfARun(t *testing.T) {
 	a, _ := newTrading(t)
 	session, err := a.mcpAt("agent", "sales", "")

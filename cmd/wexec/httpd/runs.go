@@ -137,7 +137,7 @@ type signalInput struct {
 	}
 }
 
-// signalled says which signal a run got.
+// signalled names the signal that a run got.
 type signalled struct {
 	RunID  string `json:"run_id"`
 	Name   string `json:"name"`

@@ -39,7 +39,7 @@ type HTTPOptions struct {
 	// AnyHost accepts requests for every host: the caller checks them.
 	AnyHost bool
 	// Profile returns the server of a profile, which is at ProfilePath and its name.
-	// Nil: there are none, or the caller has chosen the server.
+	// Nil: there are no profiles, or the caller has chosen the server.
 	Profile func(name string) (*Server, error)
 	// Origins are the web origins whose pages may call, other than the loopback.
 	// A request without an Origin is not from a web page.

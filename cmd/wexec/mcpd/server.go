@@ -73,7 +73,7 @@ type Kept struct {
 	Keep             time.Duration // since Created, at least
 }
 
-// client is who makes a request.
+// client identifies the caller of a request.
 type client struct {
 	session *mcp.ServerSession
 	extra   *mcp.RequestExtra

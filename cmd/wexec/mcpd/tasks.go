@@ -68,7 +68,7 @@ func (s *Server) addTasks() {
 }
 
 // passTasks answers calls that became tasks, and gives methods of tasks what the
-// library does not: who makes the request. Clients of older versions, whose sessions
+// library does not: the caller of the request. Clients of older versions, whose sessions
 // have no tasks, do not learn of the extension.
 func (s *Server) passTasks(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -244,7 +244,7 @@ func (s *Server) taskOf(ctx context.Context, c client, run *run) *task {
 	return t
 }
 
-// waitingFor says what a run waits for.
+// waitingFor describes what a run waits for.
 func waitingFor(waiting []engine.Waiting) string {
 	if len(waiting) == 0 {
 		return ""

@@ -46,7 +46,7 @@ func (i *Instance) Freeze(ctx context.Context) (*Frozen, error) {
 }
 
 // keep lets the guest prepare its memory. The program's code that runs then, such as
-// that of objects that are collected, has no tools.
+// finalizers of collected objects for example, has no tools.
 func (i *Instance) keep(ctx context.Context) *fault.Error {
 	f := i.main.ExportedFunction(keepExport)
 	if f == nil {

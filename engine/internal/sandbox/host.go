@@ -36,7 +36,7 @@ type Options struct {
 	Slot     *Slot
 	Relieve  func() // frees memory that is idle
 	Sinks    OutputSinks
-	Value    int64    // bytes of a value that may be larger than the output; 0: it may not
+	Value    int64    // bytes of a value that may be larger than the output; 0: it is bounded by the output
 	Observer Observer // nil: the run is not observed
 
 	// Of a durable run: how a guest without calls sleeps, the time that was used in other

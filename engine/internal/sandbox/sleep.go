@@ -54,7 +54,7 @@ func checkStale(numbers []int32) error {
 	return nil
 }
 
-// Load gives a fresh instance the state that Save wrote. Its memory may not become
+// Load gives a fresh instance the state that Save wrote. Its memory must not become
 // larger than limit. The numbers of the files that were open stay taken until the
 // program closes them: every other use fails, and no new file gets such a number. If
 // it fails the instance is broken.

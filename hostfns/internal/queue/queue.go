@@ -49,7 +49,7 @@ type Options struct {
 	Park, Resume func()
 	People       func(only bool)
 
-	// Durable makes the calls those of a run with a journal. Nil: it has none.
+	// Durable is set for a run with a journal.
 	Durable *Durable
 }
 
@@ -63,7 +63,7 @@ type Durable struct {
 	Park func(until time.Time)
 	// Left returns how long a wait lasts, which may have begun in another process.
 	Left func(timeout time.Duration) time.Duration
-	// Differs ends the run: the guest does not do what the order of answers says.
+	// Differs ends the run: the guest does not follow the recorded order of answers.
 	Differs func()
 }
 

@@ -177,7 +177,7 @@ func (q *Queue) differs(id int64, inVain bool) bool {
 // parking parks a run whose guest waits for people or a timer only.
 type parking struct {
 	with  *Durable
-	until time.Time // end of the wait; zero: it has none
+	until time.Time // end of the wait; zero: it has no end
 	timer *time.Timer
 	due   <-chan time.Time
 	only  bool

@@ -65,7 +65,7 @@ type Risk[Limits any] struct {
 	Profile  yamldoc.Value[string] `yaml:"profile" enum:"cars" doc:"cars: weak signals count too, such as imports, the environment and long programs"`
 }
 
-// RiskLevel is what the risk block says about a level.
+// RiskLevel has the settings of the risk block for a level.
 type RiskLevel[Limits any] struct {
 	Ask     bool                  `yaml:"ask" doc:"a person must approve the program before it runs"`
 	Deny    bool                  `yaml:"deny" doc:"the program does not run"`

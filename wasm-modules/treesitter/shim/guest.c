@@ -5,7 +5,7 @@
    as numbers of 7 bits a byte, the low ones first:
 
      kind << 1 | first     and, the first time, a byte (1 for a named node) and the name
-     field << 2 | first << 1 | missing     and, the first time, the name; field 0 has none
+     field << 2 | first << 1 | missing     and, the first time, the name; field 0 has no name
      bytes from the start of the parent's text to its own, and the length of its text
      its children, and 0
 

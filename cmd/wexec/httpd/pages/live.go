@@ -68,7 +68,7 @@ func (p *Pages) live(v *view) error {
 		case <-v.r.Context().Done():
 			return nil
 		}
-		// A token that was revoked learns no more.
+		// A revoked token gets no further news.
 		if _, err := p.Service.Authenticate(v.r.Context(), tokenOf(v.r)); err != nil {
 			return nil
 		}

@@ -1,10 +1,10 @@
 // Package pages is what people see of a server: runs, approvals, tools, sessions, usage
 // and the audit, as HTML that is rendered here. A page gets its data from the service
-// as the API does, so it shows and does what its token may and no more.
+// as the API does, so it shows and does only what its token allows.
 //
 // All texts of programs, tools and servers are hostile: they are escaped, bounded, and
 // their invisible characters are written out. No page has a script or a style in it,
-// and the content security policy lets none run.
+// and the content security policy blocks scripts in it.
 package pages
 
 import (

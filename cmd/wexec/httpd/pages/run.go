@@ -214,5 +214,5 @@ func (d runData) Took() string {
 	return span(time.Since(d.Started))
 }
 
-// Failure returns the error of a run, unless it has none.
+// Failure returns the error of a run, or nil.
 func (d runData) Failure() *engine.Error { return d.Run.Error }

@@ -82,9 +82,9 @@ func (p *Pages) serve(w http.ResponseWriter, r *http.Request, scope store.Scope,
 	case errors.Is(err, errForm):
 		status = http.StatusBadRequest
 	case code == fault.StoreUnavailable:
-		message, hint = "The store does not answer. The log of the server says why.", "Try again in some seconds."
+		message, hint = "The store does not answer. The log of the server has the reason.", "Try again in some seconds."
 	case code.Class() == fault.ClassInternal:
-		message, hint = "The server failed to answer. Its log says why.", ""
+		message, hint = "The server failed to answer. Its log has the reason.", ""
 	}
 	if status >= http.StatusInternalServerError {
 		p.Logger.Error("a page failed", "error", err)
@@ -128,7 +128,7 @@ func (p *Pages) write(v *view, status int, name string, pg page) {
 	var b bytes.Buffer
 	if err := templates().ExecuteTemplate(&b, name, pg); err != nil {
 		p.Logger.Error("cannot render a page", "page", name, "error", err)
-		http.Error(v.w, "the server failed to answer; its log says why", http.StatusInternalServerError)
+		http.Error(v.w, "the server failed to answer; its log has the reason", http.StatusInternalServerError)
 		return
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -249,7 +249,7 @@ func (p *Pages) signInPage(w http.ResponseWriter, r *http.Request, err error) {
 		status, data.Message = http.StatusBadRequest, "The form could not be read."
 	case status >= http.StatusInternalServerError:
 		p.Logger.Error("cannot sign in", "error", err)
-		data.Message = "The server cannot check tokens now. Its log says why."
+		data.Message = "The server cannot check tokens now. Its log has the reason."
 	case r.Method == http.MethodPost && r.URL.Path == "/signin", tokenOf(r) != "":
 		data.Message = err.Error()
 	}

@@ -165,7 +165,7 @@ func (r *Run) frame(ctx context.Context, content []byte, purpose string) ([]byte
 	return append(out, data...), nil
 }
 
-// errCut says that there is a part of a frame only.
+// errCut is the error of a frame that is cut.
 var errCut = errors.New("the frame is cut")
 
 // nextFrame returns the content of a frame and what follows it.

@@ -33,7 +33,7 @@ const maxImage = 600 << 20
 
 // Sessions keeps the sessions of a data folder. It implements [engine.Images]. The
 // process in which a session is awake holds a lock. If it ends without putting the
-// session to sleep, the session is lost, and the next who asks for it is told.
+// session to sleep, the session is lost, and the next command that uses it fails with that reason.
 type Sessions struct {
 	folder *Folder
 

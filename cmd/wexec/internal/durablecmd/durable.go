@@ -174,7 +174,7 @@ func (r *Run) settle(ctx context.Context, res *engine.Result, failed error) erro
 	return r.run.Close()
 }
 
-// tell says what a parked run waits for and how it goes on.
+// tell prints what a parked run waits for and how it goes on.
 func (r *Run) tell(p datafolder.ParkedRun) {
 	var waits []string
 	answer := ""
