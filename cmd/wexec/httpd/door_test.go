@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
@@ -48,5 +49,32 @@ func TestManyClientsOfOneAddressAreAnswered(t *testing.T) {
 	stop()
 	if err := <-served; err != nil {
 		t.Error(err)
+	}
+}
+
+// deadlined notes the deadline that a handler sets for its answer.
+type deadlined struct {
+	*httptest.ResponseRecorder
+	at time.Time
+}
+
+func (d *deadlined) SetWriteDeadline(at time.Time) error {
+	d.at = at
+	return nil
+}
+
+// TestAnAnswerWaitsForItsReaderForABoundedTime looks at answers and problems: a client
+// that does not read must not hold their memory.
+func TestAnAnswerWaitsForItsReaderForABoundedTime(t *testing.T) {
+	a := newAPI(t, nil)
+	for _, token := range []string{a.tokens["reader"], "unknown"} {
+		w := &deadlined{ResponseRecorder: httptest.NewRecorder()}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/runs", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		began := time.Now()
+		a.server.ServeHTTP(w, r)
+		if wait := w.at.Sub(began); wait <= 0 || wait > 2*writeTimeout {
+			t.Errorf("status %d: the answer waits %s", w.Code, wait)
+		}
 	}
 }

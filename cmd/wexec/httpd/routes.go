@@ -236,10 +236,16 @@ func writeJSON(w http.ResponseWriter, status int, body any) error {
 	if err != nil {
 		return fault.New(fault.Internal, "encode the answer: %w", err)
 	}
-	w.Header().Set("Content-Type", "application/json")
+	answer(w, "application/json", status, data)
+	return nil
+}
+
+// answer writes JSON to a client that takes it at leastRate.
+func answer(w http.ResponseWriter, mediaType string, status int, data []byte) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout + time.Duration(len(data))*time.Second/leastRate))
+	w.Header().Set("Content-Type", mediaType)
 	w.WriteHeader(status)
 	_, _ = w.Write(append(data, '\n'))
-	return nil
 }
 
 // Problem is an error of the API as RFC 9457 describes it.
@@ -332,9 +338,7 @@ func writeProblemOf(w http.ResponseWriter, p Problem) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retry.Seconds()))))
 	}
 	data, _ := json.Marshal(p) // strings and a number always have a JSON form
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(p.Status)
-	_, _ = w.Write(append(data, '\n'))
+	answer(w, "application/problem+json", p.Status, data)
 }
 
 // admit returns who makes a request, and gives its connection a place.
