@@ -31,6 +31,25 @@ func (q Quotas) Check() error {
 	return nil
 }
 
+// Under returns the quotas with those of bound where they set no bound. A quota above
+// that of bound is an error.
+func (q Quotas) Under(bound Quotas) (Quotas, error) {
+	most := bound.counts()
+	for i, f := range q.counts() {
+		if limit := *most[i].value; limit > 0 && *f.value > limit {
+			return q, fault.New(fault.DeniedScope, "a token with the quota %s=%d cannot give %d", f.name, limit, *f.value)
+		} else if *f.value == 0 {
+			*f.value = limit
+		}
+	}
+	if limit := bound.MoneyPerDay; limit > 0 && q.MoneyPerDay > limit {
+		return q, fault.New(fault.DeniedScope, "a token with the quota %s=%v cannot give %v", moneyQuota, limit, q.MoneyPerDay)
+	} else if q.MoneyPerDay == 0 {
+		q.MoneyPerDay = limit
+	}
+	return q, nil
+}
+
 // counts returns the quotas that are whole numbers, by name.
 func (q *Quotas) counts() []quotaField {
 	return []quotaField{{"running", &q.Running}, {"queued", &q.Queued}, {"runs_per_day", &q.RunsPerDay}, {"fuel_per_day", &q.FuelPerDay}, {"tokens_per_day", &q.TokensPerDay}}

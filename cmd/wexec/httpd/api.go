@@ -222,9 +222,10 @@ func createToken(s *Server, c *call, in createTokenInput) (createdToken, error) 
 	return createdToken{id, secret}, err
 }
 
-// mayGive returns why a principal cannot make a token. A token gives no scope and no
-// tool that it does not have. That of an agent makes no token that could answer for it.
-func mayGive(who service.Principal, t *store.Token) error {
+// mayGive returns why a principal cannot make a token. A token gives no scope, tool,
+// quota or lifetime beyond its own. An agent's token makes no token that could answer
+// for it.
+func mayGive(who service.Principal, t *store.Token) (err error) {
 	for _, scope := range t.Scopes {
 		if !who.Has(scope) {
 			return fault.New(fault.DeniedScope, "a token without the scope %s cannot give it", scope)
@@ -234,6 +235,15 @@ func mayGive(who service.Principal, t *store.Token) error {
 	if who.Type != store.TypePerson && answers {
 		return fault.New(fault.DeniedScope, "an agent's token cannot make the token of a person, or one with the scope %s or %s", store.ScopeApprove, store.ScopeAdmin).
 			WithHint("use the token of a person, or wexec token create on the server")
+	}
+	if t.Expires.IsZero() {
+		t.Expires = who.Expires
+	}
+	if !who.Expires.IsZero() && t.Expires.After(who.Expires) {
+		return fault.New(fault.DeniedScope, "a token that expires at %s cannot make one that expires later", who.Expires.UTC().Format(time.RFC3339))
+	}
+	if t.Quotas, err = t.Quotas.Under(who.Quotas); err != nil {
+		return err
 	}
 	if who.Tools == nil {
 		return nil

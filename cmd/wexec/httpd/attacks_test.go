@@ -90,6 +90,35 @@ func TestATokenGivesNoToolThatItDoesNotHave(t *testing.T) {
 	}
 }
 
+func TestATokenGivesNoQuotaAndNoTimeBeyondItsOwn(t *testing.T) {
+	a := newAPI(t, nil)
+	until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	a.token("brief", store.Token{Tenant: "default", Name: "brief", Type: store.TypePerson, Scopes: []store.Scope{store.ScopeAdmin},
+		Expires: until, Quotas: store.Quotas{RunsPerDay: 5, MoneyPerDay: 1}})
+	later, sooner := until.Add(time.Minute).Format(time.RFC3339), until.Add(-time.Minute).Format(time.RFC3339)
+	for fields, status := range map[string]int{
+		`,"expires":"` + later + `"`:         403,
+		`,"expires":"` + sooner + `"`:        201,
+		`,"quotas":{"runs_per_day":6}`:       403,
+		`,"quotas":{"money_per_day":1.5}`:    403,
+		`,"quotas":{"runs_per_day":5}`:       201,
+		`,"quotas":{"running":1}`:            201,
+		``:                                   201,
+		`,"quotas":{"running":1},"tools":[]`: 201,
+	} {
+		if got := a.call("brief", "POST", "/v1/tokens", `{"name":"made","scopes":["run"]`+fields+`}`); got.status != status {
+			t.Errorf("%s: %d, want %d: %s", fields, got.status, status, got.body)
+		}
+	}
+	var page struct{ Tokens []store.Token }
+	a.call("brief", "GET", "/v1/tokens", "").is(200, &page)
+	for _, made := range page.Tokens {
+		if made.Name == "made" && (made.Expires.IsZero() || made.Expires.After(until) || made.Quotas.RunsPerDay != 5 || made.Quotas.MoneyPerDay != 1) {
+			t.Errorf("%+v", made)
+		}
+	}
+}
+
 func TestAnIdempotencyKeyOfAnotherTokenFindsNoRun(t *testing.T) {
 	a := newAPI(t, nil)
 	a.token("second", store.Token{Tenant: "default", Name: "bot", Type: store.TypeAgent, Scopes: []store.Scope{store.ScopeRun, store.ScopeRead}})
