@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strconv"
 	"strings"
 )
 
@@ -99,10 +98,21 @@ func (w *Workspace) below(c Change) ([]byte, error) {
 	return readAll(w.openBase(c.Path))
 }
 
-// quoted writes a path as git does.
+// quoted writes a path as git does, which knows other escapes than Go.
 func quoted(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }) {
-		return strconv.Quote(name)
+	if !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }) {
+		return name
 	}
-	return name
+	var b strings.Builder
+	for _, c := range []byte(name) {
+		switch {
+		case c == '"' || c == '\\':
+			b.Write([]byte{'\\', c})
+		case c < ' ' || c >= 0x7f:
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return `"` + b.String() + `"`
 }

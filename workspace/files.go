@@ -303,39 +303,58 @@ func (w *Workspace) Mkdir(name string, mode fs.FileMode) error {
 	return w.do(put(where, &node{kind: folder, mode: cmp.Or(mode&0o777, 0o755)}))
 }
 
+// spot is something in a workspace that is about to change.
+type spot struct {
+	parents []string
+	last    string
+	where   string // its path, without links
+	n       *node
+}
+
+// changing follows a path to what is there. It fails if nothing is, or if it must not
+// change.
+func (w *Workspace) changing(name string, follow bool) (spot, error) {
+	parents, last, n, err := w.resolve(name, follow)
+	at := spot{parents, last, path.Join(append(parents, last)...), n}
+	switch {
+	case err != nil:
+		return at, err
+	case n == nil:
+		return at, fs.ErrNotExist
+	case last == "." || w.isProtected(at.where):
+		return at, fs.ErrPermission
+	}
+	return at, nil
+}
+
 // Remove deletes a file, a link or an empty folder.
 func (w *Workspace) Remove(name string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	parents, last, n, err := w.resolve(name, false)
-	where := path.Join(append(parents, last)...)
-	switch {
-	case err != nil:
-		return err
-	case n == nil:
-		return fs.ErrNotExist
-	case last == "." || w.isProtected(where):
-		return fs.ErrPermission
-	case n.kind == folder:
-		if inside, hidden, err := w.list(n); err != nil || hidden || len(inside) > 0 {
-			return errors.Join(err, ErrNotEmpty)
-		}
-	}
-	shows, err := w.shows(parents, last)
+	at, err := w.changing(name, false)
 	if err != nil {
 		return err
 	}
-	if err := w.remember(n.lower); err != nil {
+	if at.n.kind == folder {
+		if inside, hidden, err := w.list(at.n); err != nil || hidden || len(inside) > 0 {
+			return errors.Join(err, ErrNotEmpty)
+		}
+	}
+	shows, err := w.shows(at.parents, at.last)
+	if err != nil {
 		return err
 	}
-	c := change{Op: "drop", Path: where}
+	if err := w.remember(at.n.lower); err != nil {
+		return err
+	}
+	c := change{Op: "drop", Path: at.where}
 	if shows {
-		c = put(where, &node{kind: gone})
+		c = put(at.where, &node{kind: gone})
 	}
 	if err := w.do(c); err != nil {
 		return err
 	}
-	return w.drop(n)
+	return w.drop(at.n)
 }
 
 // shows reports whether the base has a name in a folder of the layer, which has to be
@@ -460,23 +479,20 @@ func (m *moving) check(n *node, source, target string) error {
 func (w *Workspace) Chmod(name string, mode fs.FileMode) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	parents, last, n, err := w.resolve(name, true)
-	where := path.Join(append(parents, last)...)
-	switch {
-	case err != nil:
+	at, err := w.changing(name, true)
+	if err != nil {
 		return err
-	case n == nil:
-		return fs.ErrNotExist
-	case last == "." || n.kind == folder || w.isProtected(where):
+	}
+	if at.n.kind == folder {
 		return fs.ErrPermission
 	}
-	if mode = cmp.Or(mode&0o777, 0o400); n.content == "" {
-		_, err := w.copyUp(where, n, mode)
+	if mode = cmp.Or(mode&0o777, 0o400); at.n.content == "" {
+		_, err := w.copyUp(at.where, at.n, mode)
 		return err
 	}
-	with := *n
+	with := *at.n
 	with.mode = mode
-	return w.do(put(where, &with))
+	return w.do(put(at.where, &with))
 }
 
 // Touch sets the times of a file.
