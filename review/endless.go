@@ -108,11 +108,11 @@ func (p *program) unchanged(n *node) bool {
 			return false
 		case c.kind == text, c.kind == number, c.kind == truth, c.kind == word && c.text == "undefined":
 		case c.kind == word:
-			defs, _ := p.definitions(c.text, c.start)
-			if len(defs) != 1 || defs[0].value == nil || p.counted[c.text] {
+			v := p.variable(c.text, c)
+			if v == nil || v.counted || len(v.definitions) != 1 || v.definitions[0].value == nil {
 				return false
 			}
-			if k := defs[0].value.kind; k != text && k != number && k != truth {
+			if k := v.definitions[0].value.kind; k != text && k != number && k != truth {
 				return false
 			}
 			names++

@@ -225,7 +225,7 @@ func (p *program) alwaysTrue(n, body *node) bool {
 		}
 		return p.unchanged(n) || n.child(0) != nil && n.child(1) != nil && n.child(0).kind != word && x.sort == integer && y.sort == integer && x.int == y.int && strings.Contains(n.text, "=")
 	case word:
-		defs, _ := p.definitions(n.text, n.start)
+		defs, _ := p.definitions(n)
 		return len(defs) == 1 && defs[0].value != nil && defs[0].value != n && p.alwaysTrue(defs[0].value, body)
 	case choice:
 		return n.text == "||" || n.text == "or" && (p.alwaysTrue(n.child(0), body) || p.alwaysTrue(n.child(1), body))
@@ -307,14 +307,16 @@ func (p *program) flow(n *node, seen map[*node]bool) taint {
 	seen[n] = true
 	switch n.kind {
 	case word:
-		defs, _ := p.definitions(n.text, n.start)
-		for _, d := range defs {
-			t = t.join(d.owner.flow(d.value, seen))
+		v := p.variable(n.text, n)
+		if v != nil {
+			for _, d := range v.definitions {
+				t = t.join(d.owner.flow(d.value, seen))
+			}
+			for _, d := range v.mixed {
+				t = t.join(d.owner.flow(d.value, seen))
+			}
 		}
-		for _, c := range p.mixed[n.text] {
-			t = t.join(p.flow(c, seen))
-		}
-		if len(defs) == 0 {
+		if v == nil || len(v.definitions) == 0 && !v.local {
 			t = t.join(sourceOf(globalName(n.text, p.python), true))
 		}
 		return t

@@ -158,10 +158,24 @@ func (p *program) structure(n *syntax.Node) *node {
 	case "sequence_expression":
 		all := p.all(n)
 		return p.make(choice, ",", n, append(all[max(0, len(all)-1):len(all):len(all)], all[:max(0, len(all)-1)]...)...)
-	case "variable_declarator", "named_expression", "public_field_definition", "enum_assignment":
+	case "variable_declarator", "named_expression":
 		return p.make(assign, "=", n, p.field(n, "name"), p.field(n, "value"))
-	case "field_definition":
-		return p.make(assign, "=", n, p.field(n, "property"), p.field(n, "value"))
+	case "public_field_definition", "field_definition", "enum_assignment":
+		key := n.Child("name")
+		if key == nil {
+			key = n.Child("property")
+		}
+		if v := p.field(n, "value"); v != nil && key != nil {
+			return p.make(keyword, p.tree.Text(key), n, v)
+		}
+		return nil
+	case "enum_declaration":
+		entries := p.field(n, "body")
+		if entries == nil {
+			return nil
+		}
+		entries.kind = object
+		return p.make(group, "lexical_declaration", n, p.make(assign, "=", n, p.field(n, "name"), entries))
 	case "assignment", "assignment_expression", "augmented_assignment", "augmented_assignment_expression":
 		op := "="
 		if o := n.Child("operator"); o != nil {
@@ -203,7 +217,11 @@ func (p *program) structure(n *syntax.Node) *node {
 	case "while_statement", "do_statement":
 		return p.make(loop, "", n, p.field(n, "condition"), p.field(n, "body"))
 	case "for_in_statement":
-		return p.make(each, "", n, p.field(n, "left"), p.field(n, "right"), p.field(n, "body"))
+		declared := ""
+		if k := n.Child("kind"); k != nil {
+			declared = p.tree.Text(k)
+		}
+		return p.make(each, declared, n, p.field(n, "left"), p.field(n, "right"), p.field(n, "body"))
 	case "for_in_clause":
 		return p.make(each, "", n, p.field(n, "left"), p.field(n, "right"))
 	case "for_statement":
@@ -214,7 +232,7 @@ func (p *program) structure(n *syntax.Node) *node {
 		if condition == nil {
 			condition = &node{kind: truth, text: "true", start: n.Start, end: n.Start}
 		}
-		return p.make(group, "", n, present(p.field(n, "initializer"),
+		return p.make(group, n.Kind, n, present(p.field(n, "initializer"),
 			p.make(loop, "", n, condition, p.make(group, "", n, present(p.field(n, "body"), p.field(n, "increment"))...)))...)
 	case "list_comprehension", "generator_expression", "set_comprehension", "dictionary_comprehension":
 		return p.make(transform, "", n, p.all(n)...)

@@ -7,10 +7,174 @@ import (
 // maxDefinitions is how many definitions of a name are looked through.
 const maxDefinitions = 8
 
+// scope is a part of a program that has its own names.
+type scope struct {
+	kind  scopeKind
+	up    *scope
+	names map[string]*variable
+	wide  map[string]bool // names that a statement takes from a scope around
+}
+
+type scopeKind uint8
+
+const (
+	ofProgram scopeKind = iota
+	ofFunction
+	ofClass
+	ofBlock
+	ofTransform
+)
+
+// variable is a name in a scope, and what the program may give it.
+type variable struct {
+	definitions []definition
+	mixed       []definition // what is put into the object that it is
+	calls       []*node      // of the function that it is
+	counted     bool         // ++ or -- changes it
+	local       bool         // it is the name of a scope inside the program
+}
+
+func (s *scope) inner(k scopeKind) *scope { return &scope{kind: k, up: s} }
+
+// function returns the scope of the function around a block.
+func (s *scope) function() *scope {
+	for s.kind == ofBlock || s.kind == ofTransform {
+		s = s.up
+	}
+	return s
+}
+
+func (s *scope) declare(name string) *variable {
+	v := s.names[name]
+	if v != nil || s.wide[name] {
+		return v
+	}
+	if s.names == nil {
+		s.names = map[string]*variable{}
+	}
+	v = &variable{local: s.kind != ofProgram}
+	s.names[name] = v
+	return v
+}
+
+// declareAll declares the names of a target.
+func (s *scope) declareAll(target *node) {
+	switch {
+	case target == nil:
+	case target.kind == word:
+		s.declare(target.text)
+	case target.kind == choice, target.kind == spread, target.kind == keyword:
+		s.declareAll(target.child(0))
+	case target.kind == list, target.kind == object:
+		for _, c := range target.children {
+			s.declareAll(c)
+		}
+	}
+}
+
+// variable returns what a name means at a node, in this program or around it, or nil.
+func (p *program) variable(name string, at *node) *variable {
+	from := at.scope
+	for q := p; q != nil; from, q = q.around, q.outer {
+		if from == nil {
+			from = &q.scope
+		}
+		for s := from; s != nil; s = s.up {
+			if v := s.names[name]; v != nil && (s.kind != ofClass || s == from || !q.python) {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+// variableOf is variable. A name that is declared nowhere becomes one of the program.
+func (p *program) variableOf(target *node) *variable {
+	if v := p.variable(target.text, target); v != nil {
+		return v
+	}
+	return p.scope.declare(target.text)
+}
+
+// declare finds the scopes in a part of the program, and their names.
+func (p *program) declare(n *node, s *scope) {
+	if n == nil {
+		return
+	}
+	n.scope = s
+	switch n.kind {
+	case assign:
+		if p.python || n.binding {
+			s.function().declareAll(n.child(0))
+		}
+	case function:
+		if n.text != "" && !n.method {
+			s.function().declare(n.text)
+		}
+		class := s
+		s = s.inner(ofFunction)
+		for i, parameter := range n.child(0).children {
+			if i == 0 && p.python && class.kind == ofClass && parameter != nil && parameter.kind == word {
+				s.names = map[string]*variable{parameter.text: class.declare("this")}
+				continue
+			}
+			s.declareAll(parameter)
+		}
+	case class:
+		s = s.inner(ofClass)
+		s.declare("this")
+	case transform:
+		s = s.inner(ofTransform)
+	case each:
+		if !p.python {
+			s = s.inner(ofBlock)
+		}
+		if p.python || n.text != "" {
+			s.declareAll(n.child(0))
+		}
+	case group:
+		s = p.declareGroup(n, s)
+	}
+	for _, c := range n.children {
+		p.declare(c, s)
+	}
+}
+
+// declareGroup declares what a group of statements does, and returns its scope.
+func (p *program) declareGroup(n *node, s *scope) *scope {
+	switch n.text {
+	case "variable_declaration", "lexical_declaration":
+		to := s
+		if n.text == "variable_declaration" {
+			to = s.function()
+		}
+		for _, c := range n.children {
+			if c != nil && c.kind == assign {
+				to.declareAll(c.child(0))
+			}
+		}
+	case "global_statement", "nonlocal_statement":
+		if s.wide == nil {
+			s.wide = map[string]bool{}
+		}
+		for _, c := range n.children {
+			if c != nil && s.kind == ofFunction {
+				s.wide[c.text] = true
+			}
+		}
+	case "statement_block", "for_statement", "switch_body":
+		return s.inner(ofBlock)
+	case "catch_clause":
+		s = s.inner(ofBlock)
+		s.declareAll(n.child(0))
+	}
+	return s
+}
+
 // define adds a definition of a name.
-func (p *program) define(name string, value *node, at int, fixed bool) {
-	if d := p.names[name]; len(d) <= maxDefinitions || value != nil && value.kind == binary && len(d) < 64 {
-		p.names[name] = append(d, definition{value, p, at, fixed})
+func (p *program) define(v *variable, value *node, at int, fixed bool) {
+	if d := v.definitions; len(d) <= maxDefinitions || value != nil && value.kind == binary && len(d) < 64 {
+		v.definitions = append(d, definition{value, p, at, fixed})
 	}
 }
 
@@ -31,7 +195,7 @@ func (p *program) bind(target, value *node, fixed bool) {
 	}
 	switch target.kind {
 	case word:
-		p.define(target.text, value, target.end, fixed)
+		p.define(p.variableOf(target), value, target.end, fixed)
 	case choice: // with a default
 		p.bind(target.child(0), value, fixed)
 		if d := target.child(1); d != nil && target.text == "=" {
@@ -65,7 +229,7 @@ func (p *program) collect(n, around *node) {
 		p.collectAssignment(n, around)
 	case function:
 		if n.text != "" && !n.method {
-			p.define(n.text, n, n.start, around == nil)
+			p.define(p.variableOf(n), n, n.start, around == nil)
 		}
 		for _, parameter := range n.child(0).children {
 			p.bind(parameter, nil, false)
@@ -81,11 +245,8 @@ func (p *program) collect(n, around *node) {
 	case call:
 		p.collectCall(n, around)
 	case unary:
-		if c := n.child(0); c != nil && c.kind == word {
-			if p.counted == nil {
-				p.counted = map[string]bool{}
-			}
-			p.counted[c.text] = true
+		if c := n.child(0); c != nil && c.kind == word && (n.text == "++" || n.text == "--") {
+			p.variableOf(c).counted = true
 		}
 	}
 	for _, c := range n.children {
@@ -121,7 +282,7 @@ func (p *program) collectAssignment(n, around *node) {
 		return
 	}
 	if target.kind == word {
-		p.define(target.text, p.extended(n, target, value, around), n.end, false)
+		p.define(p.variableOf(target), p.extended(n, target, value, around), n.end, false)
 	}
 }
 
@@ -145,11 +306,13 @@ func (p *program) collectCall(n, around *node) {
 	callee := n.children[0]
 	switch callee.kind {
 	case word:
-		if len(p.names[callee.text]) > 0 || len(p.passed[callee.text]) < maxDefinitions {
-			if p.passed == nil {
-				p.passed = map[string][]*node{}
+		if v := p.variable(callee.text, callee); v != nil {
+			if v.calls == nil {
+				p.called = append(p.called, v)
 			}
-			p.passed[callee.text] = append(p.passed[callee.text], n)
+			if len(v.calls) < maxDefinitions {
+				v.calls = append(v.calls, n)
+			}
 		}
 	case function:
 		p.pass(callee, n.arguments())
@@ -165,7 +328,7 @@ func (p *program) collectCall(n, around *node) {
 		case "append", "push":
 			if a := n.argument(0); a != nil && from != nil && from.kind == word {
 				one := &node{kind: list, start: a.start, end: a.end, children: []*node{a}}
-				p.define(from.text, p.extended(n, from, one, around), n.end, false)
+				p.define(p.variableOf(from), p.extended(n, from, one, around), n.end, false)
 			}
 		case "map", "forEach", "flatMap", "filter", "find", "some", "every":
 			from = &node{kind: element, start: n.start, end: n.end, children: []*node{from}}
@@ -191,10 +354,10 @@ func (p *program) pass(f *node, arguments []*node) {
 // passNamed gives the parameters of the functions that have names what all calls
 // pass.
 func (p *program) passNamed() {
-	for name, calls := range p.passed {
-		for _, d := range p.names[name] {
+	for _, v := range p.called {
+		for _, d := range v.definitions {
 			if d.value != nil && d.value.kind == function && d.owner == p {
-				for _, c := range calls[:min(len(calls), maxDefinitions)] {
+				for _, c := range v.calls {
 					p.pass(d.value, c.arguments())
 				}
 			}
@@ -203,19 +366,19 @@ func (p *program) passNamed() {
 }
 
 // definitions returns the definitions of a name, in this program or around it, and
-// whether the name may also be one of the language.
-func (p *program) definitions(name string, at int) ([]definition, bool) {
-	for q := p; q != nil; q = q.outer {
-		if d := q.names[name]; len(d) > 0 {
-			fixed := slices.ContainsFunc(d, func(d definition) bool { return d.fixed && (!q.python || d.at <= at || q != p) })
-			return d, !fixed && isBuiltin(name)
-		}
+// whether the name may also be one of the language: a variable of the program may get
+// its value later or never.
+func (p *program) definitions(n *node) ([]definition, bool) {
+	v := p.variable(n.text, n)
+	if v == nil {
+		return nil, true
 	}
-	return nil, true
+	d := v.definitions
+	fixed := v.local || slices.ContainsFunc(d, func(d definition) bool { return d.fixed && (!p.python || d.at <= n.start || d.owner != p) })
+	return d, !fixed && (len(d) == 0 || isBuiltin(n.text))
 }
 
-// isBuiltin reports whether a name of the language matters to a rule. A local variable
-// of that name elsewhere in the program does not hide it.
+// isBuiltin reports whether a name of the language matters to a rule.
 func isBuiltin(name string) bool {
 	switch name {
 	case "eval", "exec", "compile", "__import__", "getattr", "Function", "require", "globals", "locals", "vars", "globalThis", "Reflect", "process":
@@ -232,10 +395,7 @@ func (p *program) mix(target, value *node) {
 	if target == nil || value == nil || target.kind != word {
 		return
 	}
-	if p.mixed == nil {
-		p.mixed = map[string][]*node{}
-	}
-	if all := p.mixed[target.text]; len(all) < 64 {
-		p.mixed[target.text] = append(all, value)
+	if v := p.variableOf(target); len(v.mixed) < 64 {
+		v.mixed = append(v.mixed, definition{value: value, owner: p})
 	}
 }

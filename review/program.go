@@ -52,6 +52,7 @@ type node struct {
 	escaped    bool // a text that is written with needless escapes
 	binding    bool // an assignment by import
 	method     bool // a function of a class or an object
+	scope      *scope
 	memo       []value
 	resolved   bool
 }
@@ -90,11 +91,10 @@ type program struct {
 	place    int      // of the string in outer
 	root     *node
 	comments []comment
-	names    map[string][]definition
-	passed   map[string][]*node // calls of functions, by name
-	broken   []*syntax.Node     // what could not be parsed
-	mixed    map[string][]*node // what is put into an object, by its name
-	counted  map[string]bool    // names that ++ or -- changes
+	around   *scope         // of the string in outer
+	scope    scope          // of the names of the program
+	called   []*variable    // that have calls
+	broken   []*syntax.Node // what could not be parsed
 	nodes    int
 	depth    int
 	deep     bool
@@ -121,7 +121,7 @@ type reviewer struct {
 	uses     []use                      // of tools
 	outside  bool                       // the program sends requests
 	commands bool                       // the program runs processes
-	active   map[string]int             // how many definitions of a name are looked through
+	active   map[*variable]int          // how many definitions of a name are looked through
 	level    int                        // of names in names
 	partial  int                        // values that depend on what is being resolved
 	steps    int
@@ -236,7 +236,7 @@ var unknown = value{text: "?"}
 
 // frame has the values of names while a function or a comprehension is resolved.
 type frame struct {
-	names map[string]value
+	names map[*variable]value
 	of    *node // the function that is resolved
 	up    *frame
 	depth int
@@ -253,8 +253,8 @@ func (v value) path() string {
 	return "?"
 }
 
-func (f *frame) lookup(name string) (value, bool) {
-	for ; f != nil; f = f.up {
+func (f *frame) lookup(name *variable) (value, bool) {
+	for ; f != nil && name != nil; f = f.up {
 		if v, ok := f.names[name]; ok {
 			return v, true
 		}

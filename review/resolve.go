@@ -31,7 +31,7 @@ func (p *program) resolve(n *node, f *frame) []value {
 		out = []value{unknown}
 	}
 	out = out[:min(len(out), maxValues)]
-	if f == nil && partial == r.partial {
+	if f == nil && (partial == r.partial || r.level == 0 && len(r.active) == 0) {
 		n.memo, n.resolved = out, true
 	}
 	return out
@@ -120,12 +120,13 @@ func (p *program) elements(nodes []*node, f *frame) []value {
 // resolveName resolves a name through its definitions. While one of them is resolved,
 // the same name means the definition before it.
 func (p *program) resolveName(n *node, f *frame) []value {
-	if v, ok := f.lookup(n.text); ok {
+	name := p.variable(n.text, n)
+	if v, ok := f.lookup(name); ok {
 		return []value{v}
 	}
-	defs, builtin := p.definitions(n.text, n.start)
+	defs, builtin := p.definitions(n)
 	r := p.reviewer
-	before, busy := r.active[n.text]
+	before, busy := r.active[name]
 	if busy {
 		r.partial++
 		if before == 0 {
@@ -148,12 +149,12 @@ func (p *program) resolveName(n *node, f *frame) []value {
 		if busy {
 			at = before - 1
 		}
-		r.active[n.text] = at
+		r.active[name] = at
 		out = append(out, d.owner.resolve(d.value, f)...)
 		if busy {
-			r.active[n.text] = before
+			r.active[name] = before
 		} else {
-			delete(r.active, n.text)
+			delete(r.active, name)
 		}
 	}
 	return out
@@ -347,8 +348,8 @@ func (p *program) resolveTransform(n *node, f *frame) value {
 	}
 	var out []value
 	for _, v := range from.items {
-		inner := &frame{names: map[string]value{}, up: f, depth: depthOf(f) + 1}
-		inner.bind(target, v)
+		inner := &frame{names: map[*variable]value{}, up: f, depth: depthOf(f) + 1}
+		inner.bind(p, target, v)
 		out = append(out, p.one(n.children[0], inner))
 	}
 	if n.text == "sum" {
@@ -365,17 +366,17 @@ func depthOf(f *frame) int {
 }
 
 // bind gives the names of a target a value.
-func (f *frame) bind(target *node, v value) {
+func (f *frame) bind(p *program, target *node, v value) {
 	switch {
 	case target == nil:
 	case target.kind == word:
-		f.names[target.text] = v
+		f.names[p.variableOf(target)] = v
 	case target.kind == choice:
-		f.bind(target.child(0), v)
+		f.bind(p, target.child(0), v)
 	case target.kind == list && v.sort == items:
 		for i, c := range target.children {
 			if i < len(v.items) {
-				f.bind(c, v.items[i])
+				f.bind(p, c, v.items[i])
 			}
 		}
 	}
@@ -396,10 +397,10 @@ func (p *program) apply(fn value, arguments []value, f *frame) []value {
 		p.reviewer.partial++
 		return []value{unknown}
 	}
-	inner := &frame{names: map[string]value{}, of: fn.node, up: f, depth: depthOf(f) + 1}
+	inner := &frame{names: map[*variable]value{}, of: fn.node, up: f, depth: depthOf(f) + 1}
 	for i, parameter := range fn.node.child(0).children {
 		if i < len(arguments) {
-			inner.bind(parameter, arguments[i])
+			inner.bind(fn.owner, parameter, arguments[i])
 		}
 	}
 	var out []value

@@ -104,7 +104,7 @@ func (p *program) visitCallOf(n *node, path string, shift int, made bool, a *aro
 	case p.constructs(path, n.child(len(n.children)-1)):
 		p.find(ruleEscape, High, n.start, "the constructor of functions is reached through an object")
 		p.visitCode(n, "Function", n.child(len(n.children)-1))
-	case path == "setInterval" && !p.python && p.names["clearInterval"] == nil && !strings.Contains(p.tree.Source, "clearInterval") && p.one(argument, nil).sort == code:
+	case path == "setInterval" && !p.python && !strings.Contains(p.tree.Source, "clearInterval") && p.one(argument, nil).sort == code:
 		p.reportRepeated(p.one(argument, nil).node.child(1), "a timer that does not end")
 	case (path == "setTimeout" || path == "setInterval") && argument != nil && !p.python:
 		if v := p.one(argument, nil); v.sort == constant {
@@ -208,7 +208,7 @@ func (p *program) visitNested(at *node, source string) bool {
 	if err != nil || tree == nil || tree.Root == nil {
 		return false
 	}
-	r.program(&program{tree: tree, python: p.python, outer: p, place: at.start, names: map[string][]definition{}})
+	r.program(&program{tree: tree, python: p.python, outer: p, place: at.start, around: at.scope})
 	return true
 }
 
@@ -537,6 +537,7 @@ func (r *reviewer) program(p *program) {
 	for _, n := range p.broken {
 		r.name("unresolved", "syntax: "+p.clip(&node{start: n.Start, end: n.End}))
 	}
+	p.declare(p.root, &p.scope)
 	p.collect(p.root, nil)
 	p.passNamed()
 	p.reviewText()
