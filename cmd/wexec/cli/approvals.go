@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/wexec/wexec/cmd/wexec/internal/apiclient"
 	"github.com/wexec/wexec/cmd/wexec/internal/sessioncmd"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/fault"
@@ -15,69 +17,82 @@ import (
 )
 
 func (a *app) approvalsCommand() *cli.Command {
+	flags := func(own ...cli.Flag) []cli.Flag {
+		return append(own, apiclient.Flags("default: the programs of this machine")...)
+	}
 	return &cli.Command{
 		Name:  "approvals",
 		Usage: "approve or deny calls of running programs, and of durable runs that left memory",
 		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "list open questions", Action: a.approvalsList, Flags: []cli.Flag{jsonFlag()}},
-			{Name: "show", Usage: "show one question with its arguments", ArgsUsage: "ID", Action: a.approvalsShow, Flags: []cli.Flag{jsonFlag()}},
-			{Name: "approve", Usage: "approve the call", ArgsUsage: "ID", Action: a.decide(true), Flags: []cli.Flag{
-				&cli.BoolFlag{Name: "always", Usage: "approve such calls for as long as the policy remembers answers"}}},
-			{Name: "deny", Usage: "deny the call", ArgsUsage: "ID", Action: a.decide(false), Flags: []cli.Flag{
-				&cli.StringFlag{Name: "reason", Usage: "`TEXT`: the reason that the program is given"}}},
+			{Name: "list", Usage: "list open questions", Action: a.asked(a.approvalsList), Flags: flags(jsonFlag())},
+			{Name: "show", Usage: "show one question with its arguments", ArgsUsage: "ID", Action: a.asked(a.approvalsShow), Flags: flags(jsonFlag())},
+			{Name: "approve", Usage: "approve the call", ArgsUsage: "ID", Action: a.asked(a.decide), Flags: flags(
+				&cli.BoolFlag{Name: "always", Usage: "approve such calls for as long as the policy remembers answers; on a server, write a rule"})},
+			{Name: "deny", Usage: "deny the call", ArgsUsage: "ID", Action: a.asked(a.decide), Flags: flags(
+				&cli.StringFlag{Name: "reason", Usage: "`TEXT`: the reason that the program is given"})},
 		},
 	}
 }
 
-const listQuestions = "list the questions with wexec approvals list"
-
-// questionID is the argument of a command about one question.
-func questionID(ctx *cli.Context) (string, error) {
-	if ctx.Args().First() == "" {
-		return "", fault.New(fault.UsageFlag, "name the question").WithHint(listQuestions)
-	}
-	return ctx.Args().First(), nil
+// approver has open questions: those of this user's programs, or those of a server.
+type approver interface {
+	Questions(ctx context.Context) ([]hostfns.Question, error)
+	Decide(ctx context.Context, id string, reply hostfns.Reply) error
 }
 
-func (a *app) socketDir() (string, error) {
-	if dir := a.Env.RuntimeDir(); dir != "" {
-		return dir, nil
+// asked makes an action over the questions that the flags name.
+func (a *app) asked(action func(ctx *cli.Context, from approver) error) cli.ActionFunc {
+	return func(ctx *cli.Context) error {
+		if ctx.String("server") == "" {
+			dir := a.Env.RuntimeDir()
+			if dir == "" {
+				return fault.New(fault.UsageConfig, "there is no folder for sockets").WithHint("set XDG_RUNTIME_DIR")
+			}
+			return action(ctx, programs{a, dir})
+		}
+		client, err := apiclient.Open(ctx, a.Env, a.term, "")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = client.Close() }()
+		return action(ctx, client)
 	}
-	return "", fault.New(fault.UsageConfig, "there is no folder for sockets").WithHint("set XDG_RUNTIME_DIR")
 }
 
-// questions returns the open questions of programs that run, and those of durable runs
-// of this machine that left memory.
-func (a *app) questions(ctx *cli.Context) (live, parked []hostfns.Question, err error) {
-	dir, err := a.socketDir()
+// questionOf returns the question that the argument of a command names by a prefix of
+// its id.
+func questionOf(ctx *cli.Context, from approver) (hostfns.Question, error) {
+	const hint = "list the questions with wexec approvals list"
+	id := ctx.Args().First()
+	if id == "" {
+		return hostfns.Question{}, fault.New(fault.UsageFlag, "name the question").WithHint(hint)
+	}
+	all, err := from.Questions(ctx.Context)
 	if err != nil {
-		return nil, nil, err
+		return hostfns.Question{}, err
 	}
-	if live, err = approvals.Pending(ctx.Context, dir); err != nil {
-		return nil, nil, err
+	all = slices.DeleteFunc(all, func(q hostfns.Question) bool { return !strings.HasPrefix(q.ID, id) })
+	switch {
+	case len(all) == 0:
+		return hostfns.Question{}, fault.New(fault.UsageFlag, "there is no open question %q", id).WithHint(hint)
+	case len(all) > 1:
+		return hostfns.Question{}, fault.New(fault.UsageFlag, "%q begins the ids of several questions", id).WithHint("use a longer prefix of the id")
 	}
-	folder, err := sessioncmd.Folder(a.Env)
-	if err != nil {
-		return live, nil, nil //nolint:nilerr // without a data folder there are no such runs
-	}
-	parked, err = folder.Runs().Questions(ctx.Context)
-	parked = slices.DeleteFunc(parked, func(q hostfns.Question) bool {
-		return slices.ContainsFunc(live, func(l hostfns.Question) bool { return l.ID == q.ID })
-	})
-	return live, parked, err
+	return all[0], nil
 }
 
-func (a *app) approvalsList(ctx *cli.Context) error {
-	live, parked, err := a.questions(ctx)
+func (a *app) approvalsList(ctx *cli.Context, from approver) error {
+	list, err := from.Questions(ctx.Context)
 	if err != nil {
 		return err
 	}
-	list := slices.Concat(live, parked)
 	if ctx.Bool("json") {
 		return a.printJSON(map[string]any{"approvals": append([]hostfns.Question{}, list...)})
 	}
-	if len(list) == 0 {
+	if _, local := from.(programs); len(list) == 0 && local {
 		a.term.Note("no open questions (to answer questions here, set  approvals: {via: [socket]}  in the policy)")
+	} else if len(list) == 0 {
+		a.term.Note("no open questions")
 	}
 	for _, q := range list {
 		a.printf("%s  %s  %s  for %s\n", q.ID, terminal.Visible(q.Tool), terminal.Clip(terminal.Visible(q.Message), 80), time.Since(q.Since).Round(time.Second))
@@ -85,21 +100,11 @@ func (a *app) approvalsList(ctx *cli.Context) error {
 	return nil
 }
 
-func (a *app) approvalsShow(ctx *cli.Context) error {
-	id, err := questionID(ctx)
+func (a *app) approvalsShow(ctx *cli.Context, from approver) error {
+	q, err := questionOf(ctx, from)
 	if err != nil {
 		return err
 	}
-	live, parked, err := a.questions(ctx)
-	if err != nil {
-		return err
-	}
-	list := slices.Concat(live, parked)
-	at := slices.IndexFunc(list, func(q hostfns.Question) bool { return q.ID == id })
-	if at < 0 {
-		return fault.New(fault.UsageFlag, "there is no open question %q", id).WithHint(listQuestions)
-	}
-	q := list[at]
 	if ctx.Bool("json") {
 		return a.printJSON(q)
 	}
@@ -111,46 +116,64 @@ func (a *app) approvalsShow(ctx *cli.Context) error {
 	return nil
 }
 
-func (a *app) decide(approved bool) cli.ActionFunc {
-	return func(ctx *cli.Context) error {
-		id, err := questionID(ctx)
-		if err != nil {
-			return err
-		}
-		dir, err := a.socketDir()
-		if err != nil {
-			return err
-		}
-		reply := hostfns.Reply{Approved: approved, Always: ctx.Bool("always"), Reason: ctx.String("reason"), By: approvals.Socket}
-		live, parked, err := a.questions(ctx)
-		if err != nil {
-			return err
-		}
-		named := func(q hostfns.Question) bool { return strings.HasPrefix(q.ID, id) }
-		at := slices.IndexFunc(parked, named)
-		switch {
-		case at < 0:
-			return approvals.Decide(ctx.Context, dir, id, reply)
-		case slices.ContainsFunc(live, named) || slices.ContainsFunc(parked[at+1:], named):
-			return fault.New(fault.UsageFlag, "%q begins the ids of several questions", id).WithHint("use a longer prefix of the id")
-		}
-		return a.decideParked(ctx, parked[at], reply)
+func (a *app) decide(ctx *cli.Context, from approver) error {
+	q, err := questionOf(ctx, from)
+	if err != nil {
+		return err
 	}
+	return from.Decide(ctx.Context, q.ID, hostfns.Reply{Approved: ctx.Command.Name == "approve", Always: ctx.Bool("always"), Reason: ctx.String("reason"), By: approvals.Socket})
 }
 
-// decideParked answers a question of a durable run that left memory.
-func (a *app) decideParked(ctx *cli.Context, q hostfns.Question, reply hostfns.Reply) error {
+// programs are those of this user on this machine: the ones that run, and durable runs
+// that left memory.
+type programs struct {
+	*app
+	sockets string // folder
+}
+
+// Questions implements approver.
+func (p programs) Questions(ctx context.Context) ([]hostfns.Question, error) {
+	live, parked, err := p.questions(ctx)
+	return slices.Concat(live, parked), err
+}
+
+func (p programs) questions(ctx context.Context) (live, parked []hostfns.Question, err error) {
+	if live, err = approvals.Pending(ctx, p.sockets); err != nil {
+		return nil, nil, err
+	}
+	folder, err := sessioncmd.Folder(p.Env)
+	if err != nil {
+		return live, nil, nil //nolint:nilerr // without a data folder there are no such runs
+	}
+	parked, err = folder.Runs().Questions(ctx)
+	parked = slices.DeleteFunc(parked, func(q hostfns.Question) bool {
+		return slices.ContainsFunc(live, func(l hostfns.Question) bool { return l.ID == q.ID })
+	})
+	return live, parked, err
+}
+
+// Decide implements approver.
+func (p programs) Decide(ctx context.Context, id string, reply hostfns.Reply) error {
+	_, parked, err := p.questions(ctx)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(parked, func(q hostfns.Question) bool { return q.ID == id })
+	if at < 0 {
+		return approvals.Decide(ctx, p.sockets, id, reply)
+	}
+	q := parked[at]
 	if !slices.Contains(q.Via, approvals.Socket) {
 		return fault.New(fault.UsageFlag, "the policy does not allow question %s to be answered with wexec approvals", q.ID).
 			WithHint("answer it at the terminal: wexec runs resume %s", q.Run)
 	}
-	folder, err := sessioncmd.Folder(a.Env)
+	folder, err := sessioncmd.Folder(p.Env)
 	if err != nil {
 		return err
 	}
-	if err := folder.Runs().Answer(ctx.Context, q, reply); err != nil {
+	if err := folder.Runs().Answer(ctx, q, reply); err != nil {
 		return err
 	}
-	a.term.Note("the run goes on with wexec runs resume %s", q.Run)
+	p.term.Note("the run goes on with wexec runs resume %s", q.Run)
 	return nil
 }

@@ -390,7 +390,7 @@ func (a *app) runOnce(ctx *cli.Context, run runner, host *config.Host, req engin
 	}
 	if res.Status == engine.StatusWaiting {
 		if host == nil {
-			a.term.Note("run %s waits for a person to answer; see it end with wexec logs %s --follow --server %s", res.RunID, res.RunID, ctx.String("server"))
+			a.term.Note("run %[1]s waits for a person to answer (wexec approvals list --server %[2]s); see it end with wexec logs %[1]s --follow --server %[2]s", res.RunID, ctx.String("server"))
 		}
 		return exitStatus(exitWaiting)
 	}

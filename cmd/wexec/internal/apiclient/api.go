@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/service"
 	"github.com/wexec/wexec/store"
 )
@@ -71,14 +72,31 @@ func (c *Client) Approvals(ctx context.Context) ([]service.Approval, error) {
 	return page.Approvals, c.get(ctx, "/v1/approvals", url.Values{"limit": {"1000"}}, &page)
 }
 
+// Questions returns what waits for a person, as the terminal shows it.
+func (c *Client) Questions(ctx context.Context) (all []hostfns.Question, err error) {
+	waiting, err := c.Approvals(ctx)
+	for _, a := range waiting {
+		all = append(all, questionOf(a))
+	}
+	return all, err
+}
+
+func questionOf(a service.Approval) hostfns.Question {
+	return hostfns.Question{ID: a.ID, Run: a.Run, Tool: a.Tool, Message: a.Message, Rule: a.Rule, Actor: a.Actor,
+		Intent: a.Intent, Args: a.Args, Since: a.Since, Expires: a.Expires}
+}
+
 // Decide answers a question.
-func (c *Client) Decide(ctx context.Context, id string, approve bool, reason string) error {
-	body := map[string]string{"decision": "deny"}
-	if approve {
+func (c *Client) Decide(ctx context.Context, id string, reply hostfns.Reply) error {
+	body := map[string]any{"decision": "deny"}
+	if reply.Approved {
 		body["decision"] = "approve"
 	}
-	if reason != "" {
-		body["reason"] = reason
+	if reply.Reason != "" {
+		body["reason"] = reply.Reason
+	}
+	if reply.Always {
+		body["always"] = true
 	}
 	var out service.Approval
 	return c.call(ctx, request{method: "POST", path: "/v1/approvals/" + url.PathEscape(id), body: body}, &out)
@@ -101,6 +119,12 @@ func (c *Client) CreateToken(ctx context.Context, t store.Token) (secret, id str
 	}
 	if !t.Expires.IsZero() {
 		body["expires"] = t.Expires
+	}
+	if t.Quotas != (store.Quotas{}) {
+		body["quotas"] = t.Quotas
+	}
+	if t.Model != "" {
+		body["model"] = t.Model
 	}
 	var out struct{ ID, Token string }
 	err = c.call(ctx, request{method: "POST", path: "/v1/tokens", body: body}, &out)

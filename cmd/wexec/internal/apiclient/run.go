@@ -224,12 +224,11 @@ func (f *following) ask(ctx context.Context, id string) error {
 		if !a.MayAnswer {
 			return errWaiting
 		}
-		reply, err := f.Asker.Ask(ctx, hostfns.Question{ID: a.ID, Run: a.Run, Tool: a.Tool, Message: a.Message, Rule: a.Rule, Actor: a.Actor,
-			Intent: a.Intent, Args: a.Args, Since: a.Since, Expires: a.Expires})
+		reply, err := f.Asker.Ask(ctx, questionOf(a))
 		if err != nil {
 			return errWaiting // the terminal was closed, or the question withdrawn
 		}
-		if err := f.Client.Decide(ctx, id, reply.Approved, reply.Reason); !errors.Is(err, fault.UsageConflict) {
+		if err := f.Client.Decide(ctx, id, reply); !errors.Is(err, fault.UsageConflict) {
 			return err // a conflict means that another answer was first
 		}
 	}
