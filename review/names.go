@@ -7,56 +7,6 @@ import (
 // maxDefinitions is how many definitions of a name are looked through.
 const maxDefinitions = 8
 
-// scope is a part of a program that has its own names.
-type scope struct {
-	kind  scopeKind
-	up    *scope
-	names map[string]*variable
-	wide  map[string]bool // names that a statement takes from a scope around
-}
-
-type scopeKind uint8
-
-const (
-	ofProgram scopeKind = iota
-	ofFunction
-	ofClass
-	ofBlock
-	ofTransform
-)
-
-// variable is a name in a scope, and what the program may give it.
-type variable struct {
-	definitions []definition
-	mixed       []definition // what is put into the object that it is
-	calls       []*node      // of the function that it is
-	counted     bool         // ++ or -- changes it
-	local       bool         // it is the name of a scope inside the program
-}
-
-func (s *scope) inner(k scopeKind) *scope { return &scope{kind: k, up: s} }
-
-// function returns the scope of the function around a block.
-func (s *scope) function() *scope {
-	for s.kind == ofBlock || s.kind == ofTransform {
-		s = s.up
-	}
-	return s
-}
-
-func (s *scope) declare(name string) *variable {
-	v := s.names[name]
-	if v != nil || s.wide[name] {
-		return v
-	}
-	if s.names == nil {
-		s.names = map[string]*variable{}
-	}
-	v = &variable{local: s.kind != ofProgram}
-	s.names[name] = v
-	return v
-}
-
 // declareAll declares the names of a target.
 func (s *scope) declareAll(target *node) {
 	switch {
