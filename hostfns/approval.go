@@ -40,12 +40,26 @@ const (
 )
 
 // ask asks a person if the policy requires it, and records the reply before
-// anything is done. With nobody to ask the call is denied at once.
+// anything is done. With nobody to ask the call is denied at once. A call whose outcome
+// is unknown is made again if that does no harm, or if a person approves that.
 func (c *call) ask(ctx context.Context) error {
-	if c.decision.Effect != policy.Ask {
+	switch {
+	case c.unknown > 0 && c.kind == toolCall && c.decision.AskUnknown:
+		return c.askUnknown(ctx)
+	case c.unknown > 0 && c.kind == toolCall && !c.decision.Idempotent && !c.tool.repeatable():
+		return c.unknownOutcome("")
+	case c.decision.Effect != policy.Ask:
 		return nil
 	}
-	q := inquiry{call: c, decision: c.decision, grant: c.grant, decisive: slices.Concat(c.decision.Arguments, c.tool.schema().Required())}
+	q := c.inquiry(ctx)
+	approval, err := q.ask(ctx)
+	c.approval = approval
+	return err
+}
+
+// inquiry returns the question whether the call may be made.
+func (c *call) inquiry(ctx context.Context) *inquiry {
+	q := &inquiry{call: c, decision: c.decision, grant: c.grant, decisive: slices.Concat(c.decision.Arguments, c.tool.schema().Required())}
 	q.prepare = func() error {
 		if err := c.revealArguments(ctx, maxRevealed); err != nil && err != errReveal {
 			return c.unrevealed()
@@ -53,9 +67,7 @@ func (c *call) ask(ctx context.Context) error {
 		q.args, q.covered = c.revealed.raw, c.args.raw
 		return nil
 	}
-	approval, err := q.ask(ctx)
-	c.approval = approval
-	return err
+	return q
 }
 
 // inquiry is what a person is asked about a call.
@@ -74,9 +86,9 @@ type inquiry struct {
 func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 	r := c.run
 	approvals := r.table.policy.Approvals()
-	key := c.name + "\x00" + c.kind + "\x00" + c.decision.Rule
-	if c.kind == riskKind {
-		approvals.Remember = "never" // the next program is another one
+	key := c.name + "\x00" + c.kind + "\x00" + c.decision.Digest
+	if c.kind == riskKind || c.kind == unknownKind {
+		approvals.Remember = "never" // the next program or call is another one
 	}
 	if c.grant != nil {
 		approvals.Via, approvals.Remember = []string{"terminal"}, "run"
@@ -116,7 +128,7 @@ func (c *inquiry) ask(ctx context.Context) (*audit.Approval, error) {
 		Actor: clean(r.actor.ID, 200), Intent: r.shown(r.facts.Intent, 500), Args: c.args,
 		Message: r.redactor.revealText(message, r.growing(ctx, int64(len(message))+maxRevealed)),
 		Since:   now, Expires: now.Add(timeout), Via: approvals.Via, Remember: approvals.Remember,
-		Decisive: c.decisive, Grant: c.grant, Asking: c.decision.Asking, Recorded: r.keep.Inputs == policy.DetailFull,
+		Decisive: c.decisive, Grant: c.grant, Asking: c.decision.Asking, Digest: c.decision.Digest, Recorded: r.keep.Inputs == policy.DetailFull,
 		coveredMessage: text.Visible(r.redactor.display(message)), coveredArgs: json.RawMessage(r.redactor.display(string(c.covered))),
 	}
 	if c.grant != nil {
@@ -393,13 +405,13 @@ func (c *call) shownParams(params json.RawMessage) (json.RawMessage, error) {
 }
 
 // questionID returns the id of a question. It is the same in each process of a durable
-// run, as long as the rule asks the same.
+// run, as long as the rule that asks is the same.
 func (c *inquiry) questionID(random string) string {
 	if c.run.info.Durable == nil {
 		return "q_" + random
 	}
 	sum := sha256.New()
-	_ = json.NewEncoder(sum).Encode([]any{c.run.info.ID, c.number, c.kind, c.decision.Rule, c.decision.Message, c.decision.Asking, c.args})
+	_ = json.NewEncoder(sum).Encode([]any{c.run.info.ID, c.number, c.kind, c.decision.Digest, c.args})
 	return "q_" + base32.StdEncoding.EncodeToString(sum.Sum(nil))[:12]
 }
 
@@ -432,7 +444,7 @@ func (r *Run) Admit(ctx context.Context) error {
 	if err != nil {
 		return fault.New(fault.Internal, "write the question about the program: %w", err)
 	}
-	decision := policy.Decision{Effect: d.Effect, Rule: d.Rule, Message: d.Message}
+	decision := policy.Decision{Effect: d.Effect, Rule: d.Rule, Digest: d.Digest, Message: d.Message}
 	c := &call{run: r, kind: nativeCall, name: riskName, decision: decision, args: arguments{raw: r.info.Start.Code}}
 	q := inquiry{call: c, kind: riskKind, decision: decision, decisive: []string{"level", "findings"}, args: shown, covered: shown}
 	_, err = q.ask(ctx)

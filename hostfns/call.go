@@ -3,6 +3,7 @@ package hostfns
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -55,7 +56,7 @@ type call struct {
 	outgoing arguments
 	values   *scrub.Scrubber // those that the tool gets; may be nil
 	// Of a durable run.
-	unknown  bool // it was about to change something in another process
+	unknown  int  // how often it was about to change something in other processes
 	intended bool // the journal has that it is about to change something
 	// Set by send and accept.
 	gate     gate
@@ -268,9 +269,39 @@ func (c *call) cancelled() error {
 // null is the answer without a value.
 func null() Answer { return Answer{Kind: JSON, Data: []byte("null"), Checked: true} }
 
-// intend keeps that a call is about to change something, before it is sent. A call that
-// was about to in another process, and has no answer, is sent again only if that does no
-// harm.
+// unknownOutcome returns the failure of a call that was about to change something in
+// another process, and has no answer. why says why it is not made again.
+func (c *call) unknownOutcome(why string) *Failure {
+	f := &Failure{Code: fault.ToolUnknownOutcome, Tool: c.name, Message: c.name + " " + isUnknown,
+		Hint: "find out with a tool that reads, then call it again or go on"}
+	if why != "" {
+		f.Message += "; it was not called again: " + why
+	}
+	return f
+}
+
+// isUnknown says of a call that its outcome is unknown.
+const isUnknown = "was called before the run was interrupted, and it is not known whether it did its work"
+
+// unknownKind is the kind of decisions about whether a call whose outcome is unknown is
+// made again.
+const unknownKind = "unknown"
+
+// askUnknown asks a person whether a call whose outcome is unknown is made again.
+func (c *call) askUnknown(ctx context.Context) error {
+	q := c.inquiry(ctx)
+	q.kind, q.decision.Asking = unknownKind, nil
+	q.decision.Digest = fmt.Sprintf("%s call %d after %d attempts", q.decision.Digest, c.number, c.unknown)
+	q.decision.Message = c.name + " " + isUnknown + ". Yes calls it again. No lets the program go on without its answer."
+	approval, err := q.ask(ctx)
+	c.approval = approval
+	if f := failureIn(err); f != nil && f.Code == fault.DeniedApproval {
+		return c.unknownOutcome(strings.TrimPrefix(f.Message, c.name+" is not allowed: "))
+	}
+	return err
+}
+
+// intend keeps that a call is about to change something, before it is sent.
 func (c *call) intend(ctx context.Context) error {
 	d := c.run.info.Durable
 	if d == nil || c.kind == lookupCall || c.name == waitCall || c.kind == toolCall && !c.tool.writes() {
@@ -279,10 +310,8 @@ func (c *call) intend(ctx context.Context) error {
 	if n, ok := c.tool.provider.(Native); ok && c.kind == nativeCall && !n.Writes(c.name, c.outgoing.values) {
 		return nil
 	}
-	if c.unknown && !c.tool.repeatable() {
-		return &Failure{Code: fault.ToolUnknownOutcome, Tool: c.name,
-			Message: c.name + " was called before the run was interrupted, and it is not known whether it did its work",
-			Hint:    "find out with a tool that reads, then call it again or go on"}
+	if c.unknown > 0 && c.kind == nativeCall {
+		return c.unknownOutcome("")
 	}
 	if err := d.Log.Intend(ctx, journal.Intent{Number: c.number, Tool: c.name, Args: journal.Digest(c.given)}); err != nil {
 		if ctx.Err() == nil {

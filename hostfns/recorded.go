@@ -183,7 +183,9 @@ func (b durable) serve(ctx context.Context, c *call) (Answer, error) {
 			return Answer{}, c.cancelled()
 		}
 	}
-	c.unknown = intent != nil
+	if intent != nil {
+		c.unknown = intent.Times
+	}
 	a, err := b.live.serve(ctx, c)
 	kept := journal.Call{Number: c.number, Name: asked, Args: journal.Digest(c.given), Kind: uint8(a.Kind), Answer: a.Data}
 	if err != nil {

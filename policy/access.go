@@ -82,20 +82,23 @@ func (p *Policy) DecideFeature(server string, feature Feature) Decision {
 	var final Decision
 	decided, granted := false, false
 	for _, l := range p.all() {
-		effect, rule := Allow, ""
+		effect, rule, digest := Allow, "", ""
 		for _, r := range l.servers {
 			if e, ok := r.features[feature]; ok && r.server.Match(server) && (rule == "" || e < effect) {
-				effect, rule = e, r.where
+				effect, rule, digest = e, r.where, ""
+				if e == Ask {
+					digest = digestOf("feature", feature, r.server.String())
+				}
 			}
 		}
 		if rule == "" {
 			if l.servers == nil || l.tightening {
 				continue
 			}
-			effect, rule = Deny, l.file
+			effect, rule, digest = Deny, l.file, ""
 		}
 		if !decided || effect < final.Effect {
-			final = Decision{Effect: effect, Rule: rule}
+			final = Decision{Effect: effect, Rule: rule, Digest: digest}
 		}
 		decided, granted = true, granted || !l.tightening
 	}

@@ -178,6 +178,7 @@ const (
 type Risk struct {
 	Effect  Effect // of running the program
 	Rule    string // file:line of what decides the effect
+	Digest  string // of what asks: see Decision.Digest
 	Message string
 	Limits  Limits
 	Reach   Reach

@@ -120,6 +120,7 @@ type verdict struct {
 	timeout time.Duration
 	args    []string // Decision.Arguments
 	asking  *Asking  // Decision.Asking
+	digest  string   // Decision.Digest
 }
 
 // askSooner takes the timeout of another verdict that asks if it is shorter.
@@ -148,7 +149,7 @@ func (p *Policy) decide(e *evaluation, watch func(outcome)) (Decision, *layer) {
 	}
 	d.Effect, d.Rule, d.Message = final.effect, final.rule, final.message
 	if d.Effect == Ask {
-		d.Cache, d.Timeout, d.Arguments, d.Asking = 0, final.timeout, final.args, final.asking
+		d.Cache, d.Timeout, d.Arguments, d.Asking, d.Digest = 0, final.timeout, final.args, final.asking, final.digest
 	}
 	return d, final.by
 }
@@ -234,9 +235,11 @@ func (l *layer) decide(e *evaluation, found []int32, granted bool, d *Decision, 
 		if r.limited {
 			d.Limits = append(d.Limits, r.limits)
 		}
+		d.AskUnknown = d.AskUnknown || r.askUnknown
+		d.Idempotent = d.Idempotent || r.idempotent && !l.tightening
 		if r.effect == Ask {
 			if ask.by == nil {
-				ask = verdict{by: l, effect: Ask, rule: r.where, message: r.messageFor(e.forMessages, err), args: r.arguments, asking: r.asking}
+				ask = verdict{by: l, effect: Ask, rule: r.where, message: r.messageFor(e.forMessages, err), args: r.arguments, asking: r.asking, digest: r.digest}
 			}
 			ask.timeout = tighter(ask.timeout, r.timeout)
 			continue
@@ -267,10 +270,13 @@ func (l *layer) decide(e *evaluation, found []int32, granted bool, d *Decision, 
 	}
 	v := verdict{by: l, effect: l.byDefault, rule: l.defaultRule(), message: l.defaultMessage()}
 	if v.effect == Ask {
-		v.asking = &Asking{File: l.file, Default: true}
+		v.asking, v.digest = &Asking{File: l.file, Default: true}, defaultDigest
 	}
 	return v
 }
+
+// defaultDigest is the digest of a default that asks.
+var defaultDigest = digestOf("default")
 
 func (l *layer) defaultMessage() string {
 	return fmt.Sprintf("%s is the default for tools that no rule matches", l.byDefault)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -230,6 +231,16 @@ type rule struct {
 	approved    bool     // an allow that precedes the ask rules of its layer
 	written     string   // the condition
 	asking      *Asking  // of an ask rule
+	digest      string   // of an ask rule as it is written
+	idempotent  bool     // see Decision.Idempotent
+	askUnknown  bool     // see Decision.AskUnknown
+}
+
+// digestOf returns the digest of what is written in a file, wherever it is there.
+func digestOf(written ...any) string {
+	h := sha256.New()
+	_ = json.NewEncoder(h).Encode(written) // texts and numbers
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Asking is what makes a person be asked about a tool: an ask rule, or the default

@@ -175,6 +175,7 @@ func (c *compiler) rule(effect Effect, b *document.Rule) rule {
 	out := rule{
 		effect: effect, where: c.Where(b.Pos), message: b.Message.V,
 		cache: time.Duration(b.Cache.V), timeout: time.Duration(b.Timeout.V), approved: b.Approved, written: b.When.V.Text,
+		idempotent: b.Idempotent, askUnknown: b.OnUnknown.V == "ask",
 	}
 	if b.Tool.IsSet() {
 		out.tool = c.toolGlob(b.Tool.Pos, b.Tool.V)
@@ -192,13 +193,14 @@ func (c *compiler) rule(effect Effect, b *document.Rule) rule {
 			c.Add(b.MessageExpression.Pos, "remove one of them", "a rule cannot have both message and messageExpression")
 		}
 	}
-	if effect == Ask {
-		out.asking = &Asking{File: c.File, When: b.When.V.Text}
-	}
+	written := []any{effect, b.Tool.V, b.Message.V, b.Timeout.V, b.Idempotent, b.OnUnknown.V}
 	for _, x := range []*expr.Expr{out.messageExpr, out.when} {
+		source := ""
 		if x != nil && effect == Ask {
 			out.arguments = append(out.arguments, x.Arguments()...)
+			source = x.Source()
 		}
+		written = append(written, source)
 	}
 	if b.Limits != nil {
 		out.limits = RuleLimit{
@@ -206,10 +208,17 @@ func (c *compiler) rule(effect Effect, b *document.Rule) rule {
 		}
 		out.limited = out.limits != RuleLimit{}
 		out.limits.Rule = out.where
+		written = append(written, b.Limits.Calls.V, b.Limits.Rate.V, b.Limits.Result.V, b.Limits.Timeout.V)
+	}
+	if effect == Ask {
+		out.asking = &Asking{File: c.File, When: b.When.V.Text}
+		out.digest = digestOf(written...)
 	}
 	switch {
 	case effect == Deny && (b.Limits != nil || b.Cache.IsSet()):
 		c.Add(b.Pos, "move the rule to ask or allow", "a deny rule cannot have limits or cache")
+	case effect == Deny && (b.Idempotent || b.OnUnknown.IsSet()):
+		c.Add(b.Pos, "move the rule to ask or allow", "a deny rule cannot have idempotent or on_unknown")
 	case effect == Ask && b.Cache.IsSet():
 		c.Add(b.Cache.Pos, "remove it", "an ask rule cannot have cache: an approved answer is not reused")
 	}
@@ -476,7 +485,7 @@ func (c *compiler) risk(b *document.Risk[Limits]) *riskRules {
 		case level.Deny:
 			r.Effect = Deny
 		case level.Ask:
-			r.Effect = Ask
+			r.Effect, r.Digest = Ask, digestOf("risk", riskLevels[i], level.Network.V, level.Limits)
 		}
 		if level.Limits != nil {
 			r.Limits = *level.Limits

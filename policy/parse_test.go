@@ -221,7 +221,7 @@ tests:
 vars: {"a-b": "1"}
 `, `
 policy.yaml:4:10: allow: must be a list, not a string (write [github.*])
-policy.yaml:6:7: deny: must be a mapping, not a list (its keys are tool, when, message, messageExpression, limits, cache, timeout, approved)
+policy.yaml:6:7: deny: must be a mapping, not a list (its keys are tool, when, message, messageExpression, limits, cache, timeout, idempotent, on_unknown, approved)
 policy.yaml:7:13: "github" matches no tool: tools are named server.tool (write github.* for all tools of a server)
 policy.yaml:8:13: "a.[bc]" uses [ ], which patterns do not support (write {a,b} for either)
 policy.yaml:9:13: "a.{b" has an unmatched {

@@ -38,7 +38,7 @@ func (p *Policy) DecideRisk(level string) Risk {
 		for _, r := range l.risk.levels[:reached+1] {
 			out.Limits = out.Limits.Tighten(r.Limits)
 			if r.Effect < out.Effect {
-				out.Effect, out.Rule = r.Effect, r.Rule
+				out.Effect, out.Rule, out.Digest = r.Effect, r.Rule, r.Digest
 			}
 			if r.Reach > out.Reach {
 				out.Reach, out.ReachRule = r.Reach, r.ReachRule
@@ -61,6 +61,9 @@ func (p *Policy) DecideUnseen() Decision {
 	for _, l := range p.all() {
 		if l.risk != nil && l.risk.unseen < out.Effect {
 			out = Decision{Effect: l.risk.unseen, Rule: l.risk.unseenAt, Message: "the review did not foresee a call of this tool"}
+			if out.Effect == Ask {
+				out.Digest = digestOf("unseen")
+			}
 		}
 	}
 	return out

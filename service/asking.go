@@ -143,7 +143,7 @@ func (x *execution) post(ctx context.Context, q hostfns.Question) (posted, error
 	if err != nil {
 		return posted{}, fault.New(fault.Internal, "encode the question: %w", err)
 	}
-	digest := sha256.Sum256([]byte(q.Tool + "\x00" + string(q.Args) + "\x00" + q.Rule))
+	digest := sha256.Sum256([]byte(q.Tool + "\x00" + string(q.Args) + "\x00" + q.Digest))
 	p := posted{q.ID, q.Tool, hex.EncodeToString(digest[:]), make(chan hostfns.Reply, 1), q.Expires}
 	x.mu.Lock()
 	x.open[q.ID] = p

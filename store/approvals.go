@@ -53,10 +53,11 @@ func (s *Store) Ask(ctx context.Context, l Lease, a Approval, e Event) error {
 			return err
 		}
 		n, err := tx.exec(`INSERT INTO approvals (tenant, id, run, tool, digest, question, state, asked, expires, answered, actor, via, reason, always, notify)
-			VALUES ($1, $2, $3, $4, $5, $6, 'waiting', $7, $8, 0, '', '', '', 0, $9) ON CONFLICT DO NOTHING`,
+			VALUES ($1, $2, $3, $4, $5, $6, 'waiting', $7, $8, 0, '', '', '', 0, $9)
+			ON CONFLICT (tenant, id) DO UPDATE SET state = 'waiting', answered = 0 WHERE approvals.state = 'expired' AND approvals.expires > $7`,
 			l.Tenant, a.ID, l.ID, a.Tool, a.Digest, notNil(a.Question), tx.s.micros(), microsOf(a.Expires), bit(a.Notify))
 		if err != nil || n == 0 {
-			return err // a run that was taken over asks again
+			return err // a run that was taken over asks again; one that withdrew the question opens it again
 		}
 		if err := tx.append(l, []Event{e}); err != nil || !a.Notify {
 			return err

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -67,6 +68,9 @@ func (s *Store) Park(ctx context.Context, l Lease, w Waits, o Outcome, events ..
 		if err := tx.append(l, append(slices.Clone(events), stateEvent(string(StateParked)))); err != nil {
 			return err
 		}
+		if err := tx.withdrawOthers(l, w.Questions); err != nil {
+			return err
+		}
 		if err := tx.keepVault(l, o); err != nil {
 			return err
 		}
@@ -81,6 +85,17 @@ func (s *Store) Park(ctx context.Context, l Lease, w Waits, o Outcome, events ..
 		}
 		return err
 	})
+}
+
+// withdrawOthers ends the questions of a run that it no longer asks, such as those of a
+// rule that has changed.
+func (tx *Tx) withdrawOthers(l Lease, questions []string) error {
+	condition, args := `tenant = $1 AND run = $2`, []any{l.Tenant, l.ID}
+	for _, id := range questions {
+		args = append(args, id)
+		condition += fmt.Sprintf(` AND id <> $%d`, len(args))
+	}
+	return tx.expireQuestions(condition, args...)
 }
 
 // ready reports whether something is there that a run waits for.

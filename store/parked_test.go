@@ -166,3 +166,42 @@ func TestSignalsOfARunAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// A question that a parked run no longer asks is withdrawn. If the run asks it again, it
+// is open again, unless its time has passed or it was answered.
+func TestAParkedRunKeepsOnlyTheQuestionsThatItAsks(t *testing.T) {
+	both(t, func(t *testing.T, s *Store, c *clock) {
+		l := accepted(t, s, "run")
+		ask := func(id string) {
+			t.Helper()
+			check(t, s.Ask(t.Context(), l, Approval{ID: id, Run: "run", Question: []byte("{}"), Expires: c.now().Add(time.Hour)}, Event{Type: "approval"}))
+		}
+		is := func(id string, want Answer) {
+			t.Helper()
+			a, err := s.Approval(t.Context(), "t", id)
+			if check(t, err); a.State != want {
+				t.Errorf("%s is %s, want %s", id, a.State, want)
+			}
+		}
+		ask("old")
+		ask("open")
+		ask("answered")
+		_, err := s.Decide(t.Context(), "t", "answered", Decision{Answer: AnswerDenied})
+		check(t, err)
+		check(t, s.Park(t.Context(), l, Waits{Questions: []string{"open"}}, Outcome{}))
+		is("old", AnswerExpired)
+		is("open", AnswerWaiting)
+		is("answered", AnswerDenied)
+		if woken, err := s.Wake(t.Context(), "t", "run"); !woken || err != nil {
+			t.Fatal(woken, err)
+		}
+		l = isClaimed(t, s, "run")
+		ask("old")
+		ask("answered")
+		is("old", AnswerWaiting)
+		is("answered", AnswerDenied)
+		c.pass(2 * time.Hour)
+		check(t, s.ExpireApprovals(t.Context()))
+		is("old", AnswerExpired)
+	})
+}

@@ -56,6 +56,8 @@ type Intent struct {
 	Number uint64   `json:"n"`
 	Tool   string   `json:"tool"`
 	Args   [32]byte `json:"args"`
+	// Times is how often it was about to, in all processes.
+	Times int `json:"-"`
 }
 
 // Question is a question to a person, or a signal that the run waits for.
@@ -67,6 +69,8 @@ type Question struct {
 	Since   time.Time `json:"since"`
 	Expires time.Time `json:"expires"`
 	Done    bool      `json:"done,omitempty"`
+
+	here bool // it was asked in this process
 }
 
 // record is what happened since the record before it.
@@ -192,6 +196,7 @@ func (l *Log) add(r record) bool {
 		l.highest = max(l.highest, c.Number)
 	}
 	for _, i := range r.Intents {
+		i.Times = l.intents[i.Number].Times + 1
 		l.intents[i.Number] = i
 		l.highest = max(l.highest, i.Number)
 	}
@@ -399,7 +404,10 @@ func (l *Log) End(c Call) {
 func (l *Log) Ask(q Question) Question {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	q.here = true
 	if was, ok := l.asked[q.ID]; ok && !was.Done {
+		was.here = true
+		l.asked[q.ID] = was
 		return was
 	}
 	l.asked[q.ID] = q
@@ -424,7 +432,7 @@ func (l *Log) Questions() []Question {
 	defer l.mu.Unlock()
 	var open []Question
 	for _, q := range l.asked {
-		if !q.Done {
+		if q.here && !q.Done { // one of another process may be asked in other words now
 			open = append(open, q)
 		}
 	}

@@ -51,6 +51,8 @@ type Rule struct {
 	Limits            *RuleLimits                   `yaml:"limits" doc:"limits on the calls that this rule allows"`
 	Cache             yamldoc.Value[units.Duration] `yaml:"cache" doc:"how long an answer may be reused"`
 	Timeout           yamldoc.Value[units.Duration] `yaml:"timeout" doc:"how long to wait for an approval"`
+	Idempotent        bool                          `yaml:"idempotent" doc:"the tools may be called twice with the same arguments: a call whose outcome is unknown after a crash is made again"`
+	OnUnknown         yamldoc.Value[string]         `yaml:"on_unknown" enum:"ask" doc:"ask: a person decides whether a call whose outcome is unknown after a crash is made again"`
 	Approved          bool                          `yaml:"approved" doc:"of an allow rule: it applies even if ask rules of the file match, because a person always approves such calls"`
 	Pos               yamldoc.Position
 }

@@ -216,6 +216,25 @@ type Expr struct {
 // Text returns the expression as it was written, on one line.
 func (x *Expr) Text() string { return text.OneLine(x.code.Text) }
 
+// Source returns the expression and the variables that it uses, as they were written.
+func (x *Expr) Source() string {
+	var out strings.Builder
+	seen := map[string]bool{}
+	var add func(x *Expr)
+	add = func(x *Expr) {
+		fmt.Fprintf(&out, "%q\n", x.code.Text)
+		for _, name := range varsIn(x.tree) {
+			if v := x.env.variable(name); v != nil && !seen[name] {
+				seen[name] = true
+				fmt.Fprintf(&out, "%s: ", name)
+				add(v)
+			}
+		}
+	}
+	add(x)
+	return out.String()
+}
+
 // Pos returns where the expression begins in its file.
 func (x *Expr) Pos() yamldoc.Position { return x.code.Place(1, 0) }
 
