@@ -70,6 +70,24 @@ func (c *call) inquiry(ctx context.Context) *inquiry {
 	return q
 }
 
+// unknownKind is the kind of decisions about whether a call whose outcome is unknown is
+// made again.
+const unknownKind = "unknown"
+
+// askUnknown asks a person whether a call whose outcome is unknown is made again.
+func (c *call) askUnknown(ctx context.Context) error {
+	q := c.inquiry(ctx)
+	q.kind, q.decision.Asking = unknownKind, nil
+	q.decision.Digest = fmt.Sprintf("%s call %d after %d attempts", q.decision.Digest, c.number, c.unknown)
+	q.decision.Message = c.name + " " + isUnknown + ". Yes calls it again. No lets the program go on without its answer."
+	approval, err := q.ask(ctx)
+	c.approval = approval
+	if f := failureIn(err); f != nil && f.Code == fault.DeniedApproval {
+		return c.unknownOutcome(strings.TrimPrefix(f.Message, c.name+" is not allowed: "))
+	}
+	return err
+}
+
 // inquiry is what a person is asked about a call.
 type inquiry struct {
 	*call

@@ -280,26 +280,8 @@ func (c *call) unknownOutcome(why string) *Failure {
 	return f
 }
 
-// isUnknown says of a call that its outcome is unknown.
+// isUnknown is the message that the outcome of a call is unknown.
 const isUnknown = "was called before the run was interrupted, and it is not known whether it did its work"
-
-// unknownKind is the kind of decisions about whether a call whose outcome is unknown is
-// made again.
-const unknownKind = "unknown"
-
-// askUnknown asks a person whether a call whose outcome is unknown is made again.
-func (c *call) askUnknown(ctx context.Context) error {
-	q := c.inquiry(ctx)
-	q.kind, q.decision.Asking = unknownKind, nil
-	q.decision.Digest = fmt.Sprintf("%s call %d after %d attempts", q.decision.Digest, c.number, c.unknown)
-	q.decision.Message = c.name + " " + isUnknown + ". Yes calls it again. No lets the program go on without its answer."
-	approval, err := q.ask(ctx)
-	c.approval = approval
-	if f := failureIn(err); f != nil && f.Code == fault.DeniedApproval {
-		return c.unknownOutcome(strings.TrimPrefix(f.Message, c.name+" is not allowed: "))
-	}
-	return err
-}
 
 // intend keeps that a call is about to change something, before it is sent.
 func (c *call) intend(ctx context.Context) error {
