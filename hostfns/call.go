@@ -3,7 +3,6 @@ package hostfns
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
