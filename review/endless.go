@@ -62,7 +62,7 @@ func (p *program) visitRecursion(n *node) {
 			}
 			for _, a := range c.arguments() {
 				if v := p.one(a.child(0), nil); a != nil && a.kind == keyword && a.text == "target" && v.sort == code && v.node == n {
-					p.find(ruleProcess, High, c.start, "a process starts processes of its own kind")
+					p.find(ruleProcess, High, c.start, "a process starts itself again")
 				}
 			}
 		})
@@ -185,5 +185,19 @@ func (p *program) visitRemoval(n *node, what string, path *node) {
 		p.find(ruleDestructive, High, n.start, what+" removes all files of a folder and the folders in it")
 	case t.listed:
 		p.find(ruleDestructive, Medium, n.start, what+" removes the files of a folder")
+	}
+}
+
+// visitOverwritten reports that all files of a folder are written over and renamed.
+func (p *program) visitOverwritten(n *node, path string, file *node) {
+	if !p.taintOf(file).tree {
+		return
+	}
+	r := p.reviewer
+	name := path[strings.LastIndexByte(path, '.')+1:]
+	r.moved = r.moved || strings.HasPrefix(name, "rename") || name == "replace"
+	r.rewritten = r.rewritten || p.writesFile(n, path)
+	if r.moved && r.rewritten {
+		p.find(ruleDestructive, High, n.start, "all files of a folder and the folders in it are written over and renamed")
 	}
 }

@@ -15,14 +15,7 @@ func (p *program) visitFile(n *node, path string, e effect, shift int) {
 	if removes(path) {
 		p.visitRemoval(n, path, n.argument(shift))
 	}
-	if r := p.reviewer; p.taintOf(n.argument(shift)).tree {
-		name := path[strings.LastIndexByte(path, '.')+1:]
-		r.moved = r.moved || strings.HasPrefix(name, "rename") || name == "replace"
-		r.rewritten = r.rewritten || p.writesFile(n, path)
-		if r.moved && r.rewritten {
-			p.find(ruleDestructive, High, n.start, "all files of a folder and the folders in it are written over and renamed")
-		}
-	}
+	p.visitOverwritten(n, path, n.argument(shift))
 	for i := shift; i < min(len(n.arguments()), shift+2); i++ {
 		if path == "open" && i > shift {
 			break
