@@ -28,6 +28,7 @@ const (
 	UsageRun       Code = "usage.run"       // the run is unknown, or cannot go on
 	UsageToken     Code = "usage.token"     // the token cannot be made as asked
 	UsageConflict  Code = "usage.conflict"  // another request excludes this one
+	UsageTask      Code = "usage.task"      // the task is unknown, or cannot be made as asked
 	UsageWorkspace Code = "usage.workspace" // the workspace is unknown, or cannot be used as asked
 	UsageProfile   Code = "usage.profile"   // the profile is unknown
 
@@ -68,7 +69,7 @@ var classes = []struct {
 }{
 	{ClassGuest, []Code{GuestSyntax, GuestException, GuestExit, GuestResult, GuestStalled,
 		ToolFailed, ToolUnknown, ToolUnknownOutcome, ToolInvalidArgs, ToolTooLarge}},
-	{ClassUsage, []Code{UsageFlag, UsageLanguage, UsageFile, UsageConfig, UsagePolicy, UsageAudit, UsageSession, UsageStore, UsageRun, UsageToken, UsageConflict, UsageWorkspace, UsageProfile}},
+	{ClassUsage, []Code{UsageFlag, UsageLanguage, UsageFile, UsageConfig, UsagePolicy, UsageAudit, UsageSession, UsageStore, UsageRun, UsageToken, UsageConflict, UsageTask, UsageWorkspace, UsageProfile}},
 	{ClassDenied, []Code{DeniedTool, DeniedNetwork, DeniedFile, DeniedApproval, DeniedLanguage, DeniedRisk, DeniedPinned, DeniedToken, DeniedScope}},
 	{ClassLimit, []Code{LimitFuel, LimitMemory, LimitTime, LimitOutput, LimitToolCalls, LimitHostBytes, LimitRecursion, LimitBusy, LimitQuota, LimitArtifact}},
 	{ClassUpstream, []Code{UpstreamUnavailable, ToolTimeout}},

@@ -3,10 +3,9 @@ package service
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
-	"io"
 	"iter"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -216,6 +215,10 @@ func (s *Service) Audit(ctx context.Context, who Principal, f AuditFilter) iter.
 	}
 }
 
+func errNoTenant() error {
+	return fault.New(fault.DeniedToken, "the tenant of the token does not exist")
+}
+
 // details finds the details of records. It keeps those of the last few runs, whose
 // records follow each other.
 type details struct {
@@ -235,97 +238,97 @@ func (d *details) of(ctx context.Context, e audit.Event) (json.RawMessage, error
 			d.runs = map[string]map[string]json.RawMessage{}
 		}
 		found = map[string]json.RawMessage{}
-		err := d.each(ctx, e.Run, func(digest string, whole json.RawMessage) { found[digest] = whole })
+		parts, err := d.s.o.Store.Details(ctx, d.tenant, e.Run)
 		if err != nil {
 			return nil, err
+		}
+		for _, part := range parts {
+			var texts []json.RawMessage
+			if err := d.s.o.Keys.open(ctx, detailPurpose(d.tenant, e.Run), part, &texts); err != nil {
+				return nil, err
+			}
+			for _, text := range texts {
+				var one detail
+				if err := json.Unmarshal(text, &one); err != nil {
+					return nil, fault.New(fault.StoreUnavailable, "decode a detail of run %s: %w", e.Run, err)
+				}
+				found[audit.Digest(text)] = one.Whole
+			}
 		}
 		d.runs[e.Run] = found
 	}
 	return found[e.Detail], nil
 }
 
-// each calls a function with each detail of a run and its digest.
-func (d *details) each(ctx context.Context, run string, yield func(digest string, whole json.RawMessage)) error {
-	parts, err := d.s.o.Store.Details(ctx, d.tenant, run)
-	if err != nil {
-		return err
-	}
-	for _, part := range parts {
-		var texts []json.RawMessage
-		if err := d.s.o.Keys.open(ctx, detailPurpose(d.tenant, run), part, &texts); err != nil {
-			return err
-		}
-		for _, text := range texts {
-			var one detail
-			if err := json.Unmarshal(text, &one); err != nil {
-				return fault.New(fault.StoreUnavailable, "decode a detail of run %s: %w", run, err)
-			}
-			yield(audit.Digest(text), one.Whole)
-		}
-	}
-	return nil
+// tokenCache keeps tokens that clients showed. A token that this process revokes is
+// refused at once, one that another process revokes after tokenFresh.
+type tokenCache struct {
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]knownToken
+	round int // rises when tokens are forgotten
 }
 
-// CallTexts are what the audit keeps of a call in full. They have tokens.
-type CallTexts struct {
-	Args, Answer audit.Blob
-	Message      string
+type knownToken struct {
+	store.Token
+	read time.Time
 }
 
-// CallTexts returns what the audit of the principal's tenant keeps of the calls of a
-// run, by their numbers.
-func (s *Service) CallTexts(ctx context.Context, who Principal, run string) (map[uint64]CallTexts, error) {
-	if !who.Has(store.ScopeAdmin) {
-		return nil, fault.New(fault.DeniedScope, "the token does not have the scope %s", store.ScopeAdmin)
-	}
-	all := map[uint64]CallTexts{}
-	err := (&details{s: s, tenant: who.Tenant}).each(ctx, run, func(_ string, whole json.RawMessage) {
-		var part struct {
-			Call          uint64
-			Kind, Message string
-			Args, Answer  audit.Blob
-		}
-		if json.Unmarshal(whole, &part) != nil || part.Call == 0 || part.Kind != "" {
-			return
-		}
-		c := all[part.Call]
-		if len(part.Args) > 0 {
-			c.Args = part.Args
-		}
-		if len(part.Answer) > 0 {
-			c.Answer = part.Answer
-		}
-		c.Message = cmp.Or(part.Message, c.Message)
-		all[part.Call] = c
-	})
-	return all, err
+// Bounds of the tokens that are kept.
+const (
+	tokenFresh = 2 * time.Second
+	maxTokens  = 1024
+)
+
+// find returns a token that was read a short time ago, or else the round for keep.
+func (c *tokenCache) find(key [sha256.Size]byte, now time.Time) (t store.Token, ok bool, round int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, ok := c.known[key]
+	ok = ok && now.Sub(k.read) < tokenFresh && (k.Expires.IsZero() || now.Before(k.Expires))
+	return k.Token, ok, c.round
 }
 
-// PolicyText returns a policy file of the principal's tenant, without secrets and
-// personal data, by the name that rules have it under.
-func (s *Service) PolicyText(who Principal, name string) (string, error) {
-	if !who.Has(store.ScopeAdmin) {
-		return "", fault.New(fault.DeniedScope, "the token does not have the scope %s", store.ScopeAdmin)
+// keep keeps a token that was read at a time, unless tokens were forgotten since.
+func (c *tokenCache) keep(key [sha256.Size]byte, t store.Token, read time.Time, round int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.round != round {
+		return
 	}
-	t := s.tenants.get(who.Tenant)
-	if t == nil {
-		return "", errNoTenant()
+	if c.known == nil || len(c.known) >= maxTokens {
+		c.known = map[[sha256.Size]byte]knownToken{}
 	}
-	path := t.settings.RuleFile(name)
-	if path == "" {
-		return "", fault.New(fault.UsageFile, "the tenant has no policy file %.60q", name)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fault.New(fault.UsageFile, "read the policy: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxPolicy))
-	if err != nil {
-		return "", fault.New(fault.UsageFile, "read the policy: %w", err)
-	}
-	return t.Table().Redact(string(data)), nil
+	c.known[key] = knownToken{t, read}
 }
 
-// maxPolicy bounds a policy file that is shown.
-const maxPolicy = 1 << 20
+// forget forgets all tokens.
+func (c *tokenCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known = nil
+	c.round++
+}
+
+// Authenticate returns who has a token. An unknown, expired or revoked one is
+// [fault.DeniedToken].
+func (s *Service) Authenticate(ctx context.Context, token string) (Principal, error) {
+	key, now := sha256.Sum256([]byte(token)), time.Now()
+	t, ok, round := s.tokens.find(key, now)
+	if !ok {
+		var err error
+		if t, err = s.o.Store.Token(ctx, token); err != nil {
+			return Principal{}, err
+		}
+		s.tokens.keep(key, t, now, round)
+	}
+	if s.tenants.get(t.Tenant) == nil {
+		return Principal{}, fault.New(fault.DeniedToken, "the tenant of the token does not exist")
+	}
+	return Principal{Token: t}, nil
+}
+
+// RevokeToken removes a token of the principal's tenant.
+func (s *Service) RevokeToken(ctx context.Context, who Principal, id string) error {
+	defer s.tokens.forget()
+	return s.o.Store.Revoke(ctx, who.Tenant, id)
+}

@@ -244,6 +244,9 @@ func (s *executor) claim() bool {
 		return false
 	}
 	lease, ok, err := s.o.Store.Claim(s.ctx, store.KindRun, owner)
+	if err == nil && !ok && s.roomForTask() {
+		lease, ok, err = s.o.Store.Claim(s.ctx, store.KindTask, owner)
+	}
 	if err != nil || !ok {
 		s.release()
 		s.sated()

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestTheServiceOnPostgreSQL(t *testing.T) {
-	testpg.Again(t, "Events|Drain|DoesNotAnswer|TakenOver|Parked|Journal|Signal")
+	testpg.Again(t, "Events|Drain|DoesNotAnswer|TakenOver|Parked|Journal|Signal|Task")
 }
 
 // lasting is a service, its store, and a principal that runs programs.

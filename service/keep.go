@@ -147,7 +147,7 @@ func EndLost(ctx context.Context, in *store.Store, tenant string, before time.Ti
 }
 
 // CancelKept ends a run of a tenant in a store. The process that executes it learns of
-// it when it renews its lease. A run that no process executes any more ends at once. It
+// it when it renews its lease. A run that no process executes ends at once. It
 // reports whether the run had not ended yet.
 func CancelKept(ctx context.Context, in *store.Store, tenant, id string) (bool, error) {
 	run, err := in.Run(ctx, tenant, id)
@@ -175,7 +175,7 @@ func endLost(ctx context.Context, in *store.Store, run store.Run, meant func(req
 		return err
 	}
 	stopped := fault.New(fault.Cancelled, "the process that ran the program stopped")
-	if run.State == store.StateParked {
+	if run.State == store.StateParked || run.State == store.StateQueued {
 		stopped = fault.New(fault.Cancelled, "the run was cancelled")
 	}
 	res, _ := refusalOf(run, stopped)

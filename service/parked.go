@@ -169,3 +169,17 @@ func (s *signals) Await(ctx context.Context, _, name string, n int) (json.RawMes
 
 // signalPoll is how often the store is asked for signals that another process got.
 const signalPoll = time.Second
+
+// roomForTask reports whether this process may begin an attempt of a task. Those have at
+// most half of its places, so that requests find room.
+func (s *executor) roomForTask() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, x := range s.running {
+		if x.run.Task != "" {
+			n++
+		}
+	}
+	return n < max(1, s.o.Running/2)
+}

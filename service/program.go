@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"time"
 	"unicode"
@@ -20,6 +21,7 @@ import (
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/store"
+	"github.com/wexec/wexec/tasks"
 )
 
 // A Principal is who makes a request, as the token says.
@@ -288,7 +290,7 @@ func outcomeOf(res *engine.Result, runErr error) (store.Outcome, error) {
 	if err != nil {
 		return store.Outcome{}, fmt.Errorf("encode the summary of the result: %w", err)
 	}
-	o := store.Outcome{Status: string(res.Status), Code: fault.CodeOf(runErr), Result: data, Summary: summary,
+	o := store.Outcome{Status: string(res.Status), Code: fault.CodeOf(runErr), Result: data, Summary: summary, Next: afterAttempt,
 		Uses: []store.Use{{Kind: "run", Count: 1, Fuel: res.Usage.Fuel, Tokens: res.Usage.TokensOut, Time: time.Duration(res.Usage.WallMS) * time.Millisecond}}}
 	if res.Error != nil {
 		o.Error = res.Error.Message
@@ -315,6 +317,11 @@ func outcomeOf(res *engine.Result, runErr error) (store.Outcome, error) {
 		}
 	}
 	return o, nil
+}
+
+// afterAttempt returns what follows an attempt of a task.
+func afterAttempt(t store.Task, end store.TaskEnd) store.TaskStep {
+	return tasks.After(t, end, engine.NewID(), rand.Float64())
 }
 
 // maxSummary bounds the message of an error in lists.

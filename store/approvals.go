@@ -297,7 +297,8 @@ func (s *Store) NextNotice(ctx context.Context, l Lease) (n Notice, ok bool, err
 			return err
 		}
 		if !ok {
-			return tx.finish(l)
+			_, err = tx.finish(l)
+			return err
 		}
 		n.At = timeOf(created)
 		n.Approval, err = tx.approval(l.Tenant, approval)

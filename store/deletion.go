@@ -85,6 +85,7 @@ func (tx *Tx) parts(tenant, run string, visit func(Part) bool) error {
 		`SELECT data FROM events WHERE tenant = $1 AND run = $2 ORDER BY number`,
 		`SELECT question FROM approvals WHERE tenant = $1 AND run = $2`,
 		`SELECT reason FROM approvals WHERE tenant = $1 AND run = $2`,
+		`SELECT name FROM tasks WHERE tenant = $1 AND run = $2`,
 		`SELECT name FROM idempotency WHERE tenant = $1 AND run = $2`,
 		`SELECT name FROM uses WHERE tenant = $1 AND run = $2`,
 	} {
@@ -318,6 +319,7 @@ func (tx *Tx) remove(k key, r *Removed) error {
 		{&r.Vaults, `DELETE FROM vaults WHERE tenant = $1 AND run = $2`},
 		{&r.Details, `DELETE FROM details WHERE tenant = $1 AND run = $2`},
 		{new(int64), `DELETE FROM uses WHERE tenant = $1 AND run = $2`},
+		{new(int64), `DELETE FROM tasks WHERE tenant = $1 AND run = $2`},
 		{&r.Runs, `DELETE FROM runs WHERE tenant = $1 AND id = $2`},
 	} {
 		n, err := tx.exec(one.statement, k.tenant, k.id)

@@ -130,15 +130,16 @@ func (s *Store) isDue(ctx context.Context, kind Kind) (due bool, err error) {
 	return due, err
 }
 
-// ClaimLost leases a piece of work whose lease expired, or a parked run. It returns
-// false if there is no such work, or if a process holds its lease.
+// ClaimLost leases a piece of work that no process does: it waits, its lease expired, or
+// it is a parked run. It returns false if there is no such work, or if a process holds
+// its lease.
 func (s *Store) ClaimLost(ctx context.Context, tenant, id, owner string) (l Lease, ok bool, err error) {
 	err = s.update(ctx, func(tx *Tx) error {
 		now := tx.s.micros()
 		l = Lease{Tenant: tenant, ID: id, Owner: owner, Expires: timeOf(now + LeaseTime.Microseconds())}
 		var cancelled int64
 		ok, err = tx.row([]any{&l.Fence, &cancelled}, `UPDATE queue SET leased = 1, owner = $3, fence = fence + 1, expires = $4
-			WHERE tenant = $1 AND id = $2 AND (leased = 1 AND expires < $5 OR leased = 2) RETURNING fence, cancelled`, tenant, id, owner, microsOf(l.Expires), now)
+			WHERE tenant = $1 AND id = $2 AND (leased = 1 AND expires < $5 OR leased IN (0, 2)) RETURNING fence, cancelled`, tenant, id, owner, microsOf(l.Expires), now)
 		l.Cancelled = cancelled != 0
 		return err
 	})
@@ -279,17 +280,22 @@ func (s *Store) Release(ctx context.Context, l Lease, due time.Time) error {
 
 // Finish removes work from the queue.
 func (s *Store) Finish(ctx context.Context, l Lease) error {
-	return s.update(ctx, func(tx *Tx) error { return tx.finish(l) })
+	return s.update(ctx, func(tx *Tx) error {
+		_, err := tx.finish(l)
+		return err
+	})
 }
 
-// finish removes work from the queue, if the lease is held.
-func (tx *Tx) finish(l Lease) error {
-	n, err := tx.exec(`DELETE FROM queue WHERE tenant = $1 AND id = $2 AND leased = 1 AND fence = $3 AND owner = $4 AND expires >= $5`,
+// finish removes work from the queue, if the lease is held, and reports whether it was
+// cancelled.
+func (tx *Tx) finish(l Lease) (cancelled bool, err error) {
+	var n int64
+	ok, err := tx.row([]any{&n}, `DELETE FROM queue WHERE tenant = $1 AND id = $2 AND leased = 1 AND fence = $3 AND owner = $4 AND expires >= $5 RETURNING cancelled`,
 		l.Tenant, l.ID, l.Fence, l.Owner, l.least(tx.s.micros()))
-	if err == nil && n == 0 {
-		return ErrLost
+	if err == nil && !ok {
+		return false, ErrLost
 	}
-	return err
+	return n != 0, err
 }
 
 // Queued is how much work of a kind waits and runs, and since when the oldest waits.

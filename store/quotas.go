@@ -166,8 +166,9 @@ func (s Spent) over(a Account, now int64) error {
 
 // within counts a run for accounts, or refuses it for one of their quotas. The rows
 // of the accounts stay locked until the transaction ends, so that runs which several
-// processes accept are counted one after the other.
-func (tx *Tx) within(accounts []Account, queued bool, now int64) error {
+// processes accept are counted one after the other. Of tasks, which may wait long, only
+// what they use in a day is bounded.
+func (tx *Tx) within(accounts []Account, kind Kind, queued bool, now int64) error {
 	for _, a := range bounded(accounts) {
 		spent, err := tx.today(a, now)
 		if err != nil {
@@ -179,10 +180,12 @@ func (tx *Tx) within(accounts []Account, queued bool, now int64) error {
 		if most := a.Quotas.RunsPerDay; most > 0 && spent.Runs >= most {
 			return a.over("runs_per_day", spent.Runs, most, time.Duration(dayMicros-now%dayMicros)*time.Microsecond)
 		}
-		if err := tx.inFlight(a, "running", a.Quotas.Running, " AND leased <> 2"); err != nil {
-			return err
+		if kind == KindRun {
+			if err := tx.inFlight(a, "running", a.Quotas.Running, " AND leased <> 2"); err != nil {
+				return err
+			}
 		}
-		if queued {
+		if kind == KindRun && queued {
 			if err := tx.inFlight(a, "queued", a.Quotas.Queued, " AND leased = 0"); err != nil {
 				return err
 			}

@@ -38,7 +38,9 @@ type Run struct {
 	Result     []byte // JSON; nil until there is one
 	Summary    []byte // JSON; the small part of Result that lists show
 	Priority   int64
-	Deferred   bool // Accept returns without waiting for the disk
+	Task       string    // the task whose attempt it is; may be empty
+	Due        time.Time // not before; zero is now
+	Deferred   bool      // Accept returns without waiting for the disk
 	Created    time.Time
 	Started    time.Time
 	Ended      time.Time
@@ -66,33 +68,77 @@ type Accepted struct {
 // A deferred run is on disk when its end or another write is; [Store.Renew] is one.
 func (s *Store) Accept(ctx context.Context, r Run, owner string, i Idempotency, accounts ...Account) (a Accepted, err error) {
 	err = s.change(ctx, !r.Deferred, func(tx *Tx) error {
-		now := tx.s.micros()
-		a = Accepted{ID: r.ID, Created: timeOf(now)}
-		if i.Key != "" {
-			if done, err := tx.again(&a, r, i, now); done || err != nil {
-				return err
-			}
-		}
-		if err := tx.within(accounts, owner == "", now); err != nil {
-			return err
-		}
-		state := StateQueued
-		if owner != "" {
-			state = StateRunning
-		}
-		n, err := tx.exec(`INSERT INTO runs (tenant, id, state, status, code, actor, token, language, skill, session, intent, words, request, result, summary, created, started, ended, events)
-			VALUES ($1, $2, $3, '', '', $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, 0, 0, 0) ON CONFLICT DO NOTHING`,
-			r.Tenant, r.ID, string(state), r.Actor, r.Token, r.Language, r.Skill, r.Session, r.Intent, words(r.Intent, r.Program), notNil(r.Request), []byte{}, now)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return conflict("there is a run %s already", r.ID)
-		}
-		a.Lease, err = tx.enqueue(Work{Tenant: r.Tenant, ID: r.ID, Kind: KindRun, Token: r.Token, Priority: r.Priority}, owner)
+		a, err = tx.accept(r, owner, i, accounts)
 		return err
 	})
 	return a, err
+}
+
+// accept saves a run and queues it.
+func (tx *Tx) accept(r Run, owner string, i Idempotency, accounts []Account) (a Accepted, err error) {
+	now := tx.s.micros()
+	a = Accepted{ID: r.ID, Created: timeOf(now)}
+	if i.Key != "" {
+		if done, err := tx.again(&a, r, i, now); done || err != nil {
+			return a, err
+		}
+	}
+	kind := KindRun
+	if r.Task != "" {
+		kind = KindTask
+	}
+	if err := tx.within(accounts, kind, owner == "", now); err != nil {
+		return a, err
+	}
+	state := StateQueued
+	if owner != "" {
+		state = StateRunning
+	}
+	n, err := tx.exec(`INSERT INTO runs (tenant, id, state, status, code, actor, token, language, skill, session, intent, words, request, result, summary, created, started, ended, events, task)
+		VALUES ($1, $2, $3, '', '', $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, 0, 0, 0, $14) ON CONFLICT DO NOTHING`,
+		r.Tenant, r.ID, string(state), r.Actor, r.Token, r.Language, r.Skill, r.Session, r.Intent, words(r.Intent, r.Program), notNil(r.Request), []byte{}, now, r.Task)
+	if err != nil {
+		return a, err
+	}
+	if n == 0 {
+		return a, conflict("there is a run %s already", r.ID)
+	}
+	a.Lease, err = tx.enqueue(Work{Tenant: r.Tenant, ID: r.ID, Kind: kind, Token: r.Token, Priority: r.Priority, Due: r.Due}, owner)
+	return a, err
+}
+
+// AddTask saves a task with the run of its first attempt, which is due at a time. A
+// name that a task has which has not ended is [fault.UsageConflict]. A request with the
+// key of an earlier one gives the earlier task.
+func (s *Store) AddTask(ctx context.Context, t Task, r Run, i Idempotency, accounts ...Account) (id string, again bool, err error) {
+	r.Task, r.Due, r.Priority = t.ID, t.Due, t.Priority
+	err = s.update(ctx, func(tx *Tx) error {
+		id, again = t.ID, false
+		a, err := tx.accept(r, "", i, accounts)
+		if err != nil {
+			return err
+		}
+		if a.Again {
+			again = true
+			_, err := tx.row([]any{&id}, `SELECT task FROM runs WHERE tenant = $1 AND id = $2`, t.Tenant, a.ID)
+			return err
+		}
+		if err := tx.freeName(t.Tenant, t.Name); err != nil {
+			return err
+		}
+		now := tx.s.micros()
+		n, err := tx.exec(`INSERT INTO tasks (tenant, id, state, actor, token, name, priority, plan, run, attempt, times, status, code, due, created, updated, ended)
+			VALUES ($1, $2, 'queued', $3, $4, $5, $6, $7, $8, 1, 0, '', '', $9, $10, $10, 0) ON CONFLICT DO NOTHING`,
+			t.Tenant, t.ID, t.Actor, t.Token, t.Name, t.Priority, notNil(t.Plan), r.ID, max(now, microsOf(t.Due)), now)
+		if n == 1 || err != nil {
+			return err
+		}
+		if err := tx.freeName(t.Tenant, t.Name); err != nil { // of one that was added at the same time
+			return err
+		}
+		return conflict("there is a task %s already", t.ID)
+	})
+	return id, again, err
 }
 
 // again looks for an earlier request with the same key, and remembers this one if
@@ -129,6 +175,11 @@ func (s *Store) SetState(ctx context.Context, l Lease, state State) error {
 			l.Tenant, l.ID, string(state), now); err != nil {
 			return err
 		}
+		if state == StateRunning {
+			if _, err := tx.exec(`UPDATE tasks SET state = 'running', updated = $3 WHERE tenant = $1 AND run = $2 AND state = 'queued'`, l.Tenant, l.ID, now); err != nil {
+				return err
+			}
+		}
 		return tx.append(l, []Event{stateEvent(string(state))})
 	})
 }
@@ -151,6 +202,8 @@ type Outcome struct {
 	Subjects []string
 	// Request replaces that of the run, unless it is nil.
 	Request []byte
+	// Next tells what follows, if the run is an attempt of a task. Nil: the task fails.
+	Next func(Task, TaskEnd) TaskStep
 	// Shorten replaces the questions of the run, unless it is nil.
 	Shorten func(question []byte) []byte
 }
@@ -171,19 +224,25 @@ type Use struct {
 // the queue. Its questions that wait expire.
 func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) error {
 	return s.update(ctx, func(tx *Tx) error {
-		if err := tx.finish(l); err != nil {
+		cancelled, err := tx.finish(l)
+		if err != nil {
 			return err
 		}
 		if err := tx.append(l, events); err != nil {
 			return err
 		}
 		now := tx.s.micros()
-		var actor, found string
+		var actor, task, found string
 		var questions int64
-		if _, err := tx.row([]any{&actor, &questions}, `UPDATE runs SET state = 'done', status = $3, code = $4, result = $5, summary = $6, ended = $7 WHERE tenant = $1 AND id = $2
-			RETURNING actor, (SELECT COUNT(*) FROM approvals a WHERE a.tenant = runs.tenant AND a.run = runs.id AND a.state = 'waiting')`,
+		if _, err := tx.row([]any{&actor, &task, &questions}, `UPDATE runs SET state = 'done', status = $3, code = $4, result = $5, summary = $6, ended = $7 WHERE tenant = $1 AND id = $2
+			RETURNING actor, task, (SELECT COUNT(*) FROM approvals a WHERE a.tenant = runs.tenant AND a.run = runs.id AND a.state = 'waiting')`,
 			l.Tenant, l.ID, o.Status, string(o.Code), notNil(o.Result), notNil(o.Summary), now); err != nil {
 			return err
+		}
+		if task != "" {
+			if err := tx.endAttempt(l, task, TaskEnd{Status: o.Status, Code: o.Code, Cancelled: cancelled, At: timeOf(now)}, o.Next); err != nil {
+				return err
+			}
 		}
 		if questions > 0 {
 			if err := tx.expireQuestions(`tenant = $1 AND run = $2`, l.Tenant, l.ID); err != nil {
@@ -300,12 +359,12 @@ func (tx *Tx) keepVault(l Lease, o Outcome) error {
 	return nil
 }
 
-const runColumns = `r.tenant, r.id, r.state, r.status, r.code, r.actor, r.token, r.language, r.skill, r.session, r.intent, r.created, r.started, r.ended`
+const runColumns = `r.tenant, r.id, r.state, r.status, r.code, r.actor, r.token, r.language, r.skill, r.session, r.intent, r.created, r.started, r.ended, r.task`
 
 // scanRun reads the columns above, and more.
 func scanRun(r *Run, scan func(...any) error, more ...any) error {
 	var created, started, ended int64
-	err := scan(append([]any{&r.Tenant, &r.ID, &r.State, &r.Status, &r.Code, &r.Actor, &r.Token, &r.Language, &r.Skill, &r.Session, &r.Intent, &created, &started, &ended}, more...)...)
+	err := scan(append([]any{&r.Tenant, &r.ID, &r.State, &r.Status, &r.Code, &r.Actor, &r.Token, &r.Language, &r.Skill, &r.Session, &r.Intent, &created, &started, &ended, &r.Task}, more...)...)
 	r.Created, r.Started, r.Ended = timeOf(created), timeOf(started), timeOf(ended)
 	if len(r.Result) == 0 {
 		r.Result = nil
@@ -402,6 +461,25 @@ func (s *Store) Runs(ctx context.Context, tenant string, f Filter) (runs []Run, 
 		runs, more = runs[:f.Limit], true
 	}
 	return runs, more, err
+}
+
+// TaskRuns returns the newest attempts of a task, without their requests and results.
+func (s *Store) TaskRuns(ctx context.Context, tenant, task string, limit int) (runs []Run, err error) {
+	err = s.look(ctx, func(tx *Tx) error {
+		runs = nil
+		for scan, err := range tx.rows(`SELECT `+runColumns+` FROM runs r WHERE r.tenant = $1 AND r.task = $2 AND r.task <> '' ORDER BY r.id DESC LIMIT $3`, tenant, task, limit) {
+			if err != nil {
+				return err
+			}
+			var r Run
+			if err := scanRun(&r, scan); err != nil {
+				return err
+			}
+			runs = append(runs, r)
+		}
+		return nil
+	})
+	return runs, err
 }
 
 // By is what usage is summed by.

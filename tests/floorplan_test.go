@@ -94,7 +94,8 @@ engine/internal/world: fault audit internal/journal internal/text
 engine/internal/sandbox: fault catalogue policy engine/internal/tokens engine/internal/world internal/meter internal/snapshot internal/text internal/units wasm-modules hostfns
 engine/internal/guestcache: fault engine/internal/sandbox internal/atomicfile internal/ownfile internal/snapshot wasm-modules guests
 config: fault privacy catalogue policy audit internal/atomicfile internal/jsonc internal/meter internal/ownfile internal/snapshot internal/text internal/units internal/yamldoc wasm-modules guests hostfns hostfns/* engine workspace
-service: fault audit policy privacy catalogue config engine hostfns hostfns/artifacts internal/atomicfile internal/policyfile internal/prices internal/seal internal/telemetry internal/text service/chains service/images service/metrics service/webhooks store store/blobs
+tasks: fault store
+service: fault audit policy privacy catalogue config engine hostfns hostfns/artifacts internal/atomicfile internal/policyfile internal/prices internal/seal internal/telemetry internal/text service/chains service/images service/metrics service/webhooks store store/blobs tasks
 service/images: fault engine internal/seal store store/blobs
 service/chains: fault audit internal/atomicfile internal/seal store
 service/metrics: fault engine
@@ -216,7 +217,7 @@ func TestRoomsUseTheirFoundations(t *testing.T) {
 func TestTopLevelHasOnlyKnownEntries(t *testing.T) {
 	allowed := []string{".ci", ".git", ".gitignore", ".golangci.yml", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "NOTICE",
 		"RATIONALE.md", "README.md", "SECURITY.md", "audit", "bin", "catalogue", "cmd", "config", "dist", "docs", "engine", "examples",
-		"fault", "go.mod", "go.sum", "guests", "hostfns", "internal", "policy", "privacy", "review", "service", "store", "tests", "wasm-modules", "work", "workspace"}
+		"fault", "go.mod", "go.sum", "guests", "hostfns", "internal", "policy", "privacy", "review", "service", "store", "tasks", "tests", "wasm-modules", "work", "workspace"}
 	entries, err := os.ReadDir("..")
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 )
 
 // rooms are the folders that the command is built from.
-var rooms = []string{"audit", "catalogue", "cmd", "config", "engine", "fault", "guests", "hostfns", "internal", "policy", "privacy", "review", "service", "store", "wasm-modules", "workspace",
+var rooms = []string{"audit", "catalogue", "cmd", "config", "engine", "fault", "guests", "hostfns", "internal", "policy", "privacy", "review", "service", "store", "tasks", "wasm-modules", "workspace",
 	"go.mod", "go.sum", "LICENSE", "NOTICE", "README.md", "CHANGELOG.md"}
 
 // copied copies the sources to a new folder, which is not a checkout.

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -10,10 +9,8 @@ import (
 	"html/template"
 	"io/fs"
 	"log/slog"
-	"mime"
 	"net/http"
 	"net/url"
-	"path"
 	"strings"
 	"sync"
 	"time"
@@ -45,8 +42,8 @@ type Pages struct {
 	usage usageCache
 }
 
-// contents is the content security policy of each page.
-const contents = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+// policy is the content security policy of each page.
+const policy = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // maxForm bounds the bodies of forms.
 const maxForm = 64 << 10
@@ -103,7 +100,7 @@ var errForm = errors.New("the form cannot be read")
 // head sets what each answer has.
 func head(w http.ResponseWriter) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", contents)
+	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("X-Frame-Options", "DENY")
@@ -135,25 +132,8 @@ func (p *Pages) write(v *view, status int, name string, pg page) {
 		return
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	send(v.w, v.r, status, b.Bytes())
-}
-
-// minSent is what is worth compressing.
-const minSent = 1400
-
-// send sends a body, compressed if the browser takes that.
-func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
-	w.Header().Add("Vary", "Accept-Encoding")
-	if len(body) < minSent || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		w.WriteHeader(status)
-		_, _ = w.Write(body)
-		return
-	}
-	w.Header().Set("Content-Encoding", "gzip")
-	w.WriteHeader(status)
-	z := gzip.NewWriter(w)
-	_, _ = z.Write(body)
-	_ = z.Close()
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(b.Bytes())
 }
 
 // show renders a page that was found.
@@ -178,16 +158,11 @@ var digests = sync.OnceValue(func() map[string]string {
 		if err != nil {
 			panic(err) // embedded
 		}
-		all[name] = digestOf(data)[:16]
+		sum := sha256.Sum256(data)
+		all[name] = hex.EncodeToString(sum[:8])
 	}
 	return all
 })
-
-// digestOf is the SHA-256 of data in hexadecimal digits.
-func digestOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
 
 func assetURL(name string) string { return "/assets/" + name + "?v=" + digests()[name] }
 
@@ -203,12 +178,7 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("v") == version {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	data, err := fs.ReadFile(assets, "assets/"+name)
-	if err != nil {
-		panic(err) // embedded
-	}
-	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
-	send(w, r, http.StatusOK, data)
+	http.ServeFileFS(w, r, assets, "assets/"+name)
 }
 
 // cookie is the name of the cookie with the token. Over TLS its prefix binds it to this
