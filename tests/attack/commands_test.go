@@ -5,10 +5,13 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,7 +40,8 @@ func TestNoFileHarmsThePersonWhoNamesIt(t *testing.T) {
 			e.Setenv("CANARY", canary)
 			return errors.Join(os.MkdirAll(home, 0o700), os.WriteFile(filepath.Join(e.WorkDir, "secret.txt"), []byte(canary), 0o600))
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"wheel": wheel, "tarball": tarball, "only": only},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"wheel": wheel, "tarball": tarball, "only": only, "take": take, "put": put,
+			"change": change, "shorten": shorten, "replace": replace, "records": records, "status": status, "resume": resume},
 	})
 }
 
@@ -106,5 +110,112 @@ func only(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if got, want := strings.Join(names, " "), strings.Join(args[1:], " "); got != want {
 		ts.Fatalf("%s has %q, want %q", args[0], got, want)
+	}
+}
+
+// one returns the file that a pattern matches.
+func one(ts *testscript.TestScript, pattern string) string {
+	found, err := filepath.Glob(ts.MkAbs(pattern))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%s matches %q", pattern, found)
+	}
+	return found[0]
+}
+
+// edit changes the file that a pattern matches.
+func edit(ts *testscript.TestScript, pattern string, f func(data []byte) []byte) {
+	path := one(ts, pattern)
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	ts.Check(os.WriteFile(path, f(data), 0o600))
+}
+
+// take copies the file that a pattern matches: take PATTERN FILE.
+func take(ts *testscript.TestScript, _ bool, args []string) {
+	data, err := os.ReadFile(one(ts, args[0]))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o600))
+}
+
+// put writes files over the one that a pattern matches: put FILE PATTERN [FILE…].
+func put(ts *testscript.TestScript, _ bool, args []string) {
+	edit(ts, args[1], func([]byte) (all []byte) {
+		for _, file := range append([]string{args[0]}, args[2:]...) {
+			all = append(all, ts.ReadFile(file)...)
+		}
+		return all
+	})
+}
+
+// change changes a byte: change PATTERN PLACE, which counts from the end if it is negative.
+func change(ts *testscript.TestScript, _ bool, args []string) {
+	at, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	edit(ts, args[0], func(data []byte) []byte {
+		if at < 0 {
+			at += len(data)
+		}
+		data[at] ^= 1
+		return data
+	})
+}
+
+// shorten cuts bytes from the end: shorten PATTERN COUNT.
+func shorten(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	edit(ts, args[0], func(data []byte) []byte { return data[:len(data)-n] })
+}
+
+// replace replaces a text that must be there: replace PATTERN OLD NEW.
+func replace(ts *testscript.TestScript, _ bool, args []string) {
+	edit(ts, args[0], func(data []byte) []byte {
+		if !bytes.Contains(data, []byte(args[1])) {
+			ts.Fatalf("no %s in %s", args[1], data)
+		}
+		return bytes.ReplaceAll(data, []byte(args[1]), []byte(args[2]))
+	})
+}
+
+// records writes some records of another journal: records PATTERN FILE NUMBER…. Each is
+// a wrapped key and sealed data, with their lengths.
+func records(ts *testscript.TestScript, _ bool, args []string) {
+	var all [][]byte
+	for rest := []byte(ts.ReadFile(args[1])); len(rest) > 0; {
+		n := 4 + int(binary.BigEndian.Uint32(rest))
+		n += 4 + int(binary.BigEndian.Uint32(rest[n:]))
+		all, rest = append(all, rest[:n]), rest[n:]
+	}
+	edit(ts, args[0], func([]byte) (data []byte) {
+		for _, arg := range args[2:] {
+			n, err := strconv.Atoi(arg)
+			ts.Check(err)
+			if n >= len(all) {
+				ts.Fatalf("%s has %d records", args[1], len(all))
+			}
+			data = append(data, all[n]...)
+		}
+		return data
+	})
+}
+
+// status runs a command that ends with a status: status N COMMAND…, where the command
+// resume is wexec runs resume with the id of the only run.
+func status(ts *testscript.TestScript, _ bool, args []string) {
+	if args[1] == "resume" {
+		args = slices.Concat(args[:1], []string{"wexec", "runs", "resume", filepath.Base(one(ts, "data/wexec/runs/*"))})
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || strconv.Itoa(exit.ExitCode()) != args[0] {
+		ts.Fatalf("it ended with %v, not with status %s", err, args[0])
+	}
+}
+
+// resume tries to go on with the only run, which must be refused.
+func resume(ts *testscript.TestScript, _ bool, _ []string) {
+	if err := ts.Exec("wexec", "runs", "resume", filepath.Base(one(ts, "data/wexec/runs/*"))); err == nil {
+		ts.Fatalf("the run went on")
 	}
 }

@@ -145,8 +145,11 @@ func (s *Sessions) with(ctx context.Context, id engine.SessionID, create bool, d
 		if err != nil {
 			return err
 		}
-		if !found || r.SessionID != id {
+		if !found {
 			return do(at, nil)
+		}
+		if r.SessionID != id {
+			return fault.New(fault.UsageSession, "use the session %q: the file %s is of another session", id.Name, at.record).WithHint("remove the file")
 		}
 		return do(at, &r)
 	})
