@@ -22,6 +22,10 @@ import (
 // postgres is a store that many processes share.
 type postgres struct{ address string }
 
+// leastConnect is the shortest time that a connection may take. It is longer than many
+// waits for a lock: a busy server needs it to start a process for the connection.
+const leastConnect = 5 * time.Second
+
 func (d postgres) open(ctx context.Context, o Options) (pools, error) {
 	c, err := pgx.ParseConfig(d.address)
 	if err != nil {
@@ -32,7 +36,7 @@ func (d postgres) open(ctx context.Context, o Options) (pools, error) {
 	c.RuntimeParams["lock_timeout"] = durationOf(o.Wait)
 	c.RuntimeParams["idle_in_transaction_session_timeout"] = durationOf(time.Minute)
 	if c.ConnectTimeout == 0 {
-		c.ConnectTimeout = o.Wait
+		c.ConnectTimeout = max(o.Wait, leastConnect)
 	}
 	db := stdlib.OpenDB(*c)
 	most := max(8, 4*runtime.GOMAXPROCS(0))
