@@ -103,7 +103,7 @@ func TestARunGoesOnAfterItsServerWasKilled(t *testing.T) {
 		t.Skip("short: waits until leases expire")
 	}
 	// Most of the time leases are waited for: more servers at once take less.
-	lanes := min(4, max(1, rounds/4))
+	lanes := min(6, max(1, rounds/4))
 	var mu sync.Mutex
 	kills, effects, unknown := map[string]int{}, map[string]int{}, map[string]int{}
 	t.Cleanup(func() {
@@ -114,7 +114,8 @@ func TestARunGoesOnAfterItsServerWasKilled(t *testing.T) {
 	for lane := range lanes {
 		onEachStore(t, func(t *testing.T, kind, data string, flags []string) {
 			k := &killing{data: data, flags: flags, tools: &noter{calls: map[string]int{}}}
-			writeTenant(t, data, "version: 1\ntools: {allow: [p.note]}\n", k.tools.serve(t))
+			// On a busy machine each step waits for the disk.
+			writeTenant(t, data, "version: 1\ntools: {allow: [p.note]}\nlimits: {time: 10m}\n", k.tools.serve(t))
 			for round := lane; round < rounds; round += lanes {
 				k.round(t, round)
 				mu.Lock()
@@ -155,8 +156,7 @@ func (k *killing) round(t *testing.T, round int) {
 	tools.mu.Unlock()
 	ids := []string{}
 	for n := range 3 {
-		// On a busy machine each step waits for the disk.
-		run, err := s.ask(token, "POST", "/v1/runs?wait=0s", fmt.Sprintf(`{"language":%q,"code":%q,"limits":{"time":"10m"}}`, language, fmt.Sprintf(code, n)), "")
+		run, err := s.ask(token, "POST", "/v1/runs?wait=0s", fmt.Sprintf(`{"language":%q,"code":%q}`, language, fmt.Sprintf(code, n)), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func (k *killing) round(t *testing.T, round int) {
 		run := s.until(token, id, "done")
 		var out []string
 		if run.Status != "ok" || json.Unmarshal(run.Value, &out) != nil || len(out) != 100 {
-			t.Fatalf("%s: %s, %s: %+v", language, run.Status, run.Error, run)
+			t.Fatalf("%s: %s, %s, %s, after %q", language, run.Status, run.Error, run.Value, run.Stdout)
 		}
 		steps := ""
 		tools.mu.Lock()
