@@ -50,6 +50,7 @@ type Host struct {
 
 	closers []io.Closer // closed in reverse order
 	learned *hostfns.Learned
+	seen    *seenTools
 	logger  *slog.Logger
 	sink    audit.Sink
 	options Options
@@ -81,6 +82,7 @@ func (s *Settings) Open(ctx context.Context, o Options) (_ *Host, err error) {
 	}
 	h.sink, h.options = sink, o
 	h.Approvals = approvals.New()
+	h.seen = &seenTools{path: below(o.Env.stateDir(), "tools.json"), log: o.Logger}
 	if s.LearnTypes {
 		h.learned = hostfns.NewLearned(below(o.Env.stateDir(), "types")) // "" keeps them in memory
 	}

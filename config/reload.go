@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/fetch"
@@ -160,6 +161,7 @@ func (h *Host) Reload(s *Settings) (err error) {
 	if err != nil {
 		return err
 	}
+	seen := func(c *catalogue.Catalogue) map[string]time.Time { return h.seen.at(c, s.Servers, time.Now()) }
 	next.narrowed, next.policies, next.profiles = map[string]*hostfns.Table{}, s.Policies, s.Profiles
 	next.open = func(p *policy.Policy, only Profile) (*hostfns.Table, error) {
 		providers := []hostfns.Provider{unclosed{next.servers, only}, fetch.New(fetch.Options{}), files.New(s.protected(o.Env)...)}
@@ -172,7 +174,7 @@ func (h *Host) Reload(s *Settings) (err error) {
 		if err != nil {
 			return nil, err
 		}
-		return t.With(hostfns.Options{Owner: o.Owner, Packages: installed, Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.Secret, Pins: pins.current, Learned: h.learned, Ranker: ranker}), nil
+		return t.With(hostfns.Options{Owner: o.Owner, Packages: installed, Asker: h.Approvals, Logger: o.Logger, Secrets: o.Env.Secret, Pins: pins.current, Seen: seen, Learned: h.learned, Ranker: ranker}), nil
 	}
 	if next.table, err = next.open(p, Profile{}); err != nil {
 		return err

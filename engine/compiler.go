@@ -187,6 +187,7 @@ type Reviewing struct {
 	Actor          Actor
 	Profile        string               // empty, or review.Cars
 	Tools          *catalogue.Catalogue // that the program may call
+	Seen           map[string]time.Time // since when they are defined as they are; old ones may be missing
 }
 
 const (
@@ -207,7 +208,8 @@ func (e *Engine) Review(ctx context.Context, r Reviewing) (*review.Assessment, e
 		tools = r.Tools.Digest()
 	}
 	h := sha256.New()
-	for _, part := range []string{language, r.Profile, tools, r.Intent, r.Code} {
+	now := time.Now()
+	for _, part := range append([]string{language, r.Profile, tools, r.Intent, r.Code}, review.New(r.Seen, now)...) {
 		fmt.Fprintf(h, "%d %s", len(part), part)
 	}
 	key := hex.EncodeToString(h.Sum(nil))
@@ -221,7 +223,7 @@ func (e *Engine) Review(ctx context.Context, r Reviewing) (*review.Assessment, e
 		return nil, err
 	}
 	defer leave()
-	a, err := e.review(ctx, language, r)
+	a, err := e.review(ctx, language, r, now)
 	if err != nil {
 		return nil, err
 	}
@@ -234,12 +236,12 @@ func (e *Engine) Review(ctx context.Context, r Reviewing) (*review.Assessment, e
 }
 
 // review reviews a program on the core of the caller.
-func (e *Engine) review(ctx context.Context, language string, r Reviewing) (review.Assessment, error) {
+func (e *Engine) review(ctx context.Context, language string, r Reviewing, now time.Time) (review.Assessment, error) {
 	limited, cancel := context.WithTimeout(ctx, reviewTime)
 	defer cancel()
 	tree, err := e.compiler.syntax(limited, language, r.Code)
 	if err == nil {
-		a := review.Assess(limited, []*syntax.Tree{tree}, review.Context{Profile: r.Profile, Intent: r.Intent, Tools: r.Tools, Parser: parser{e.compiler}})
+		a := review.Assess(limited, []*syntax.Tree{tree}, review.Context{Profile: r.Profile, Intent: r.Intent, Tools: r.Tools, Changed: r.Seen, Now: now, Parser: parser{e.compiler}})
 		if err = limited.Err(); err == nil {
 			return a, nil
 		}

@@ -444,7 +444,7 @@ func (j *job) review(ctx context.Context) error {
 	}
 	tools, _ := j.table.Catalogue(ctx) // a server that fails has no tools that can be called
 	var err error
-	j.reviewed, err = j.e.Review(ctx, Reviewing{r.Language, r.Code, r.Intent, r.Actor, p.ReviewProfile(), tools})
+	j.reviewed, err = j.e.Review(ctx, Reviewing{r.Language, r.Code, r.Intent, r.Actor, p.ReviewProfile(), tools, j.table.Seen(tools)})
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/policy"
@@ -188,5 +189,30 @@ func TestALimitOfTheProcessorIsKept(t *testing.T) {
 	wall, busy := time.Since(begun), time.Duration(res.Usage.GuestMS)*time.Millisecond
 	if busy > 50*time.Millisecond && wall < 3*busy {
 		t.Errorf("it computed for %v in %v", busy, wall)
+	}
+}
+
+// A tool that is new or changed is found for five minutes, and the review that is kept
+// does not hide it.
+func TestAReviewFindsNewTools(t *testing.T) {
+	e := newReal(t, Config{})
+	seen := map[string]time.Time{}
+	table := reviewedTable(t, audit.None(), "risk: {medium: {deny: true}}").With(hostfns.Options{Seen: func(c *catalogue.Catalogue) map[string]time.Time {
+		if _, ok := c.Lookup("math.add"); !ok {
+			t.Error("the catalogue has no tools")
+		}
+		return seen
+	}})
+	for _, c := range []struct {
+		age  time.Duration
+		want fault.Code
+	}{{0, ""}, {time.Minute, fault.DeniedRisk}, {6 * time.Minute, ""}} {
+		if seen = map[string]time.Time{}; c.age > 0 {
+			seen["math.add"] = time.Now().Add(-c.age)
+		}
+		res, err := e.Run(t.Context(), Request{Language: JavaScript, Code: calmProgram, Table: table})
+		if fault.CodeOf(err) != c.want || c.want != "" && (res.Review == nil || res.Review.Findings[0].Rule != "new-tool") {
+			t.Errorf("seen since %v: %v %+v", c.age, err, res.Review)
+		}
 	}
 }

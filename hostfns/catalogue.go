@@ -45,6 +45,15 @@ func (t *Table) Catalogue(ctx context.Context) (*catalogue.Catalogue, []error) {
 	return c, errs
 }
 
+// Seen returns since when the tools of a catalogue are defined as they are, by
+// server.tool. Tools that are not new may be missing.
+func (t *Table) Seen(c *catalogue.Catalogue) map[string]time.Time {
+	if t.options.Seen == nil || c == nil {
+		return nil
+	}
+	return t.options.Seen(c)
+}
+
 // Known returns the catalogue of the servers that have listed their tools, and
 // whether these are all. It starts none.
 func (t *Table) Known() (*catalogue.Catalogue, bool) {

@@ -79,6 +79,9 @@ type Options struct {
 	// Pins returns the definitions that tools have to match. It is called for
 	// each call and must be fast. Nil: nothing is pinned.
 	Pins func() *Pins
+	// Seen returns since when the tools of a catalogue are defined as they are, by
+	// server.tool; those that were always so may be missing. Nil: no tool is new.
+	Seen func(*catalogue.Catalogue) map[string]time.Time
 	// Packages are what programs may import, unless the run names a folder of
 	// packages. Nil: nothing.
 	Packages *packages.Set

@@ -218,3 +218,15 @@ func TestNamesAreOfTheirScope(t *testing.T) {
 		}
 	}
 }
+
+func TestTheSizeOfTheCodeCountsUnderCars(t *testing.T) {
+	for size, want := range map[int]bool{9_990: false, 10_010: true} {
+		code := "return 1; // " + strings.Repeat("é", size-13)
+		for profile, counts := range map[string]bool{review.Cars: true, "": false} {
+			a := assess(t, syntax.JavaScript, code, review.Context{Profile: profile})
+			if found := slices.ContainsFunc(a.Findings, func(f review.Finding) bool { return f.Rule == "code-size" }); found != (want && counts) {
+				t.Errorf("%d characters with the profile %q: %+v", size, profile, a.Findings)
+			}
+		}
+	}
+}

@@ -10,6 +10,18 @@ import (
 // newFor is how long a tool is new.
 const newFor = 5 * time.Minute
 
+// New returns the tools that are new, sorted, of those that were first seen at a time.
+func New(seen map[string]time.Time, now time.Time) []string {
+	var out []string
+	for id, at := range seen {
+		if now.Sub(at) < newFor {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // reviewIntent compares what the program does with what it is for.
 func (r *reviewer) reviewIntent() {
 	words := catalogue.Words(r.Intent)

@@ -72,7 +72,8 @@ type Context struct {
 	Profile string
 	Intent  string // what the caller says that the program is for
 	Tools   *catalogue.Catalogue
-	// Changed is when the definition of a tool was first seen, by server.tool.
+	// Changed is when the definition of a tool was first seen, by server.tool. A tool
+	// that is not in it is not new.
 	Changed map[string]time.Time
 	Now     time.Time
 	Parser  Parser

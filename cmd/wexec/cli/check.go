@@ -47,7 +47,7 @@ func (a *app) checkProgram(ctx *cli.Context, host *config.Host, cache string, re
 		a.term.Warn("%s", err)
 	}
 	res.Review, err = eng.Review(ctx.Context, engine.Reviewing{Language: req.Language, Code: req.Code, Intent: req.Intent,
-		Profile: host.Table.Policy().ReviewProfile(), Tools: cat})
+		Profile: host.Table.Policy().ReviewProfile(), Tools: cat, Seen: host.Table.Seen(cat)})
 	if err != nil {
 		return a.failed(ctx, err)
 	}
