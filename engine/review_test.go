@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -214,5 +216,63 @@ func TestAReviewFindsNewTools(t *testing.T) {
 		if fault.CodeOf(err) != c.want || c.want != "" && (res.Review == nil || res.Review.Findings[0].Rule != "new-tool") {
 			t.Errorf("seen since %v: %v %+v", c.age, err, res.Review)
 		}
+	}
+}
+
+// BenchmarkReview reviews 200 lines of an ordinary program that was not reviewed
+// before, with the parse in the guest.
+func BenchmarkReview(b *testing.B) {
+	e := newReal(b, Config{})
+	for language, block := range map[string]string{
+		JavaScript: `const issues = await tools.github.list_issues({ state: "open", page: 1 });
+const byUser = {};
+for (const issue of issues) {
+  const user = issue.user?.login ?? "unknown";
+  byUser[user] = (byUser[user] || 0) + 1;
+  if (issue.labels.some((l) => l.name === "bug")) {
+    console.log("bug " + issue.number + ": " + issue.title.slice(0, 40));
+  }
+}
+const top = Object.entries(byUser).sort((a, b) => b[1] - a[1]).slice(0, 3);
+`,
+		TypeScript: `interface Issue { number: number; title: string; user?: { login: string } }
+const issues: Issue[] = await tools.github.list_issues({ state: "open", page: 1 });
+const byUser: Record<string, number> = {};
+for (const issue of issues) {
+  const user = issue.user?.login ?? "unknown";
+  byUser[user] = (byUser[user] || 0) + 1;
+  console.log("bug " + issue.number + ": " + issue.title.slice(0, 40));
+}
+const top: [string, number][] = Object.entries(byUser).sort((a, b) => b[1] - a[1]);
+console.log(top.slice(0, 3));
+`,
+		Python: `issues = tools.github.list_issues(state="open", page=1)
+by_user = {}
+for issue in issues:
+    user = (issue.get("user") or {}).get("login", "unknown")
+    by_user[user] = by_user.get(user, 0) + 1
+    if any(l["name"] == "bug" for l in issue["labels"]):
+        print(f"bug {issue['number']}: {issue['title'][:40]}")
+top = sorted(by_user.items(), key=lambda kv: -kv[1])[:3]
+for name, count in top:
+    print(name, count)
+`,
+	} {
+		b.Run(language, func(b *testing.B) {
+			var lines strings.Builder
+			for i := range 20 {
+				lines.WriteString(regexp.MustCompile(`\b(issues|byUser|by_user|top|Issue)\b`).ReplaceAllString(block, fmt.Sprintf("${1}%d", i)))
+			}
+			for i := 0; b.Loop(); i++ {
+				comment := "// "
+				if language == Python {
+					comment = "# "
+				}
+				a, err := e.Review(b.Context(), Reviewing{Language: language, Code: fmt.Sprint(lines.String(), comment, i)})
+				if err != nil || a.Level != review.Low {
+					b.Fatal(err, a)
+				}
+			}
+		})
 	}
 }
