@@ -57,6 +57,7 @@ type Settings struct {
 	ParkAfter     time.Duration  // how long a durable run waits until it leaves memory
 	Webhook       Webhook
 	Profiles      map[string]Profile
+	Folders       map[string]string // that clients of a server may make workspaces over, by name
 	Log           string
 	Warnings      []string
 	IgnoredGrants []string // settings of MCP files that only a policy can make
@@ -355,6 +356,7 @@ func (s *Settings) apply(f *file, dir, path string, trusted bool) {
 		s.Webhook = f.Approvals.Webhook
 	}
 	s.setProfiles(f.Profiles, path)
+	s.setFolders(f.Workspaces, path)
 	if r := f.Retention; r != nil && r.Runs > 0 {
 		s.Retention = max(time.Duration(r.Runs), leastRetention)
 		s.note(Value{"retention.runs", s.Retention.String(), path})

@@ -35,6 +35,7 @@ type file struct {
 	Features   fileFeatures                 `yaml:"features" doc:"of a tenant of wexec serve: what its actors may use"`
 	Model      string                       `yaml:"model" doc:"of a tenant of wexec serve: the model of its agents; the cost of runs uses its price"`
 	Profiles   yamldoc.Map[Profile]         `yaml:"profiles" doc:"subsets of the servers and tools, by name; each is served as MCP at /mcp/p/NAME"`
+	Workspaces yamldoc.Map[string]          `yaml:"workspaces" doc:"of a tenant of wexec serve: folders over which clients may make workspaces, by name; absolute paths"`
 	ParkAfter  units.Duration               `yaml:"park_after" doc:"how long a run waits for people, timers and signals until it leaves memory; 30s unless told"`
 	Log        string                       `yaml:"log" enum:"debug|info|warn|error" doc:"least important messages that are logged"`
 }
@@ -211,6 +212,9 @@ func parseFile(name string, data []byte) (*file, error) {
 		}
 	}
 	if err := checkProfiles(name, f.Profiles); err != nil {
+		return nil, err
+	}
+	if err := checkFolders(name, f.Workspaces); err != nil {
 		return nil, err
 	}
 	return &f, nil

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"crypto/rand"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,23 +13,29 @@ import (
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/files"
+	"github.com/wexec/wexec/internal/yamldoc"
 	"github.com/wexec/wexec/workspace"
 )
 
-// Workspaces are the workspaces of a user.
+// Workspaces are the workspaces of a user, or of a tenant of a server.
 type Workspaces struct {
 	dir     string
 	protect []string
 }
 
-// Workspaces returns those of the user. The files of the settings are out of reach in
-// each of them.
+// Workspaces returns those of the user.
 func (s *Settings) Workspaces(env *Environment) (*Workspaces, error) {
 	dir := below(env.stateDir(), "workspaces")
 	if dir == "" {
 		return nil, fault.New(fault.UsageWorkspace, "there is no home folder for workspaces").WithHint("set XDG_STATE_HOME")
 	}
-	return &Workspaces{dir, s.protected(env)}, nil
+	return s.WorkspacesIn(dir, env), nil
+}
+
+// WorkspacesIn returns those in a folder. The files of the settings are out of reach in
+// each of them.
+func (s *Settings) WorkspacesIn(dir string, env *Environment) *Workspaces {
+	return &Workspaces{dir, s.protected(env)}
 }
 
 func (w *Workspaces) options(base string) (workspace.Options, error) {
@@ -36,14 +43,30 @@ func (w *Workspaces) options(base string) (workspace.Options, error) {
 	return workspace.Options{Never: never}, err
 }
 
-// Create makes a workspace over a folder.
-func (w *Workspaces) Create(base string) (*workspace.Workspace, error) {
-	o, err := w.options(base)
+// Create makes a workspace over a folder. It gets an id unless it has one.
+func (w *Workspaces) Create(info workspace.Info) (*workspace.Workspace, error) {
+	o, err := w.options(info.Base)
 	if err != nil {
 		return nil, err
 	}
-	id := strings.ToLower(rand.Text()[:10])
-	return workspace.Create(filepath.Join(w.dir, id), workspace.Info{ID: id, Base: base}, o)
+	if info.ID == "" {
+		info.ID = strings.ToLower(rand.Text()[:WorkspaceID])
+	}
+	return workspace.Create(filepath.Join(w.dir, info.ID), info, o)
+}
+
+// WorkspaceID is the length of an id.
+const WorkspaceID = 10
+
+// IsWorkspaceID reports whether a text is the whole id of a workspace.
+func IsWorkspaceID(id string) bool {
+	return len(id) == WorkspaceID && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") == ""
+}
+
+// Delete deletes a workspace. It reports whether it did: one that is in use, or that is
+// being accepted, stays.
+func (w *Workspaces) Delete(id string) (bool, error) {
+	return workspace.Delete(filepath.Join(w.dir, id))
 }
 
 // Open opens a workspace by its id, or by the beginning of it.
@@ -115,7 +138,7 @@ func (w *Workspaces) Collect(before time.Time) ([]workspace.Info, error) {
 		if info.State == workspace.Active && info.Changed > 0 || !info.Created.Before(before) {
 			continue
 		}
-		deleted, err := workspace.Delete(filepath.Join(w.dir, info.ID))
+		deleted, err := w.Delete(info.ID)
 		if err != nil {
 			return out, err
 		}
@@ -124,4 +147,32 @@ func (w *Workspaces) Collect(before time.Time) ([]workspace.Info, error) {
 		}
 	}
 	return out, nil
+}
+
+// maxFolderName bounds the name of a folder.
+const maxFolderName = 63
+
+// checkFolders checks the folders that a tenant's clients may make workspaces over.
+func checkFolders(name string, folders yamldoc.Map[string]) error {
+	for _, f := range folders {
+		at := fmt.Sprintf("%s:%d: workspace %.80q", name, f.KeyPos.Line, f.Key)
+		switch {
+		case f.Key == "" || len(f.Key) > maxFolderName || strings.Trim(f.Key, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "":
+			return fault.New(fault.UsageConfig, "%s: the name has at most %d lower-case letters, digits, - and _", at, maxFolderName)
+		case !filepath.IsAbs(f.V):
+			return fault.New(fault.UsageConfig, "%s: the folder %.200q must be an absolute path", at, f.V)
+		}
+	}
+	return nil
+}
+
+// setFolders sets the folders of a file instead of farther ones with the same name.
+func (s *Settings) setFolders(folders yamldoc.Map[string], origin string) {
+	for _, f := range folders {
+		if s.Folders == nil {
+			s.Folders = map[string]string{}
+		}
+		s.Folders[f.Key] = filepath.Clean(f.V)
+		s.note(Value{"workspaces." + f.Key, s.Folders[f.Key], origin})
+	}
 }

@@ -378,16 +378,6 @@ func (x *execution) ended() bool {
 	}
 }
 
-// shown is the run after its end, as clients see it.
-func (x *execution) shown() *Run {
-	r := &Run{Result: *x.res, State: store.StateDone, Actor: x.run.Actor, Language: x.run.Language, Intent: x.run.Intent, Code: x.run.Program}
-	if x.stored.Digests != nil {
-		r.Digests = &Digests{textDigest(x.res.Stdout), textDigest(x.res.Stderr)}
-	}
-	r.Started = x.run.Created
-	return r
-}
-
 // asks reports whether the run waits for people.
 func (x *execution) asks() bool {
 	x.mu.Lock()
@@ -446,6 +436,11 @@ func (x *execution) result() (*engine.Result, error) {
 		Deterministic: p.Deterministic, Seed: p.Seed, Cache: p.Cache, Session: p.Session, Input: []byte(p.Input), DryRun: p.Dry,
 		Actor: asked.By, Trigger: asked.Trigger, Tenant: run.Tenant, Table: table, Env: x.tenant.env, Asker: x, Progress: x.progress, Issued: x.keep,
 	}
+	done, err := x.lend(&req)
+	if err != nil {
+		return refused(err)
+	}
+	defer done()
 	x.endure(&req, records, x.tenant.settings.ParkAfter)
 	res, err := x.s.engine.Run(ctx, req)
 	x.price(res, req)

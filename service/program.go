@@ -53,6 +53,7 @@ type Program struct {
 	Seed          uint64          `json:"seed,omitempty" jsonschema:"where the random numbers of a deterministic run begin"`
 	Cache         *bool           `json:"cache,omitempty" jsonschema:"false turns the result cache off"`
 	Session       string          `json:"session,omitempty" jsonschema:"a name: keeps globals between runs"`
+	Workspace     string          `json:"workspace,omitempty" jsonschema:"the id of a workspace: the program sees it as /workspace"`
 	Input         string          `json:"input,omitempty" jsonschema:"standard input"`
 	Dry           bool            `json:"dry,omitempty" jsonschema:"answer tool calls with samples, call no tool"`
 }
@@ -78,6 +79,9 @@ func (p *Program) check() error {
 		return fault.New(fault.UsageFlag, "intent has %d bytes, more than %d", len(p.Intent), maxIntent)
 	case len(p.Session) > maxName || len(p.File) > maxName:
 		return fault.New(fault.UsageFlag, "session and file have at most %d bytes", maxName)
+	}
+	if p.Workspace != "" && p.Session != "" {
+		return fault.New(fault.UsageFlag, "a run has a session or a workspace, not both").WithHint("leave out one of them")
 	}
 	if p.Session != "" {
 		if err := checkSessionName(p.Session); err != nil {

@@ -30,6 +30,15 @@ func (s *Service) Submit(ctx context.Context, who Principal, sub Submission, wai
 	if err := sub.Program.check(); err != nil {
 		return nil, err
 	}
+	if id := sub.Program.Workspace; id != "" {
+		all, err := s.Workspaces(who)
+		if err == nil {
+			err = all.Check(id)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	if len(sub.Key) > maxName {
 		return nil, fault.New(fault.UsageFlag, "the idempotency key has more than %d bytes", maxName)
 	}
@@ -78,6 +87,16 @@ func (s *Service) Run(ctx context.Context, who Principal, req engine.Request) (*
 		return refusal(req.ID, err)
 	}
 	return s.runs.attend(ctx, run, req, s.tenants.accounts(run, quotas)...)
+}
+
+// shown is the run after its end, as clients see it.
+func (x *execution) shown() *Run {
+	r := &Run{Result: *x.res, State: store.StateDone, Actor: x.run.Actor, Language: x.run.Language, Intent: x.run.Intent, Code: x.run.Program}
+	if x.stored.Digests != nil {
+		r.Digests = &Digests{textDigest(x.res.Stdout), textDigest(x.res.Stderr)}
+	}
+	r.Started = x.run.Created
+	return r
 }
 
 // Get returns a run of the principal's tenant.

@@ -13,6 +13,7 @@ import (
 	"github.com/wexec/wexec/service/images"
 	"github.com/wexec/wexec/service/metrics"
 	"github.com/wexec/wexec/service/webhooks"
+	"github.com/wexec/wexec/service/workspaces"
 	"github.com/wexec/wexec/store"
 )
 
@@ -24,6 +25,7 @@ type Service struct {
 	runs    *executor
 	tokens  tokenCache
 	rules   sync.Mutex // held while a rule is written
+	reading workspaces.Reading
 
 	deletions *deletions
 	artifacts *artifacts
@@ -43,7 +45,7 @@ func Open(ctx context.Context, o Options) (_ *Service, err error) {
 			return nil, err
 		}
 	}
-	s := &Service{o: o, tenants: &tenants{}, deletions: newDeletions(o.Store, o.Keys, o.Data)}
+	s := &Service{o: o, tenants: &tenants{}, reading: workspaces.NewReading(), deletions: newDeletions(o.Store, o.Keys, o.Data)}
 	if s.artifacts, err = openArtifacts(o); err != nil {
 		return nil, err
 	}
@@ -169,7 +171,7 @@ func (s *Service) maintain(ctx context.Context) {
 }
 
 // Maintain adds the segments of the audit that were closed to the store, removes the
-// runs that the tenants no longer keep, applies the deletions that
+// runs and the workspaces without changes that the tenants no longer keep, applies the deletions that
 // are not applied to all runs yet, and ends questions that expired in a process that
 // died. A server does so each minute.
 func (s *Service) Maintain(ctx context.Context, now time.Time) error {
@@ -178,7 +180,8 @@ func (s *Service) Maintain(ctx context.Context, now time.Time) error {
 	errs = append(errs, err)
 	for _, t := range s.tenants.list() {
 		_, err := s.o.Store.Prune(ctx, t.Name, now.Add(-t.settings.Retention))
-		errs = append(errs, err)
+		_, layersErr := t.layers(s.o).Collect(now.Add(-t.settings.Retention))
+		errs = append(errs, err, layersErr)
 	}
 	return errors.Join(errs...)
 }

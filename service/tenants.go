@@ -35,6 +35,7 @@ type Tenant struct {
 	host     *config.Host
 	hook     *webhooks.Hook    // nil without one
 	env      map[string]string // of programs, as far as the policy lets it through
+	root     string            // of the operator, for workspaces; empty: no bound
 }
 
 // Table returns the table of new runs.
@@ -167,6 +168,11 @@ func (x *tenants) loadTenant(o Options, name string) (*Tenant, error) {
 	if t.hook, err = openHook(o, name, settings.Webhook); err != nil {
 		return nil, fault.New(fault.CodeOf(err), "tenant %s: approvals.webhook: %w", name, err).WithHint("%s", fault.HintOf(err))
 	}
+	operator, _, err := tenancy(o, name)
+	if err != nil {
+		return nil, err
+	}
+	t.root = operator.Root
 	if name == DefaultTenant {
 		t.env = environment(o, name).Map()
 	}
@@ -203,15 +209,29 @@ func readTenant(o Options, name string) (*config.Settings, error) {
 	}
 	files := settings.Policy().Files()
 	for _, granted := range slices.Concat(files.Read, files.Write) {
-		if operator.Root == "" {
-			return nil, fault.New(fault.UsageConfig, "tenant %s: the policy grants files of this machine, and the operator names no root for the tenant", name).
-				WithHint("remove the files block of its policy.yaml; or let the operator write  tenants: {%s: {root: FOLDER}}  to wexec.yaml in the data folder", name)
+		if err := withinRoot(operator.Root, name, "the policy grants", granted.Path, granted.Pattern); err != nil {
+			return nil, err
 		}
-		if rel, err := filepath.Rel(operator.Root, granted.Path); err != nil || !filepath.IsLocal(rel) || strings.Contains(granted.Pattern, "..") {
-			return nil, fault.New(fault.UsageConfig, "tenant %s: the policy grants %s, which is outside %s, the root of the tenant", name, granted.Pattern, operator.Root)
+	}
+	for _, folder := range settings.Folders {
+		if err := withinRoot(operator.Root, name, "workspaces names", folder, folder); err != nil {
+			return nil, err
 		}
 	}
 	return settings, nil
+}
+
+// withinRoot refuses a path of the machine that is not below the root that the operator
+// names for a tenant.
+func withinRoot(root, tenant, what, path, pattern string) error {
+	if root == "" {
+		return fault.New(fault.UsageConfig, "tenant %s: %s files of this machine, and the operator names no root for the tenant", tenant, what).
+			WithHint("remove %s; or let the operator write  tenants: {%s: {root: FOLDER}}  to wexec.yaml in the data folder", pattern, tenant)
+	}
+	if rel, err := filepath.Rel(root, path); err != nil || !filepath.IsLocal(rel) || strings.Contains(pattern, "..") {
+		return fault.New(fault.UsageConfig, "tenant %s: %s %s, which is outside %s, the root of the tenant", tenant, what, pattern, root)
+	}
+	return nil
 }
 
 // tenancy returns what the operator allows a tenant. The default tenant has no bounds

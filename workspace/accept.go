@@ -1,6 +1,8 @@
 package workspace
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,18 +51,19 @@ type step struct {
 
 // Accept makes the changes in the base. Where the base changed since, texts are merged;
 // if that fails nothing is changed and the error is a [ConflictError]. A process that
-// dies leaves a plan, which the next [Open] completes, or undoes if it cannot.
-func (w *Workspace) Accept() ([]Change, error) {
+// dies leaves a plan, which the next [Open] completes, or undoes if it cannot. The context
+// ends the preparations only.
+func (w *Workspace) Accept(ctx context.Context) ([]Change, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.active(); err != nil {
 		return nil, err
 	}
-	changes, err := w.changes()
+	changes, err := w.changes(ctx)
 	if err != nil {
 		return nil, fault.New(fault.UsageWorkspace, "compare the workspace %s with its folder: %w", w.info.ID, err)
 	}
-	plan, err := w.plan(changes)
+	plan, err := w.plan(ctx, changes)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +101,7 @@ func (w *Workspace) syncContent(plan []step) error {
 }
 
 // plan returns the steps that make the changes in the base.
-func (w *Workspace) plan(changes []Change) ([]step, error) {
+func (w *Workspace) plan(ctx context.Context, changes []Change) ([]step, error) {
 	moved := map[string]bool{} // paths of the base that show elsewhere
 	for _, c := range changes {
 		if c.From != "" && c.n.content == "" {
@@ -113,7 +116,7 @@ func (w *Workspace) plan(changes []Change) ([]step, error) {
 			return nil, fault.New(fault.UsageWorkspace, "the workspace changes %s, which must not change", c.Path).WithHint("reject the workspace, or export it")
 		}
 		s, conflict, err := w.planned(c, moved[c.Path])
-		if err != nil {
+		if err := cmp.Or(context.Cause(ctx), err); err != nil {
 			return nil, fault.New(fault.UsageWorkspace, "prepare to accept %s: %w", c.Path, err)
 		}
 		switch {
@@ -408,11 +411,8 @@ func (w *Workspace) end(state State) error {
 // be empty or absent.
 func (w *Workspace) Export(dir string) error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.active(); err != nil {
-		return err
-	}
-	changes, err := w.changes()
+	err := w.active()
+	w.mu.Unlock()
 	if err != nil {
 		return err
 	}
@@ -427,36 +427,36 @@ func (w *Workspace) Export(dir string) error {
 		return fault.New(fault.UsageWorkspace, "export: %w", err)
 	}
 	defer to.Close()
-	for _, c := range changes {
-		if err := w.export(to, c); err != nil {
-			return fault.New(fault.UsageWorkspace, "export %s: %w", c.Path, err)
+	return w.Each(context.Background(), func(e Entry) error {
+		if err := e.export(to); err != nil {
+			return fault.New(fault.UsageWorkspace, "export %s: %w", e.Path, err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-func (w *Workspace) export(to *os.Root, c Change) error {
-	if c.Kind == Deleted {
+func (e Entry) export(to *os.Root) error {
+	if e.Kind == Deleted {
 		return nil
 	}
-	at := filepath.FromSlash(c.Path)
-	if parent := path.Dir(c.Path); parent != "." {
+	at := filepath.FromSlash(e.Path)
+	if parent := path.Dir(e.Path); parent != "." {
 		if err := to.MkdirAll(filepath.FromSlash(parent), 0o755); err != nil {
 			return err
 		}
 	}
-	switch c.n.kind {
+	switch e.n.kind {
 	case folder:
-		return to.MkdirAll(at, c.Mode|0o700)
+		return to.MkdirAll(at, e.Mode|0o700)
 	case link:
-		return to.Symlink(filepath.FromSlash(c.n.target), at)
+		return to.Symlink(filepath.FromSlash(e.n.target), at)
 	}
-	from, err := w.read(c.n)
+	from, err := e.Open()
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	f, err := to.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, c.Mode.Perm())
+	f, err := to.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, e.Mode.Perm())
 	if err != nil {
 		return err
 	}

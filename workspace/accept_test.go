@@ -32,13 +32,13 @@ func TestAnAcceptedBaseIsWhatTheWorkspaceShowed(t *testing.T) {
 	w, base := layered(t, start)
 	edits(t, w)
 	want := w.shown(t)
-	if _, err := w.Accept(); err != nil {
+	if _, err := w.Accept(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := onDisk(t, base); !slices.Equal(got, want) {
 		t.Errorf("the base has\n%s\nthe workspace showed\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if _, err := w.Accept(); fault.CodeOf(err) != fault.UsageWorkspace {
+	if _, err := w.Accept(t.Context()); fault.CodeOf(err) != fault.UsageWorkspace {
 		t.Errorf("a second accept: %v", err)
 	}
 }
@@ -49,7 +49,7 @@ func TestAnAcceptThatStopsAtAnyStepIsCompletedByTheNextOpen(t *testing.T) {
 		edits(t, w)
 		want := w.shown(t)
 		stopAfter = func(i int) bool { return i == after }
-		_, err := w.Accept()
+		_, err := w.Accept(t.Context())
 		stopAfter = nil
 		if err == nil {
 			if after < 5 {
@@ -78,7 +78,7 @@ func TestAnAcceptThatCannotBeCompletedIsUndone(t *testing.T) {
 		edits(t, w)
 		before := onDisk(t, base)
 		stopAfter = func(i int) bool { return i == after }
-		_, err := w.Accept()
+		_, err := w.Accept(t.Context())
 		stopAfter = nil
 		if !errors.Is(err, errStopped) {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestChangesOfBothSidesAreMerged(t *testing.T) {
 	w, base := layered(t, start)
 	w.put(t, "a.txt", "1\nTWO\n3\n4\n5\n")
 	must(t, os.WriteFile(filepath.Join(base, "a.txt"), []byte("1\n2\n3\n4\nFIVE\n"), 0o644))
-	if _, err := w.Accept(); err != nil {
+	if _, err := w.Accept(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if data, _ := os.ReadFile(filepath.Join(base, "a.txt")); string(data) != "1\nTWO\n3\n4\nFIVE\n" {
@@ -123,7 +123,7 @@ func TestPermissionsAndContentOfBothSidesAreMerged(t *testing.T) {
 	must(t, os.Chmod(filepath.Join(base, "b"), 0o600))
 	must(t, os.WriteFile(filepath.Join(base, "dir/c"), []byte("C"), 0o644))
 	must(t, os.WriteFile(filepath.Join(base, "dir/d"), []byte("d"), 0o644))
-	_, err := w.Accept()
+	_, err := w.Accept(t.Context())
 	must(t, err)
 	want := []string{`a 755 "\x00new"`, `b 600 "B"`, "moved/", `moved/c 644 "C"`, `moved/d 644 "d"`}
 	if got := onDisk(t, base); !slices.Equal(got, want) {
@@ -172,7 +172,7 @@ func TestConflictsChangeNothingAndAreNamed(t *testing.T) {
 			c.ours(t, w)
 			must(t, c.theirs(base))
 			before := onDisk(t, base)
-			_, err := w.Accept()
+			_, err := w.Accept(t.Context())
 			conflicts, ok := errors.AsType[*ConflictError](err)
 			if !ok || len(conflicts.Conflicts) != 1 || conflicts.Conflicts[0].Path != c.path || fault.CodeOf(err) != fault.UsageWorkspace {
 				t.Fatalf("%v", err)

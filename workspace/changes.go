@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -36,24 +37,59 @@ type Change struct {
 }
 
 // Changes lists what differs from the base, folders before what is in them.
-func (w *Workspace) Changes() ([]Change, error) {
+func (w *Workspace) Changes(ctx context.Context) ([]Change, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.active(); err != nil {
 		return nil, err
 	}
-	return w.changes()
+	return w.changes(ctx)
 }
 
-func (w *Workspace) changes() ([]Change, error) {
-	c := &comparison{w: w}
+func (w *Workspace) changes(ctx context.Context) ([]Change, error) {
+	c := &comparison{w: w, ctx: ctx}
 	err := c.folder(".", w.root)
 	return c.out, err
+}
+
+// Each calls do with each change, folders before what is in them. Meanwhile the workspace
+// does not change.
+func (w *Workspace) Each(ctx context.Context, do func(e Entry) error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.active(); err != nil {
+		return err
+	}
+	changes, err := w.changes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if err := cmp.Or(context.Cause(ctx), do(Entry{c, w})); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Entry is a change whose content can be read, while [Workspace.Each] calls.
+type Entry struct {
+	Change
+	w *Workspace
+}
+
+// Open opens the file that was added or modified.
+func (e Entry) Open() (*os.File, error) {
+	if e.n.kind != file {
+		return nil, fs.ErrInvalid
+	}
+	return e.w.read(e.n)
 }
 
 // comparison compares a layer with its base.
 type comparison struct {
 	w   *Workspace
+	ctx context.Context
 	out []Change
 }
 
@@ -96,7 +132,7 @@ func (c *comparison) folder(name string, n *node) error {
 // name compares a name of the layer, nil if the layer does not have it, with that of the base.
 func (c *comparison) name(name string, n *node) error {
 	below, err := c.w.lstat(name)
-	if err != nil {
+	if err := cmp.Or(context.Cause(c.ctx), err); err != nil {
 		return err
 	}
 	if n == nil {

@@ -72,7 +72,7 @@ func TestTheLayerBehavesAsACopy(t *testing.T) {
 					}
 				}
 			}
-			if _, err := w.Accept(); err != nil {
+			if _, err := w.Accept(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if now, want := onDisk(t, base), onDisk(t, plain); !slices.Equal(now, want) {

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -10,27 +11,19 @@ import (
 
 // Diff writes the changes as git does, so that git apply understands them.
 func (w *Workspace) Diff(to io.Writer) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.active(); err != nil {
-		return err
-	}
-	changes, err := w.changes()
-	if err != nil {
-		return err
-	}
-	for _, c := range changes {
-		if c.Folder {
-			continue // git has files only
-		}
-		if err := w.diff(to, c); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.Each(context.Background(), func(e Entry) error { return e.Diff(to, nil) })
 }
 
-func (w *Workspace) diff(to io.Writer, c Change) error {
+// Show replaces parts of a text that its reader must not see.
+type Show func(text string) (string, error)
+
+// Diff writes the change as git does. A Show that is not nil gets each path and the lines
+// of each place that changed.
+func (e Entry) Diff(to io.Writer, show Show) error {
+	w, c := e.w, e.Change
+	if c.Folder {
+		return nil // git has files only
+	}
 	var before, after []byte
 	var err error
 	old, now := gitMode(kindOf(c.below), c.OldMode), gitMode(c.n.kind, c.Mode)
@@ -49,7 +42,11 @@ func (w *Workspace) diff(to io.Writer, c Change) error {
 			return err
 		}
 	}
-	a, b := quoted("a/"+c.Path), quoted("b/"+c.Path)
+	name, err := show.text(c.Path)
+	if err != nil {
+		return err
+	}
+	a, b := quoted("a/"+name), quoted("b/"+name)
 	var head strings.Builder
 	fmt.Fprintf(&head, "diff --git %s %s\n", a, b)
 	switch {
@@ -75,7 +72,48 @@ func (w *Workspace) diff(to io.Writer, c Change) error {
 	if _, err := fmt.Fprintf(to, "--- %s\n+++ %s\n", a, b); err != nil {
 		return err
 	}
-	return writeHunks(to, before, after)
+	return writeHunks(to, before, after, show)
+}
+
+func (s Show) text(text string) (string, error) {
+	if s == nil {
+		return text, nil
+	}
+	return s(text)
+}
+
+// maxShow is how many bytes of lines a [Show] gets at once.
+const maxShow = 64 << 10
+
+// lines returns lines without line ends as they are shown, as many as there are.
+func (s Show) lines(lines []string) ([]string, error) {
+	if s == nil {
+		return lines, nil
+	}
+	var out []string
+	for len(lines) > 0 {
+		n, size := 1, len(lines[0])
+		for n < len(lines) && size+len(lines[n]) < maxShow {
+			size += len(lines[n]) + 1
+			n++
+		}
+		text, err := s(strings.Join(lines[:n], "\n"))
+		if err != nil {
+			return nil, err
+		}
+		shown := strings.Split(text, "\n")
+		if len(shown) != n { // what was replaced is in more than one line
+			shown = nil
+			for _, l := range lines[:n] {
+				if text, err = s(l); err != nil {
+					return nil, err
+				}
+				shown = append(shown, strings.ReplaceAll(text, "\n", " "))
+			}
+		}
+		out, lines = append(out, shown...), lines[n:]
+	}
+	return out, nil
 }
 
 // gitMode returns the mode of a file or link as git has it.

@@ -85,7 +85,7 @@ func TestLimitsOfFilesHold(t *testing.T) {
 	if !strings.Contains(diff.String(), "Binary files a/large and /dev/null differ") {
 		t.Errorf("the diff is\n%s", diff.String())
 	}
-	_, err = w.Accept()
+	_, err = w.Accept(t.Context())
 	must(t, err)
 }
 
@@ -150,8 +150,8 @@ func FuzzTheLog(f *testing.F) {
 				t.Fatalf("%s has what is outside", name)
 			}
 		}
-		_, _ = w.Changes()
-		_, _ = w.Accept()
+		_, _ = w.Changes(t.Context())
+		_, _ = w.Accept(t.Context())
 		if left, _ := os.ReadDir(filepath.Join(base, ".git")); len(left) > 0 {
 			t.Fatal("version control changed")
 		}

@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("WEXEC_TEST_ACCEPT"); dir != "" {
 		w, err := Open(dir, Options{})
 		if err == nil {
-			_, err = w.Accept()
+			_, err = w.Accept(context.Background())
 		}
 		if err != nil {
 			panic(err)
@@ -85,7 +86,7 @@ func TestAChangeKeepsTheOtherNamesOfAHardLink(t *testing.T) {
 	must(t, os.Link(filepath.Join(base, "a"), other))
 	must(t, w.Chmod("a", 0o666))
 	w.put(t, "a", "2")
-	_, err := w.Accept()
+	_, err := w.Accept(t.Context())
 	must(t, err)
 	info, err := os.Stat(other)
 	must(t, err)
@@ -113,7 +114,7 @@ func TestALinkThatReplacesAFolderDuringAnAcceptLeadsNowhere(t *testing.T) {
 			}
 			return false
 		}
-		_, err := w.Accept()
+		_, err := w.Accept(t.Context())
 		stopAfter = nil
 		if fault.CodeOf(err) != fault.UsageWorkspace {
 			t.Errorf("accept: %v", err)

@@ -141,7 +141,7 @@ func isText(data []byte) bool {
 const around = 3 // lines of context
 
 // writeHunks writes the difference of two texts in the unified format.
-func writeHunks(to io.Writer, before, after []byte) error {
+func writeHunks(to io.Writer, before, after []byte, show Show) error {
 	a, b := linesOf(before), linesOf(after)
 	edits := editsOf(a, b)
 	for len(edits) > 0 {
@@ -149,7 +149,7 @@ func writeHunks(to io.Writer, before, after []byte) error {
 		for n < len(edits) && edits[n].from-edits[n-1].to <= 2*around {
 			n++
 		}
-		if err := writeHunk(to, a, b, edits[:n]); err != nil {
+		if err := writeHunk(to, a, b, edits[:n], show); err != nil {
 			return err
 		}
 		edits = edits[n:]
@@ -157,13 +157,15 @@ func writeHunks(to io.Writer, before, after []byte) error {
 	return nil
 }
 
-func writeHunk(to io.Writer, a, b []string, edits []edit) error {
-	var out strings.Builder
+func writeHunk(to io.Writer, a, b []string, edits []edit, show Show) error {
+	var marks, ends, texts []string
 	line := func(mark, text string) {
-		out.WriteString(mark + text)
-		if !strings.HasSuffix(text, "\n") {
-			out.WriteString("\n\\ No newline at end of file\n")
+		text, ended := strings.CutSuffix(text, "\n")
+		end := "\n"
+		if !ended {
+			end = "\n\\ No newline at end of file\n"
 		}
+		marks, ends, texts = append(marks, mark), append(ends, end), append(texts, text)
 	}
 	first, last := edits[0], edits[len(edits)-1]
 	lead := min(first.from, around)
@@ -176,7 +178,6 @@ func writeHunk(to io.Writer, a, b []string, edits []edit) error {
 		}
 		return fmt.Sprintf("%d,%d", at+1, end-at)
 	}
-	fmt.Fprintf(&out, "@@ -%s +%s @@\n", position(from, until), position(at, end))
 	i := from
 	for _, e := range edits {
 		for ; i < e.from; i++ {
@@ -193,7 +194,16 @@ func writeHunk(to io.Writer, a, b []string, edits []edit) error {
 	for ; i < until; i++ {
 		line(" ", a[i])
 	}
-	_, err := io.WriteString(to, out.String())
+	texts, err := show.lines(texts)
+	if err != nil {
+		return err
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "@@ -%s +%s @@\n", position(from, until), position(at, end))
+	for i, text := range texts {
+		out.WriteString(marks[i] + text + ends[i])
+	}
+	_, err = io.WriteString(to, out.String())
 	return err
 }
 

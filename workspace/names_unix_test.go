@@ -56,7 +56,7 @@ func TestStrangeNamesStayApart(t *testing.T) {
 			t.Errorf("git makes\n%q\nthe workspace shows\n%q", now, want)
 		}
 	}
-	_, err := w.Accept()
+	_, err := w.Accept(t.Context())
 	must(t, err)
 	if now := onDisk(t, base); !slices.Equal(now, want) {
 		t.Errorf("the base has\n%q\nthe workspace showed\n%q", now, want)
@@ -82,7 +82,7 @@ func TestNamesThatAreNotTextAreLeftAlone(t *testing.T) {
 		t.Error("its folder can be deleted")
 	}
 	w.put(t, "dir/a", "1")
-	_, err := w.Accept()
+	_, err := w.Accept(t.Context())
 	must(t, err)
 	if now := onDisk(t, base); !slices.Equal(now, before) {
 		t.Errorf("the base has %q", now)

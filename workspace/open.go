@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -94,7 +95,7 @@ func (w *Workspace) Used(run string) (changed int, err error) {
 	if err := w.active(); err != nil {
 		return 0, err
 	}
-	changes, err := w.changes()
+	changes, err := w.changes(context.Background())
 	if err != nil {
 		return 0, fault.New(fault.UsageWorkspace, "compare the workspace %s with its folder: %w", w.info.ID, err)
 	}

@@ -45,7 +45,8 @@ const (
 // Info describes a workspace.
 type Info struct {
 	ID      string    `json:"id"`
-	Base    string    `json:"base"` // absolute path of the folder below
+	Base    string    `json:"base"`             // absolute path of the folder below
+	Folder  string    `json:"folder,omitempty"` // its name on a server
 	State   State     `json:"state"`
 	Actor   string    `json:"actor,omitempty"`
 	Run     string    `json:"run,omitempty"` // the last one that used it

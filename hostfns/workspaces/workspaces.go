@@ -62,7 +62,7 @@ func (p *Provider) Call(ctx context.Context, call hostfns.Call) (hostfns.Answer,
 		if err := call.Gate.Count(p.w.Size()); err != nil { // which is compared with the folder
 			return hostfns.Answer{}, err
 		}
-		return answer(call, p.submit)
+		return answer(call, func(in submission) (submitted, error) { return p.submit(ctx, in) })
 	}
 	return hostfns.Answer{}, fault.New(fault.ToolUnknown, "there is no call %s", call.Server)
 }
@@ -105,11 +105,11 @@ type submitted struct {
 
 // submit notes what a program says it did, for the person who accepts it. It tells the
 // program which of the paths that it names did not change.
-func (p *Provider) submit(in submission) (submitted, error) {
+func (p *Provider) submit(ctx context.Context, in submission) (submitted, error) {
 	if len(in.Changed) > maxClaimed {
 		return submitted{}, fault.New(fault.ToolInvalidArgs, "submit_result: changed has more than %d paths", maxClaimed)
 	}
-	changes, err := p.w.Changes()
+	changes, err := p.w.Changes(ctx)
 	if err != nil {
 		return submitted{}, err
 	}

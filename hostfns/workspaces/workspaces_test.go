@@ -338,7 +338,7 @@ func TestManyFilesAreListedWithoutReadingThem(t *testing.T) {
 	if got := l.files("**/f988"); len(got) != 100 {
 		t.Errorf("%d files", len(got))
 	}
-	changes, err := l.w.Changes()
+	changes, err := l.w.Changes(t.Context())
 	if err != nil || len(changes) > 0 {
 		t.Errorf("%d changes, %v", len(changes), err)
 	}

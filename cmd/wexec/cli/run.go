@@ -34,6 +34,7 @@ import (
 	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/internal/units"
 	"github.com/wexec/wexec/service"
+	"github.com/wexec/wexec/workspace"
 )
 
 func (a *app) runCommand() *cli.Command {
@@ -104,7 +105,7 @@ func (a *app) run(ctx *cli.Context) error {
 		if err != nil {
 			return a.failed(ctx, err)
 		}
-		layer, err := layers.Create(a.path(ctx.String("workspace")))
+		layer, err := layers.Create(workspace.Info{Base: a.path(ctx.String("workspace"))})
 		if err != nil {
 			return a.failed(ctx, err)
 		}

@@ -29,6 +29,7 @@ import (
 
 func TestMain(m *testing.M) {
 	openapi3filter.RegisterBodyDecoder("application/x-ndjson", openapi3filter.RegisteredBodyDecoder("text/plain"))
+	openapi3filter.RegisterBodyDecoder("application/zip", openapi3filter.RegisteredBodyDecoder("text/plain"))
 	code := m.Run()
 	testpg.Stop()
 	os.Exit(code)

@@ -1,5 +1,5 @@
 // Package httpd is the HTTP door of a server: runs, approvals, tools, sessions,
-// artifacts, tokens and usage as JSON under /v1, MCP at /mcp, and pages for people.
+// artifacts, workspaces, tokens and usage as JSON under /v1, MCP at /mcp, and pages for people.
 // Every route of the API is in one table, which also makes the OpenAPI document at
 // /v1/openapi.json.
 package httpd
@@ -42,6 +42,11 @@ func routes() []route {
 		in: inputOf[artifactInput](), status: http.StatusOK, also: []int{http.StatusPartialContent, http.StatusNotModified}, media: "*/*", serve: getArtifact}
 	metrics := route{method: "GET", path: "/metrics", scope: store.ScopeAdmin, summary: "Read the metrics of the server, in the text format of Prometheus", operation: "getMetrics",
 		in: inputOf[none](), status: http.StatusOK, media: "text/plain; version=0.0.4; charset=utf-8", serve: serveMetrics}
+	makeWorkspace := typed("POST", "/v1/workspaces", store.ScopeRun, "Make a workspace over a folder", createWorkspace)
+	makeWorkspace.status = http.StatusCreated
+	changes := func(what, summary, media string, serve func(*Server, *call) error) route {
+		return route{method: "GET", path: "/v1/workspaces/{id}/" + what, scope: store.ScopeRead, summary: summary, in: inputOf[workspaceInput](), status: http.StatusOK, media: media, serve: serve}
+	}
 	return []route{
 		metrics,
 		run,
@@ -68,6 +73,14 @@ func routes() []route {
 		download,
 		typed("GET", artifactsPath+"/{sha256}/lines", store.ScopeRead, "Read or search lines of a text, in pages; without the scope reveal, texts of others have tokens instead of personal data", artifactLines),
 		typed("DELETE", artifactsPath+"/{sha256}", store.ScopeRun, "Delete an artifact", deleteArtifact),
+		typed("GET", "/v1/workspaces", store.ScopeRead, "List workspaces, the newest first", listWorkspaces),
+		makeWorkspace,
+		typed("GET", "/v1/workspaces/{id}", store.ScopeRead, "Show a workspace", getWorkspace),
+		typed("DELETE", "/v1/workspaces/{id}", store.ScopeRun, "Delete a workspace with its changes", deleteWorkspace),
+		changes("diff", "Show the changes as git does", "text/plain; charset=utf-8", diffWorkspace),
+		changes("export", "Read the files that changed as a ZIP archive", "application/zip", exportWorkspace),
+		typed("POST", "/v1/workspaces/{id}/accept", store.ScopeApprove, "Make the changes in the folder", acceptWorkspace),
+		typed("POST", "/v1/workspaces/{id}/reject", store.ScopeApprove, "Drop the changes", rejectWorkspace),
 		typed("GET", "/v1/usage", store.ScopeRead, "Sum what runs used", usage),
 		typed("GET", "/v1/tokens", store.ScopeAdmin, "List tokens", listTokens),
 		makeToken,

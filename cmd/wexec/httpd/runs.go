@@ -2,7 +2,6 @@ package httpd
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -48,13 +47,10 @@ func submit(s *Server, c *call, in submitInput) (submitted, error) {
 	}
 	defer release()
 	run, err := s.service.Submit(c.context(), c.who, service.Submission{Program: in.Body, Key: in.Key, Trigger: "api"}, wait)
-	if errors.Is(err, fault.UsageConflict) { // the key was used with another body
-		err = statusError{err, http.StatusUnprocessableEntity}
-	}
 	if err == nil {
 		accessOf(c.context()).about(run.RunID)
 	}
-	return submitted{run}, err
+	return submitted{run}, workspaceError(err)
 }
 
 // hold keeps a second request with the same key out until the first is answered.

@@ -23,12 +23,15 @@ var bodies = map[string]string{
 
 	"POST /v1/subjects/delete": `{"kind":"email","value":"nobody@example.org"}`,
 	"POST /v1/artifacts":       "a,b\n1,2\n",
+	"POST /v1/workspaces":      `{"folder":"site"}`,
 }
 
 func TestEveryRouteNeedsItsScopeAndTenant(t *testing.T) {
-	a := newAPI(t, nil)
+	a, _ := newFolderAPI(t, nil)
 	var run shownRun
 	a.call("agent", "POST", "/v1/runs", bodies["POST /v1/runs"]).is(200, &run)
+	var layer shownWorkspace
+	a.call("agent", "POST", "/v1/workspaces", bodies["POST /v1/workspaces"]).is(201, &layer)
 	var made struct{ ID, Token string }
 	a.call("admin", "POST", "/v1/tokens", `{"name":"made","scopes":["read"]}`).is(201, &made)
 	var kept struct{ Artifact string }
@@ -39,6 +42,9 @@ func TestEveryRouteNeedsItsScopeAndTenant(t *testing.T) {
 		id := run.RunID
 		if strings.Contains(rt.path, "tokens") {
 			id = made.ID
+		}
+		if strings.Contains(rt.path, "workspaces") {
+			id = layer.ID
 		}
 		path := strings.NewReplacer("{id}", id, "{name}", "work", "{sha256}", strings.TrimPrefix(kept.Artifact, "sha256:")).Replace(rt.path)
 		a.call("", rt.method, path, body).problem(401, "denied.token")
@@ -56,7 +62,7 @@ func TestEveryRouteNeedsItsScopeAndTenant(t *testing.T) {
 				got.problem(403, "denied.scope")
 			case strings.Contains(rt.path, "{") && got.status < 400:
 				t.Errorf("%s %s of another tenant answered %d: %s", rt.method, path, got.status, got.body)
-			case (strings.Contains(string(got.body), run.RunID) || strings.Contains(string(got.body), kept.Artifact)) && got.status < 400:
+			case (strings.Contains(string(got.body), run.RunID) || strings.Contains(string(got.body), layer.ID) || strings.Contains(string(got.body), kept.Artifact)) && got.status < 400:
 				t.Errorf("%s %s shows a run of another tenant: %s", rt.method, path, got.body)
 			case got.status >= 500:
 				t.Errorf("%s %s answered %d: %s", rt.method, path, got.status, got.body)
@@ -134,7 +140,7 @@ func TestRandomRequestsNeverFailInTheServer(t *testing.T) {
 	a := newAPI(t, nil)
 	r := rand.New(rand.NewPCG(1, 2))
 	values := []string{"", "0", "-1", "1e9", "null", `"x"`, "[]", "{}", `{"a":{}}`, `"` + strings.Repeat("é", 300) + `"`, `"\u0000"`, "true", "99999999999999999999", `"2026-01-01T00:00:00Z"`}
-	names := []string{"language", "code", "args", "limits", "seed", "cache", "session", "input", "dry", "decision", "name", "scopes", "tools", "expires", "type", "kind", "value", "run_id", "token", "actor", "x"}
+	names := []string{"language", "code", "args", "limits", "seed", "cache", "session", "input", "dry", "decision", "name", "scopes", "tools", "expires", "type", "kind", "value", "run_id", "token", "actor", "folder", "workspace", "x"}
 	queries := []string{"limit", "cursor", "state", "since", "until", "q", "wait", "dry", "by", "min_score", "category", "tool", "keep", "name", "from", "lines", "match", "x"}
 	pick := func(from []string) string { return from[r.IntN(len(from))] }
 	for range 400 {

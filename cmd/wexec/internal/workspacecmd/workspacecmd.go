@@ -121,7 +121,7 @@ func (c Commands) list(ctx *cli.Context) error {
 
 func (c Commands) diff(ctx *cli.Context, w *workspace.Workspace) error {
 	if ctx.Bool("json") {
-		changes, err := w.Changes()
+		changes, err := w.Changes(ctx.Context)
 		if err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (c Commands) accept(ctx *cli.Context, w *workspace.Workspace) error {
 		c.Term.Note("the workspace %s is accepted", info.ID)
 		return nil
 	}
-	changes, err := w.Changes()
+	changes, err := w.Changes(ctx.Context)
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (c Commands) accept(ctx *cli.Context, w *workspace.Workspace) error {
 			return nil
 		}
 	}
-	if changes, err = w.Accept(); err != nil {
+	if changes, err = w.Accept(ctx.Context); err != nil {
 		c.showConflicts(err)
 		return err
 	}
