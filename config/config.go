@@ -356,7 +356,9 @@ func (s *Settings) apply(f *file, dir, path string, trusted bool) {
 		s.Webhook = f.Approvals.Webhook
 	}
 	s.setProfiles(f.Profiles, path)
-	s.setFolders(f.Workspaces, path)
+	folders, values := f.folders(s.Folders, path)
+	s.Folders = folders
+	s.note(values...)
 	if r := f.Retention; r != nil && r.Runs > 0 {
 		s.Retention = max(time.Duration(r.Runs), leastRetention)
 		s.note(Value{"retention.runs", s.Retention.String(), path})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -292,4 +293,33 @@ func limitsFromEnvironment(env *Environment) (policy.Limits, error) {
 		f.Set(&l, v)
 	}
 	return l, errors.Join(problems...)
+}
+
+// maxFolderName bounds the name of a folder.
+const maxFolderName = 63
+
+// checkFolders checks the folders that a tenant's clients may make workspaces over.
+func checkFolders(name string, folders yamldoc.Map[string]) error {
+	for _, f := range folders {
+		at := fmt.Sprintf("%s:%d: workspace %.80q", name, f.KeyPos.Line, f.Key)
+		switch {
+		case f.Key == "" || len(f.Key) > maxFolderName || strings.Trim(f.Key, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "":
+			return fault.New(fault.UsageConfig, "%s: the name has at most %d lower-case letters, digits, - and _", at, maxFolderName)
+		case !filepath.IsAbs(f.V):
+			return fault.New(fault.UsageConfig, "%s: the folder %.200q must be an absolute path", at, f.V)
+		}
+	}
+	return nil
+}
+
+// folders returns the folders of farther files with those of the file instead of others
+// with the same name.
+func (f *file) folders(farther map[string]string, origin string) (all map[string]string, values []Value) {
+	all = map[string]string{}
+	maps.Copy(all, farther)
+	for _, folder := range f.Workspaces {
+		all[folder.Key] = filepath.Clean(folder.V)
+		values = append(values, Value{"workspaces." + folder.Key, all[folder.Key], origin})
+	}
+	return all, values
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"crypto/rand"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns/files"
-	"github.com/wexec/wexec/internal/yamldoc"
 	"github.com/wexec/wexec/workspace"
 )
 
@@ -147,32 +145,4 @@ func (w *Workspaces) Collect(before time.Time) ([]workspace.Info, error) {
 		}
 	}
 	return out, nil
-}
-
-// maxFolderName bounds the name of a folder.
-const maxFolderName = 63
-
-// checkFolders checks the folders that a tenant's clients may make workspaces over.
-func checkFolders(name string, folders yamldoc.Map[string]) error {
-	for _, f := range folders {
-		at := fmt.Sprintf("%s:%d: workspace %.80q", name, f.KeyPos.Line, f.Key)
-		switch {
-		case f.Key == "" || len(f.Key) > maxFolderName || strings.Trim(f.Key, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "":
-			return fault.New(fault.UsageConfig, "%s: the name has at most %d lower-case letters, digits, - and _", at, maxFolderName)
-		case !filepath.IsAbs(f.V):
-			return fault.New(fault.UsageConfig, "%s: the folder %.200q must be an absolute path", at, f.V)
-		}
-	}
-	return nil
-}
-
-// setFolders sets the folders of a file instead of farther ones with the same name.
-func (s *Settings) setFolders(folders yamldoc.Map[string], origin string) {
-	for _, f := range folders {
-		if s.Folders == nil {
-			s.Folders = map[string]string{}
-		}
-		s.Folders[f.Key] = filepath.Clean(f.V)
-		s.note(Value{"workspaces." + f.Key, s.Folders[f.Key], origin})
-	}
 }

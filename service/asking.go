@@ -15,6 +15,7 @@ import (
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
+	"github.com/wexec/wexec/hostfns/workspaces"
 	"github.com/wexec/wexec/internal/policyfile"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/store"
@@ -310,6 +311,27 @@ func (x *execution) endure(req *engine.Request, records [][]byte, parkAfter time
 		return
 	}
 	req.Journal, req.Records, req.Delivered, req.ParkAfter = x.journal, records, x.before.output, parkAfter
+}
+
+// lend opens the workspace that a run names. The caller calls done after the run.
+func (x *execution) lend(req *engine.Request) (done func(), err error) {
+	if x.asked.Workspace == "" {
+		return func() {}, nil
+	}
+	all, err := x.tenant.workspaces(x.s.o, x.asked.By)
+	if err != nil {
+		return nil, err
+	}
+	w, err := all.Lend(x.asked.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	req.Workspace = workspaces.New(w)
+	return func() {
+		if err := w.Close(); err != nil {
+			x.s.o.Logger.Error("cannot close a workspace", "run", req.ID, "error", err)
+		}
+	}, nil
 }
 
 // canGoOn reports whether the run has records with which it goes on.

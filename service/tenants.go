@@ -22,6 +22,7 @@ import (
 	"github.com/wexec/wexec/internal/seal"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/service/webhooks"
+	"github.com/wexec/wexec/service/workspaces"
 	"github.com/wexec/wexec/store"
 )
 
@@ -65,6 +66,19 @@ func (t *Tenant) Feature(name, actor string) bool {
 // Limits returns the limits of a run that asks for others.
 func (t *Tenant) Limits(asked policy.Limits) policy.Limits {
 	return t.Table().Policy().Limits().Tighten(t.settings.Limits).OrDefaults().Tighten(asked)
+}
+
+// workspaces returns the workspaces of the tenant for the programs of an actor.
+func (t *Tenant) workspaces(o Options, by engine.Actor) (*workspaces.Client, error) {
+	if !t.Feature("workspaces", by.ID) {
+		return nil, fault.New(fault.DeniedScope, "the tenant has no workspaces for %.60q", by.ID).WithHint("ask its operator about features.workspaces in wexec.yaml")
+	}
+	return &workspaces.Client{Settings: t.settings, Kept: t.layers(o), Root: t.root, Actor: by.ID, Agent: by.Type != store.TypePerson, Logger: o.Logger}, nil
+}
+
+// layers are the workspaces of the tenant on the disk of this server.
+func (t *Tenant) layers(o Options) *config.Workspaces {
+	return t.settings.WorkspacesIn(filepath.Join(o.Data, "workspaces", t.Name), environment(o, t.Name))
 }
 
 // tenants are the tenants by name.

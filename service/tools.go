@@ -2,17 +2,14 @@ package service
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/wexec/wexec/audit"
 	"github.com/wexec/wexec/catalogue"
-	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
-	layer "github.com/wexec/wexec/hostfns/workspaces"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/service/workspaces"
 	"github.com/wexec/wexec/store"
@@ -168,19 +165,6 @@ func (s *Service) CreateToken(ctx context.Context, t store.Token) (secret, id st
 	return secret, t.ID, err
 }
 
-// workspaces returns the workspaces of the tenant for the programs of an actor.
-func (t *Tenant) workspaces(o Options, by engine.Actor) (*workspaces.Client, error) {
-	if !t.Feature("workspaces", by.ID) {
-		return nil, fault.New(fault.DeniedScope, "the tenant has no workspaces for %.60q", by.ID).WithHint("ask its operator about features.workspaces in wexec.yaml")
-	}
-	return &workspaces.Client{Settings: t.settings, Kept: t.layers(o), Root: t.root, Actor: by.ID, Agent: by.Type != store.TypePerson, Logger: o.Logger}, nil
-}
-
-// layers are the workspaces of the tenant on the disk of this server.
-func (t *Tenant) layers(o Options) *config.Workspaces {
-	return t.settings.WorkspacesIn(filepath.Join(o.Data, "workspaces", t.Name), environment(o, t.Name))
-}
-
 // Workspaces returns the workspaces of a principal's tenant.
 func (s *Service) Workspaces(who Principal) (*workspaces.Client, error) {
 	table, err := s.Table(who)
@@ -199,25 +183,4 @@ func (s *Service) Workspaces(who Principal) (*workspaces.Client, error) {
 			Approval: &audit.Approval{Via: "api", By: who.Actor().ID, Answer: "yes"}}})
 	}
 	return w, nil
-}
-
-// lend opens the workspace that a run names. The caller calls done after the run.
-func (x *execution) lend(req *engine.Request) (done func(), err error) {
-	if x.asked.Workspace == "" {
-		return func() {}, nil
-	}
-	all, err := x.tenant.workspaces(x.s.o, x.asked.By)
-	if err != nil {
-		return nil, err
-	}
-	w, err := all.Lend(x.asked.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	req.Workspace = layer.New(w)
-	return func() {
-		if err := w.Close(); err != nil {
-			x.s.o.Logger.Error("cannot close a workspace", "run", req.ID, "error", err)
-		}
-	}, nil
 }

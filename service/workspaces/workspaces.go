@@ -45,7 +45,7 @@ type Client struct {
 	Kept     *config.Workspaces // of the tenant
 	Root     string             // folders have to be below it; empty: no bound
 	Actor    string             // whose programs run
-	Agent    bool               // the client is no person
+	Agent    bool               // the client is an agent
 	Reveals  bool               // the client may see personal data
 	Cover    func() (*hostfns.Cover, error)
 	Core     hostfns.Core

@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/service"
+	"github.com/wexec/wexec/service/workspaces"
 	"github.com/wexec/wexec/store"
+	"github.com/wexec/wexec/workspace"
 )
 
 // maxWait is how long a request may wait for a run.
@@ -51,6 +54,21 @@ func submit(s *Server, c *call, in submitInput) (submitted, error) {
 		accessOf(c.context()).about(run.RunID)
 	}
 	return submitted{run}, workspaceError(err)
+}
+
+// workspaceError has the status of an error about a workspace: 404 where there is no such
+// workspace, and 409 where it is in use, has ended, or its folder changed too.
+func workspaceError(err error) error {
+	switch {
+	case fault.CodeOf(err) == fault.UsageConflict: // a key of another request
+		return statusError{err, http.StatusUnprocessableEntity}
+	case fault.CodeOf(err) != fault.UsageWorkspace:
+	case errors.Is(err, workspaces.ErrUnknown):
+		return statusError{err, http.StatusNotFound}
+	case errors.Is(err, workspace.ErrInUse), errors.Is(err, workspaces.ErrEnded), errors.As(err, new(*workspace.ConflictError)):
+		return statusError{err, http.StatusConflict}
+	}
+	return err
 }
 
 // hold keeps a second request with the same key out until the first is answered.

@@ -2,32 +2,14 @@ package httpd
 
 import (
 	"context"
-	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"reflect"
 	"time"
 
-	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/service/workspaces"
-	"github.com/wexec/wexec/workspace"
 )
-
-// workspaceError has the status of an error about a workspace: 404 where there is no such
-// workspace, and 409 where it is in use, has ended, or its folder changed too.
-func workspaceError(err error) error {
-	switch {
-	case fault.CodeOf(err) == fault.UsageConflict: // a key of another request
-		return statusError{err, http.StatusUnprocessableEntity}
-	case fault.CodeOf(err) != fault.UsageWorkspace:
-	case errors.Is(err, workspaces.ErrUnknown):
-		return statusError{err, http.StatusNotFound}
-	case errors.Is(err, workspace.ErrInUse), errors.Is(err, workspaces.ErrEnded), errors.As(err, new(*workspace.ConflictError)):
-		return statusError{err, http.StatusConflict}
-	}
-	return err
-}
 
 // withWorkspaces does something with the workspaces of the caller.
 func withWorkspaces[Out any](s *Server, c *call, do func(w *workspaces.Client) (Out, error)) (out Out, err error) {
