@@ -63,7 +63,7 @@ func (d *deadlined) SetWriteDeadline(at time.Time) error {
 	return nil
 }
 
-// TestAnAnswerWaitsForItsReaderForABoundedTime looks at answers and problems: a client
+// TestAnAnswerWaitsForItsReaderForABoundedTime sends answers and problems: a client
 // that does not read must not hold their memory.
 func TestAnAnswerWaitsForItsReaderForABoundedTime(t *testing.T) {
 	a := newAPI(t, nil)
