@@ -389,7 +389,7 @@ func (x *execution) asks() bool {
 func (x *execution) result() (*engine.Result, error) {
 	run, asked := x.run, x.asked
 	refused := func(err error) (*engine.Result, error) { return refusalOf(run, causeOf(x.ctx, err)) }
-	fuel, err := x.s.o.Store.Within(x.ctx, x.s.tenants.accounts(run, asked.Quotas)...)
+	fuel, err := x.allowed()
 	switch {
 	case x.tenant == nil:
 		return refused(fault.New(fault.UsageConfig, "this server has no tenant %s", run.Tenant))

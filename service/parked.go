@@ -183,3 +183,18 @@ func (s *executor) roomForTask() bool {
 	}
 	return n < max(1, s.o.Running/2)
 }
+
+// allowed returns how much fuel the run may use, or why it may not begin. A task may run
+// long after it was added, so its token must not have been revoked.
+func (x *execution) allowed() (fuel int64, err error) {
+	if x.run.Task != "" {
+		held, err := x.s.o.Store.HoldsToken(x.ctx, x.run.Tenant, x.run.Token)
+		if err == nil && !held {
+			err = fault.New(fault.DeniedToken, "the token that added the task was revoked or has expired").WithHint("add the task again with another token")
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return x.s.o.Store.Within(x.ctx, x.s.tenants.accounts(x.run, x.asked.Quotas)...)
+}

@@ -15,6 +15,20 @@ func js(code string) Program {
 	return Program{Language: "javascript", Code: code, Intent: "test", Limits: policy.Limits{Time: time.Minute, Fuel: 1e12}}
 }
 
+// withToken opens a service whose principal has a token, as tasks need.
+func withToken(t *testing.T, running int) lasting {
+	t.Helper()
+	l := newLasting(t, running)
+	secret, _, err := l.CreateToken(t.Context(), l.bot.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.bot.Token, err = l.store.Token(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 // add adds a task.
 func (l lasting) add(t *testing.T, n NewTask) Task {
 	t.Helper()
@@ -45,7 +59,7 @@ func (l lasting) until(t *testing.T, id string, what string, holds func(Task) bo
 func ended(task Task) bool { return task.State.Ended() }
 
 func TestATaskRunsItsProgram(t *testing.T) {
-	l := newLasting(t, 0)
+	l := withToken(t, 0)
 	task := l.add(t, NewTask{Program: js("console.log('done'); 6 * 7"), Priority: 3})
 	task = l.until(t, task.ID, "ended", ended)
 	run := l.end(t, task.Run)
@@ -59,8 +73,8 @@ func TestATaskRunsItsProgram(t *testing.T) {
 }
 
 func TestATaskThatFailsIsTriedAgain(t *testing.T) {
-	l := newLasting(t, 0)
-	task := l.add(t, NewTask{Program: js("throw new Error('no')"), Retry: tasks.Retry{Attempts: 2, Delay: tasks.Duration(time.Millisecond), Codes: []fault.Code{"guest"}}})
+	l := withToken(t, 0)
+	task := l.add(t, NewTask{Program: js("throw new Error('no')"), Retry: tasks.Retry{Attempts: 2, Delay: "1ms", Codes: []string{"guest"}}})
 	task = l.until(t, task.ID, "ended", ended)
 	if task.State != store.TaskFailed || task.Attempt != 2 || len(task.Runs) != 2 || task.Code == "" || task.Status != "error" {
 		t.Errorf("the task is %+v", task)
@@ -74,7 +88,7 @@ func TestATaskThatFailsIsTriedAgain(t *testing.T) {
 }
 
 func TestATaskIsCancelled(t *testing.T) {
-	l := newLasting(t, 0)
+	l := withToken(t, 0)
 	later := time.Now().Add(time.Hour)
 	for name, n := range map[string]NewTask{
 		"waits":     {Program: js("1"), At: &later},
@@ -101,7 +115,7 @@ func TestATaskIsCancelled(t *testing.T) {
 
 // The process that had begun a task was killed: when its lease has expired, this one goes on.
 func TestATaskIsTakenOver(t *testing.T) {
-	l := newLasting(t, 2)
+	l := withToken(t, 2)
 	busy := l.begin(t, "for (;;) {}")
 	busy2 := l.begin(t, "for (;;) {}")
 	task := l.add(t, NewTask{Program: js("6 * 7")})
@@ -130,7 +144,7 @@ func TestATaskIsTakenOver(t *testing.T) {
 }
 
 func TestTasksThatAreRefused(t *testing.T) {
-	l := newLasting(t, 0)
+	l := withToken(t, 0)
 	far := time.Now().Add(20 * 366 * 24 * time.Hour)
 	for name, n := range map[string]NewTask{
 		"only an intent": {Program: Program{Intent: "tidy up", Language: "python"}},
@@ -155,4 +169,16 @@ func TestTasksThatAreRefused(t *testing.T) {
 	if _, err := l.CancelTask(t.Context(), other, task.ID); fault.CodeOf(err) != fault.UsageTask {
 		t.Errorf("another tenant cancels the task: %v", err)
 	}
+}
+
+func TestATaskEndsWithItsToken(t *testing.T) {
+	l := withToken(t, 0)
+	task := l.add(t, NewTask{Program: js("1"), At: new(time.Now().Add(time.Second)), Schedule: &tasks.Schedule{Cron: "@hourly"}})
+	if err := l.store.Revoke(t.Context(), DefaultTenant, l.bot.ID); err != nil {
+		t.Fatal(err)
+	}
+	if task = l.until(t, task.ID, "ended", ended); task.State != store.TaskFailed || task.Code != fault.DeniedToken {
+		t.Errorf("the task is %+v", task)
+	}
+	l.empty(t)
 }

@@ -187,6 +187,15 @@ func (s *Store) Tokens(ctx context.Context, tenant string) (all []Token, err err
 	return all, err
 }
 
+// HoldsToken reports whether a tenant has a token with an id that has not expired.
+func (s *Store) HoldsToken(ctx context.Context, tenant, id string) (held bool, err error) {
+	err = s.look(ctx, func(tx *Tx) error {
+		held, err = tx.row([]any{new(string)}, `SELECT id FROM tokens WHERE tenant = $1 AND id = $2 AND (expires = 0 OR expires > $3)`, tenant, id, tx.s.micros())
+		return err
+	})
+	return held, err
+}
+
 // Revoke removes a token.
 func (s *Store) Revoke(ctx context.Context, tenant, id string) error {
 	return s.update(ctx, func(tx *Tx) error {

@@ -28,11 +28,11 @@ type Plan struct {
 
 // Retry says how often a failed attempt is followed by another one, and when.
 type Retry struct {
-	Attempts int          `json:"attempts,omitempty" jsonschema:"how often the program is run at most, from 1 to 20; 3 unless told"`
-	Delay    Duration     `json:"delay,omitempty" jsonschema:"the pause before the second attempt, such as 10s; 10s unless told"`
-	Factor   float64      `json:"factor,omitempty" jsonschema:"by how much each further pause is longer, from 1 to 10; 2 unless told"`
-	Ceiling  Duration     `json:"ceiling,omitempty" jsonschema:"the longest pause, at most 168h; 1h unless told"`
-	Codes    []fault.Code `json:"codes,omitempty" jsonschema:"codes of errors after which the program is run again, or their classes, such as upstream; model.unavailable, store.unavailable, upstream.unavailable and limit.busy unless told"`
+	Attempts int      `json:"attempts,omitempty" jsonschema:"how often the program is run at most, from 1 to 20; 3 unless told"`
+	Delay    Duration `json:"delay,omitempty" jsonschema:"the pause before the second attempt, such as 10s; 10s unless told"`
+	Factor   float64  `json:"factor,omitempty" jsonschema:"by how much each further pause is longer, from 1 to 10; 2 unless told"`
+	Ceiling  Duration `json:"ceiling,omitempty" jsonschema:"the longest pause, at most 168h; 1h unless told"`
+	Codes    []string `json:"codes,omitempty" jsonschema:"codes of errors after which the program is run again, or their classes, such as upstream; store.unavailable, upstream.unavailable and limit.busy unless told"`
 }
 
 // Bounds and defaults of a retry.
@@ -44,20 +44,16 @@ const (
 	maxCode     = 60 // bytes
 )
 
-// Duration is a time.Duration that is text in JSON, such as "10s".
-type Duration time.Duration
+// Duration is a time.Duration as text, such as 10s.
+type Duration string
 
-// MarshalText implements encoding.TextMarshaler.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (d *Duration) UnmarshalText(text []byte) error {
-	parsed, err := time.ParseDuration(string(text))
+// of returns the duration, and 0 for text that is none.
+func (d Duration) of() time.Duration {
+	parsed, err := time.ParseDuration(string(d))
 	if err != nil {
-		return fault.New(fault.UsageTask, "%.40q is not a duration", text).WithHint("write it as 10s or 1h30m")
+		return 0
 	}
-	*d = Duration(parsed)
-	return nil
+	return parsed
 }
 
 // invalid returns a usage error of a task.
@@ -80,22 +76,24 @@ func (r *Retry) check() error {
 	if r.Attempts == 0 {
 		r.Attempts = 3
 	}
-	if r.Delay == 0 {
-		r.Delay = Duration(10 * time.Second)
+	if r.Delay == "" {
+		r.Delay = "10s"
 	}
 	if r.Factor == 0 {
 		r.Factor = 2
 	}
-	if r.Ceiling == 0 {
-		r.Ceiling = max(r.Delay, Duration(time.Hour))
+	if r.Ceiling == "" {
+		r.Ceiling = Duration(max(r.Delay.of(), time.Hour).String())
 	}
 	if len(r.Codes) == 0 {
-		r.Codes = []fault.Code{"model.unavailable", fault.StoreUnavailable, fault.UpstreamUnavailable, fault.LimitBusy}
+		r.Codes = []string{string(fault.StoreUnavailable), string(fault.UpstreamUnavailable), string(fault.LimitBusy)}
 	}
 	switch {
 	case r.Attempts < 1 || r.Attempts > maxAttempts:
 		return invalid("retry.attempts must be 1 to %d, not %d", maxAttempts, r.Attempts)
-	case r.Delay < 0 || r.Ceiling < r.Delay || r.Ceiling > Duration(maxCeiling):
+	case r.Delay.of() <= 0 || r.Ceiling.of() <= 0:
+		return invalid("retry.delay and retry.ceiling are durations above 0, not %.20q and %.20q", r.Delay, r.Ceiling).WithHint("write them as 10s or 1h30m")
+	case r.Ceiling.of() < r.Delay.of() || r.Ceiling.of() > maxCeiling:
 		return invalid("retry.delay must not be above retry.ceiling, which is at most %s", maxCeiling)
 	case !(r.Factor >= 1 && r.Factor <= maxFactor):
 		return invalid("retry.factor must be 1 to %d, not %v", maxFactor, r.Factor)
@@ -103,7 +101,7 @@ func (r *Retry) check() error {
 		return invalid("retry.codes has %d codes, more than %d", len(r.Codes), maxCodes)
 	}
 	for _, code := range r.Codes {
-		if code == "" || len(code) > maxCode || strings.Trim(string(code), "abcdefghijklmnopqrstuvwxyz_.") != "" {
+		if code == "" || len(code) > maxCode || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_.") != "" {
 			return invalid("retry.codes: %.60q is not a code", code).WithHint("use codes and classes, such as upstream.unavailable or upstream")
 		}
 	}
@@ -112,8 +110,8 @@ func (r *Retry) check() error {
 
 // covers reports whether the program is run again after an error with a code.
 func (r Retry) covers(code fault.Code) bool {
-	return slices.ContainsFunc(r.Codes, func(c fault.Code) bool {
-		return c == code || string(c) == string(code.Class()) || strings.HasPrefix(string(code), string(c)+".")
+	return slices.ContainsFunc(r.Codes, func(c string) bool {
+		return c == string(code) || c == string(code.Class()) || strings.HasPrefix(string(code), c+".")
 	})
 }
 
@@ -121,7 +119,7 @@ func (r Retry) covers(code fault.Code) bool {
 // is between half and all of what the delay has grown to, so that tasks which failed
 // together are not tried again together.
 func (r Retry) pause(attempt int64, random float64) time.Duration {
-	grown := min(float64(r.Delay)*math.Pow(r.Factor, float64(attempt-1)), float64(r.Ceiling))
+	grown := min(float64(r.Delay.of())*math.Pow(r.Factor, float64(attempt-1)), float64(r.Ceiling.of()))
 	return time.Duration(grown/2 + random*grown/2)
 }
 
@@ -131,6 +129,10 @@ func After(t store.Task, end store.TaskEnd, run string, random float64) store.Ta
 	step := store.TaskStep{State: store.TaskFailed, Attempt: t.Attempt, Times: t.Times}
 	if end.Cancelled {
 		step.State = store.TaskCancelled
+		return step
+	}
+	if end.Code == fault.DeniedToken { // neither will the next one be allowed
+		step.Times++
 		return step
 	}
 	var p Plan

@@ -25,7 +25,7 @@ func plan(t testing.TB, p Plan) []byte {
 
 func TestWhatFollowsAnAttempt(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 20, 30, 0, time.UTC)
-	retry := plan(t, Plan{Retry: Retry{Attempts: 3, Codes: []fault.Code{"upstream", fault.LimitBusy}}})
+	retry := plan(t, Plan{Retry: Retry{Attempts: 3, Codes: []string{"upstream", "limit.busy"}}})
 	hourly := plan(t, Plan{Schedule: &Schedule{Cron: "@hourly"}})
 	hour := time.Date(2026, 5, 4, 11, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
@@ -43,6 +43,7 @@ func TestWhatFollowsAnAttempt(t *testing.T) {
 		"a schedule":              {hourly, 2, store.TaskEnd{Status: "ok"}, store.TaskStep{State: store.TaskQueued, Run: "next", Due: hour, Attempt: 1, Times: 1}},
 		"a schedule, failed":      {hourly, 3, store.TaskEnd{Status: "error", Code: fault.LimitMemory}, store.TaskStep{State: store.TaskQueued, Run: "next", Due: hour, Attempt: 1, Times: 1}},
 		"a schedule, cancelled":   {hourly, 1, store.TaskEnd{Cancelled: true}, store.TaskStep{State: store.TaskCancelled, Attempt: 1}},
+		"a revoked token":         {hourly, 1, store.TaskEnd{Status: "denied", Code: fault.DeniedToken}, store.TaskStep{State: store.TaskFailed, Attempt: 1, Times: 1}},
 		"a plan that is not JSON": {[]byte("{"), 1, store.TaskEnd{Status: "error", Code: fault.LimitBusy}, store.TaskStep{State: store.TaskFailed, Attempt: 1, Times: 1}},
 	} {
 		c.end.At = now
@@ -53,7 +54,7 @@ func TestWhatFollowsAnAttempt(t *testing.T) {
 }
 
 func TestPausesGrowToTheirCeiling(t *testing.T) {
-	r := Retry{Delay: Duration(time.Second), Factor: 3, Ceiling: Duration(20 * time.Second)}
+	r := Retry{Delay: "1s", Factor: 3, Ceiling: "20s"}
 	for attempt, want := range []time.Duration{time.Second, 3 * time.Second, 9 * time.Second, 20 * time.Second, 20 * time.Second} {
 		least, most := r.pause(int64(attempt+1), 0), r.pause(int64(attempt+1), 1)
 		if most != want || least != want/2 {
@@ -69,12 +70,13 @@ func TestPlansThatAreRefused(t *testing.T) {
 	for name, p := range map[string]Plan{
 		"attempts":       {Retry: Retry{Attempts: 21}},
 		"no attempts":    {Retry: Retry{Attempts: -1}},
-		"delay":          {Retry: Retry{Delay: -1}},
-		"ceiling":        {Retry: Retry{Ceiling: Duration(8 * 24 * time.Hour)}},
-		"below delay":    {Retry: Retry{Delay: Duration(time.Hour), Ceiling: 1}},
+		"delay":          {Retry: Retry{Delay: "-1s"}},
+		"ceiling":        {Retry: Retry{Ceiling: "192h"}},
+		"below delay":    {Retry: Retry{Delay: "1h", Ceiling: "1s"}},
+		"no duration":    {Retry: Retry{Delay: "soon"}},
 		"factor":         {Retry: Retry{Factor: 0.5}},
-		"code":           {Retry: Retry{Codes: []fault.Code{"'; DROP TABLE"}}},
-		"many codes":     {Retry: Retry{Codes: make([]fault.Code, 51)}},
+		"code":           {Retry: Retry{Codes: []string{"'; DROP TABLE"}}},
+		"many codes":     {Retry: Retry{Codes: make([]string, 51)}},
 		"no fields":      {Schedule: &Schedule{}},
 		"six fields":     {Schedule: &Schedule{Cron: "0 * * * * *"}},
 		"a minute":       {Schedule: &Schedule{Cron: "60 * * * *"}},

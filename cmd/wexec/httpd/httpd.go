@@ -36,6 +36,8 @@ func routes() []route {
 	makeSession.status = http.StatusCreated
 	fork := typed("POST", "/v1/sessions/{name}/fork", store.ScopeRun, "Make a session that goes on with what another one has", forkSession)
 	fork.status = http.StatusCreated
+	makeTask := typed("POST", "/v1/tasks", store.ScopeRun, "Leave a program to the server: later, again and again, or until it succeeds", addTask).as("addTask")
+	makeTask.status = http.StatusCreated
 	put := typed("POST", artifactsPath, store.ScopeRun, "Keep content as an artifact", putArtifact)
 	put.status, put.streams = http.StatusCreated, true
 	download := route{method: "GET", path: artifactsPath + "/{sha256}", scope: store.ScopeRead, summary: "Read an artifact",
@@ -68,6 +70,11 @@ func routes() []route {
 		typed("POST", "/v1/sessions/{name}/sleep", store.ScopeRun, "Put a session to sleep", sleepSession),
 		typed("POST", "/v1/sessions/{name}/wake", store.ScopeRun, "Wake a session", wakeSession),
 		fork,
+		makeTask,
+		typed("GET", "/v1/tasks", store.ScopeRead, "List tasks, the newest first", listTasks),
+		typed("GET", "/v1/tasks/{id}", store.ScopeRead, "Show a task with its newest attempts", getTask),
+		typed("POST", "/v1/tasks/{id}/cancel", store.ScopeRun, "Cancel a task and its schedule", cancelTask),
+		typed("POST", "/v1/tasks/{id}/retry", store.ScopeRun, "Try a task again that failed or was cancelled", retryTask),
 		put,
 		typed("GET", artifactsPath, store.ScopeRead, "List artifacts, the newest first", listArtifacts),
 		download,

@@ -21,6 +21,7 @@ var bodies = map[string]string{
 	"POST /v1/sessions":             `{"name":"new","language":"js"}`,
 	"POST /v1/sessions/{name}/fork": `{"name":"child"}`,
 
+	"POST /v1/tasks":           `{"program":{"language":"js","code":"1"}}`,
 	"POST /v1/subjects/delete": `{"kind":"email","value":"nobody@example.org"}`,
 	"POST /v1/artifacts":       "a,b\n1,2\n",
 	"POST /v1/workspaces":      `{"folder":"site"}`,
