@@ -237,6 +237,9 @@ func (e *Engine) Review(ctx context.Context, r Reviewing) (*review.Assessment, e
 
 // review reviews a program on the core of the caller.
 func (e *Engine) review(ctx context.Context, language string, r Reviewing, now time.Time) (review.Assessment, error) {
+	if len(r.Code) > review.MaxSource {
+		return review.Unparsed("it is longer than 1 MiB"), nil
+	}
 	limited, cancel := context.WithTimeout(ctx, reviewTime)
 	defer cancel()
 	tree, err := e.compiler.syntax(limited, language, r.Code)

@@ -152,6 +152,24 @@ func TestAReviewOfARunShowsTokens(t *testing.T) {
 	}
 }
 
+// A program that is made to cost a review much costs no more than the limits of the
+// parser, and is high with the reason.
+func TestAReviewOfABombIsBounded(t *testing.T) {
+	e := newReal(t, Config{})
+	for name, c := range map[string]struct{ language, code string }{
+		"5 MB":           {JavaScript, strings.Repeat("x = 1;\n", 5<<20/7)},
+		"a long literal": {Python, "x = '" + strings.Repeat("a", 4<<20) + "'"},
+		"brackets":       {JavaScript, strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)},
+		"calls":          {TypeScript, strings.Repeat("f(", 10_000) + strings.Repeat(")", 10_000)},
+		"parts":          {JavaScript, strings.Repeat("a.b.c=[1,2,3];", 15_000)},
+	} {
+		a, err := e.Review(t.Context(), Reviewing{Language: c.language, Code: c.code})
+		if err != nil || a.Level != review.High || len(a.Findings) == 0 || a.Findings[0].Rule != "review-limit" || a.Findings[0].Message == "" {
+			t.Errorf("%s: %v %+v", name, err, a)
+		}
+	}
+}
+
 // remote is a provider whose server is reached over the network.
 type remote struct{ hostfns.Provider }
 

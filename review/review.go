@@ -81,7 +81,7 @@ type Context struct {
 
 // Bounds of a review. What exceeds them is a finding of the rule review-limit.
 const (
-	maxSource   = 1 << 20 // bytes of a program
+	MaxSource   = 1 << 20 // bytes of a program; a longer one need not be parsed
 	maxNodes    = 100_000
 	maxDepth    = 1000    // of the tree
 	maxSteps    = 150_000 // of resolving names and constants

@@ -523,7 +523,7 @@ func payload(s string) string {
 // program reviews the tree of a file, or of code in a string.
 func (r *reviewer) program(p *program) {
 	p.reviewer = r
-	if len(p.tree.Source) > maxSource {
+	if len(p.tree.Source) > MaxSource {
 		p.limit(0, "the program is too long to review")
 		return
 	}

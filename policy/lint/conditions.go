@@ -141,6 +141,8 @@ func (c *checker) namesAt(path string, t catalogue.Tool) (names []string, ok boo
 		return []string{t.Server}, true
 	case "tool.name":
 		return []string{t.Name}, true
+	case "run.risk":
+		return []string{"low", "medium", "high", "critical"}, true
 	}
 	field, isArg := strings.CutPrefix(path, "args.")
 	args := c.argTypes(t)

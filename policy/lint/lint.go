@@ -55,6 +55,7 @@ func (c *checker) check() []Finding {
 		}
 	}
 	c.checkWideGrants()
+	c.checkRisk()
 	if c.hasCatalogue {
 		c.checkOtherPatterns()
 	}

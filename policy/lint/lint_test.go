@@ -182,6 +182,31 @@ policy.yaml:4:16: warning: / includes keys, passwords and programs (name the fol
 policy.yaml:4:19: warning: ~/** includes keys, passwords and programs (name the folder) [wide-allow]
 policy.yaml:4:40: warning: /**/x includes keys, passwords and programs (name the folder) [wide-allow]
 policy.yaml:5:15: warning: programs may read the whole environment, including tokens (name the variables) [wide-allow]`},
+		"risk": {`
+version: 1
+tools:
+  allow:
+    - {tool: mail.send, when: 'run.risk == "hihg"'}
+network: {allow: [api.example.com]}
+risk:
+  low: {network: none}
+  medium: {network: servers, limits: {memory: 128MiB}}
+  high: {limits: {memory: 256MiB}, deny: true}
+  critical: {ask: true}
+`, `
+policy.yaml:5:32: error: the condition is never true: run.risk is never "hihg" in mail.send (did you mean high?) [never-true]
+policy.yaml:8:18: warning: programs of every level have network: none, so they never reach api.example.com (put it in a higher level, or remove the hosts) [dead-rule]
+policy.yaml:11:13: warning: the level critical has no effect: the level high denies programs already (remove it) [dead-rule]`},
+		"risk without effect": {`
+version: 1
+risk:
+  low: {}
+  medium: {ask: true, limits: {cpu: 50%}}
+  high: {ask: true, limits: {cpu: 50%}, network: policy}
+  critical: {ask: true, limits: {cpu: 10%}, network: none}
+`, `
+policy.yaml:4:8: warning: the level low has no effect: it is not stricter than what applies below it (remove it, or make it stricter) [dead-rule]
+policy.yaml:6:9: warning: the level high has no effect: it is not stricter than what applies below it (remove it, or make it stricter) [dead-rule]`},
 		"nothing": {`
 version: 1
 tools:

@@ -11,6 +11,7 @@ import (
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/internal/yamldoc"
 	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/policy/internal/document"
 )
 
 // checkPattern finds patterns, and alternatives of them, that match no tool.
@@ -226,6 +227,46 @@ func (c *checker) checkOtherPatterns() {
 		}
 		if !slices.ContainsFunc(c.tools, func(tool catalogue.Tool) bool { return tool.ID() == name }) {
 			c.add(SeverityError, TopicUnknownTool, t.Tool.Pos, c.suggestTool(name), "unknown tool %s", text.Clip(name, 60))
+		}
+	}
+}
+
+// checkRisk finds levels of the risk block that change nothing, because a level applies
+// to those above it too, and networks that programs never reach.
+func (c *checker) checkRisk() {
+	b := c.file.doc.Risk
+	if b == nil {
+		return
+	}
+	reaches := []string{"", "policy", "servers", "none"}
+	var ask, deny bool
+	var limits policy.Limits
+	reach := 1
+	below := ""
+	for i, level := range []*document.RiskLevel[policy.Limits]{b.Low, b.Medium, b.High, b.Critical} {
+		if level == nil {
+			continue
+		}
+		name := []string{"low", "medium", "high", "critical"}[i]
+		next, changes := limits, level.Deny || level.Ask && !ask
+		if level.Limits != nil {
+			next = limits.Tighten(*level.Limits)
+			changes = changes || next != limits
+		}
+		at := max(1, slices.Index(reaches, level.Network.V))
+		changes = changes || at > reach
+		switch {
+		case deny:
+			c.add(SeverityWarning, TopicDeadRule, level.Pos, "remove it", "the level %s has no effect: the level %s denies programs already", name, below)
+		case !changes:
+			c.add(SeverityWarning, TopicDeadRule, level.Pos, "remove it, or make it stricter", "the level %s has no effect: it is not stricter than what applies below it", name)
+		}
+		if !deny && level.Deny {
+			below = name
+		}
+		ask, deny, limits, reach = ask || level.Ask, deny || level.Deny, next, max(reach, at)
+		if n := c.file.doc.Network; i == 0 && at > 1 && n != nil && len(n.Allow) > 0 {
+			c.add(SeverityWarning, TopicDeadRule, level.Network.Pos, "put it in a higher level, or remove the hosts", "programs of every level have network: %s, so they never reach %s", level.Network.V, n.Allow[0].Host.V)
 		}
 	}
 }
