@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"io"
 	"iter"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -215,10 +217,6 @@ func (s *Service) Audit(ctx context.Context, who Principal, f AuditFilter) iter.
 	}
 }
 
-func errNoTenant() error {
-	return fault.New(fault.DeniedToken, "the tenant of the token does not exist")
-}
-
 // details finds the details of records. It keeps those of the last few runs, whose
 // records follow each other.
 type details struct {
@@ -238,22 +236,9 @@ func (d *details) of(ctx context.Context, e audit.Event) (json.RawMessage, error
 			d.runs = map[string]map[string]json.RawMessage{}
 		}
 		found = map[string]json.RawMessage{}
-		parts, err := d.s.o.Store.Details(ctx, d.tenant, e.Run)
+		err := d.each(ctx, e.Run, func(digest string, whole json.RawMessage) { found[digest] = whole })
 		if err != nil {
 			return nil, err
-		}
-		for _, part := range parts {
-			var texts []json.RawMessage
-			if err := d.s.o.Keys.open(ctx, detailPurpose(d.tenant, e.Run), part, &texts); err != nil {
-				return nil, err
-			}
-			for _, text := range texts {
-				var one detail
-				if err := json.Unmarshal(text, &one); err != nil {
-					return nil, fault.New(fault.StoreUnavailable, "decode a detail of run %s: %w", e.Run, err)
-				}
-				found[audit.Digest(text)] = one.Whole
-			}
 		}
 		d.runs[e.Run] = found
 	}
@@ -332,3 +317,89 @@ func (s *Service) RevokeToken(ctx context.Context, who Principal, id string) err
 	defer s.tokens.forget()
 	return s.o.Store.Revoke(ctx, who.Tenant, id)
 }
+
+// each calls a function with each detail of a run and its digest.
+func (d *details) each(ctx context.Context, run string, yield func(digest string, whole json.RawMessage)) error {
+	parts, err := d.s.o.Store.Details(ctx, d.tenant, run)
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		var texts []json.RawMessage
+		if err := d.s.o.Keys.open(ctx, detailPurpose(d.tenant, run), part, &texts); err != nil {
+			return err
+		}
+		for _, text := range texts {
+			var one detail
+			if err := json.Unmarshal(text, &one); err != nil {
+				return fault.New(fault.StoreUnavailable, "decode a detail of run %s: %w", run, err)
+			}
+			yield(audit.Digest(text), one.Whole)
+		}
+	}
+	return nil
+}
+
+// CallTexts are what the audit keeps of a call in full. They have tokens.
+type CallTexts struct {
+	Args, Answer audit.Blob
+	Message      string
+}
+
+// CallTexts returns what the audit of the principal's tenant keeps of the calls of a
+// run, by their numbers.
+func (s *Service) CallTexts(ctx context.Context, who Principal, run string) (map[uint64]CallTexts, error) {
+	if !who.Has(store.ScopeAdmin) {
+		return nil, fault.New(fault.DeniedScope, "the token does not have the scope %s", store.ScopeAdmin)
+	}
+	all := map[uint64]CallTexts{}
+	err := (&details{s: s, tenant: who.Tenant}).each(ctx, run, func(_ string, whole json.RawMessage) {
+		var part struct {
+			Call          uint64
+			Kind, Message string
+			Args, Answer  audit.Blob
+		}
+		if json.Unmarshal(whole, &part) != nil || part.Call == 0 || part.Kind != "" {
+			return
+		}
+		c := all[part.Call]
+		if len(part.Args) > 0 {
+			c.Args = part.Args
+		}
+		if len(part.Answer) > 0 {
+			c.Answer = part.Answer
+		}
+		c.Message = cmp.Or(part.Message, c.Message)
+		all[part.Call] = c
+	})
+	return all, err
+}
+
+// PolicyText returns a policy file of the principal's tenant, without secrets and
+// personal data, by the name that rules have it under.
+func (s *Service) PolicyText(who Principal, name string) (string, error) {
+	if !who.Has(store.ScopeAdmin) {
+		return "", fault.New(fault.DeniedScope, "the token does not have the scope %s", store.ScopeAdmin)
+	}
+	t := s.tenants.get(who.Tenant)
+	if t == nil {
+		return "", errNoTenant()
+	}
+	path := t.settings.RuleFile(name)
+	if path == "" {
+		return "", fault.New(fault.UsageFile, "the tenant has no policy file %.60q", name)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fault.New(fault.UsageFile, "read the policy: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxPolicy))
+	if err != nil {
+		return "", fault.New(fault.UsageFile, "read the policy: %w", err)
+	}
+	return t.Table().Redact(string(data)), nil
+}
+
+// maxPolicy bounds a policy file that is shown.
+const maxPolicy = 1 << 20

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/store"
 )
 
@@ -384,4 +385,51 @@ func (s *Service) Resume(ctx context.Context, who Principal, id string) (*Run, e
 	}
 	s.woken(who.Tenant, id)
 	return s.Get(ctx, who, id)
+}
+
+// Given is what a run was given, without personal data, and what it may use. It has no
+// texts if the policy keeps none, or if they are Large.
+type Given struct {
+	Args   json.RawMessage
+	Argv   []string
+	Input  string
+	Large  int // bytes of the texts, if that is more than people read
+	Limits policy.Limits
+	Dry    bool
+}
+
+// maxGiven bounds the texts that Given searches for personal data.
+const maxGiven = 64 << 10
+
+// Given returns what a run of the principal's tenant was given.
+func (s *Service) Given(ctx context.Context, who Principal, id string) (g Given, err error) {
+	stored, err := s.o.Store.Run(ctx, who.Tenant, id)
+	if err != nil {
+		return g, err
+	}
+	var asked request
+	if err := json.Unmarshal(stored.Request, &asked); err != nil {
+		return g, fault.New(fault.StoreUnavailable, "read the program of run %s: %w", id, err)
+	}
+	t := s.tenants.get(who.Tenant)
+	if t == nil {
+		return g, errNoTenant()
+	}
+	g.Limits, g.Dry = t.Limits(asked.Limits), asked.Dry
+	size := len(asked.Args) + len(asked.Input)
+	for _, a := range asked.Argv {
+		size += len(a)
+	}
+	if size > maxGiven {
+		g.Large = size
+		return g, nil
+	}
+	leave, err := s.core(who)(ctx)
+	if err != nil {
+		return g, err
+	}
+	defer leave()
+	texts := redacted(t.Table().Redact, engine.Request{Args: asked.Args, Argv: asked.Argv})
+	g.Args, g.Argv, g.Input = texts.Args, texts.Argv, t.Table().Redact(asked.Input)
+	return g, nil
 }

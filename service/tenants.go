@@ -365,3 +365,7 @@ func (x *tenants) reload(ctx context.Context, o Options, e *engine.Engine) error
 	}
 	return errors.Join(errs...)
 }
+
+func errNoTenant() error {
+	return fault.New(fault.DeniedToken, "the tenant of the token does not exist")
+}

@@ -23,6 +23,9 @@ type browser struct {
 	url string
 }
 
+// fits is true on a page that is not wider than the window, and on which no attack ran.
+const fits = `document.documentElement.scrollWidth <= window.innerWidth && !window.attacked`
+
 // openBrowser starts a browser in which a person has signed in with a token.
 func openBrowser(t *testing.T, a *api, token string) *browser {
 	t.Helper()
@@ -49,6 +52,18 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
+// ask sends a command of the DevTools protocol to the tab.
+func (b *browser) ask(method string, params map[string]any) {
+	b.t.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error { return t.Call(ctx, method, params, &struct{}{}) }))
+}
+
+// scheme makes the browser prefer light or dark pages.
+func (b *browser) scheme(is string) {
+	b.t.Helper()
+	b.ask("Emulation.setEmulatedMedia", map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": is}}})
+}
+
 // until waits until an expression is true on the page.
 func (b *browser) until(expression string) {
 	b.t.Helper()
@@ -59,7 +74,8 @@ func (b *browser) until(expression string) {
 			return
 		}
 		if b.ctx.Err() != nil || time.Now().After(deadline) {
-			b.t.Fatalf("%s is not so: %v", expression, err)
+			at, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.pathname + location.search + " " + innerWidth + " " + [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth && !e.closest(".scroll, .code, .tree")).slice(0, 3).map(e => e.outerHTML.slice(0, 150))`))
+			b.t.Fatalf("%s is not so on %s: %v", expression, at, err)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -98,7 +114,7 @@ func TestPagesInABrowser(t *testing.T) {
 		b.until(`document.readyState === "complete"`)
 		for _, width := range []int64{360, 1600} {
 			b.do(chromedp.EmulateViewport(width, 900))
-			b.until(`document.documentElement.scrollWidth <= window.innerWidth && !window.attacked`)
+			b.until(fits)
 		}
 		if err != nil {
 			continue // no axe-core

@@ -168,25 +168,34 @@ func (p *Pages) used(v *view) error {
 func (p *Pages) audit(v *view) error {
 	data := auditData{}
 	if v.r.URL.Query().Get("verify") != "" {
-		here, kept, err := p.Service.VerifyAudit(v.r.Context(), v.who)
-		if err != nil {
+		var err error
+		if data, err = p.verify(v); err != nil {
 			return err
 		}
-		data.Verified, data.OK, data.Records, data.Segments = true, here.OK(), here.Records, len(here.Segments)
-		for _, problem := range here.Problems {
-			data.Problems = append(data.Problems, problem.String())
-		}
-		for _, chain := range kept {
-			data.OK = data.OK && chain.OK()
-			data.Chains, data.Kept = data.Chains+1, data.Kept+chain.Records
-			for _, problem := range chain.Problems {
-				data.Problems = append(data.Problems, problem.String())
-			}
-		}
-		data.More = len(data.Problems) > maxRows
-		data.Problems = data.Problems[:min(len(data.Problems), maxRows)]
 	}
 	return p.show(v, "audit", page{Title: "Audit", At: "/audit", Data: data})
+}
+
+// verify verifies the audit log.
+func (p *Pages) verify(v *view) (data auditData, err error) {
+	here, kept, err := p.Service.VerifyAudit(v.r.Context(), v.who)
+	if err != nil {
+		return data, err
+	}
+	data.Verified, data.OK, data.Records, data.Segments = true, here.OK(), here.Records, len(here.Segments)
+	for _, problem := range here.Problems {
+		data.Problems = append(data.Problems, problem.String())
+	}
+	for _, chain := range kept {
+		data.OK = data.OK && chain.OK()
+		data.Chains, data.Kept = data.Chains+1, data.Kept+chain.Records
+		for _, problem := range chain.Problems {
+			data.Problems = append(data.Problems, problem.String())
+		}
+	}
+	data.More = len(data.Problems) > maxRows
+	data.Problems = data.Problems[:min(len(data.Problems), maxRows)]
+	return data, nil
 }
 
 // auditData is what the page of the audit shows.

@@ -32,6 +32,7 @@ func Mount(mux *http.ServeMux, o Options) {
 		{"GET /runs/{id}/code", store.ScopeRead, p.download},
 		{"POST /runs/{id}/cancel", store.ScopeRun, p.cancel},
 		{"POST /runs/{id}/again", store.ScopeRun, p.again},
+		{"GET /policy", store.ScopeAdmin, p.policy},
 		{"GET /approvals", store.ScopeRead, p.approvals},
 		{"POST /approvals/{id}", store.ScopeApprove, p.decide},
 		{"GET /tools", store.ScopeRead, p.tools},

@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"path"
 	"strings"
 	"time"
 
 	"github.com/wexec/wexec/engine"
+	"github.com/wexec/wexec/internal/text"
+	"github.com/wexec/wexec/review"
 	"github.com/wexec/wexec/service"
 	"github.com/wexec/wexec/store"
 )
@@ -21,16 +24,24 @@ type runData struct {
 	Cut       string // says which lines are shown, if not all
 	Value     *node
 	ValueSize int64
+	Find      string // words that are searched in the value
+	Found     []match
 	Out       []output
 	Timeline  *timeline
 	Approvals []service.Approval
+	Given     service.Given
+	Args      *node
+	Meters    []meter
+	Records   *recordData
+	Compared  *comparison
 }
 
 // codeLine is a line of a program.
 type codeLine struct {
 	Number int
 	Text   string
-	Failed bool
+	Failed string // why the run failed here
+	Notes  []review.Finding
 }
 
 // output is the end of what a program wrote.
@@ -48,13 +59,21 @@ func (p *Pages) run(v *view) error {
 	}
 	p.About(v.r, id)
 	data := runData{Run: run, Done: run.State == store.StateDone, ValueSize: int64(len(run.Value))}
-	failed := 0
-	if run.Error != nil {
-		failed = run.Error.Line
-	}
-	data.Lines, data.Cut = codeLines(run.Code, failed)
+	data.Lines, data.Cut = codeLines(run)
 	if len(run.Value) > 0 && string(run.Value) != "null" {
 		data.Value = tree(run.Value)
+		if data.Find = text.Clip(v.r.URL.Query().Get("find"), maxLine); data.Find != "" {
+			data.Found = find(ctx, run.Value, data.Find)
+		}
+	}
+	if data.Given, err = p.Service.Given(ctx, v.who, id); err != nil {
+		return err
+	}
+	if len(data.Given.Args) > 0 {
+		data.Args = tree(data.Given.Args)
+	}
+	if data.Done {
+		data.Meters = meters(run.Usage, data.Given.Limits)
 	}
 	events, err := p.kept(v, id)
 	if err != nil {
@@ -65,10 +84,10 @@ func (p *Pages) run(v *view) error {
 		streams = outputOf(events)
 	}
 	for _, name := range []string{"stdout", "stderr"} {
-		if text := streams[name]; text != "" {
-			o := output{Stream: name, Text: text}
-			if len(text) > maxText {
-				o.Text, o.Cut = strings.ToValidUTF8(text[len(text)-maxText:], ""), true
+		if written := streams[name]; written != "" {
+			o := output{Stream: name, Text: written}
+			if len(written) > maxText {
+				o.Text, o.Cut = strings.ToValidUTF8(written[len(written)-maxText:], ""), true
 			}
 			data.Out = append(data.Out, o)
 		}
@@ -80,12 +99,45 @@ func (p *Pages) run(v *view) error {
 		}
 		data.Approvals = append(data.Approvals, asked...)
 	}
-	data.Timeline = timelineOf(run, events, data.Approvals)
+	if data.Timeline = timelineOf(run, events, data.Approvals); data.Timeline != nil {
+		var kept map[uint64]service.CallTexts
+		if data.Done && v.who.Has(store.ScopeAdmin) {
+			if kept, err = p.Service.CallTexts(ctx, v.who, id); err != nil {
+				return err
+			}
+		}
+		data.Timeline.explain(kept)
+	}
+	if err := p.more(v, &data); err != nil {
+		return err
+	}
 	pg := page{Title: "Run " + id, At: "/runs", Data: data}
 	if !data.Done {
 		pg.Live = "/live/" + id
 	}
 	return p.show(v, "run", pg)
+}
+
+// more adds what a person asked for: the records of the audit, and a run to compare
+// with.
+func (p *Pages) more(v *view, data *runData) (err error) {
+	q := v.r.URL.Query()
+	if data.Done && q.Get("records") != "" && v.who.Has(store.ScopeAdmin) {
+		if data.Records, err = p.records(v, data.Run); err != nil {
+			return err
+		}
+	}
+	if with := q.Get("with"); with != "" && data.Done {
+		other, err := p.Service.Get(v.r.Context(), v.who, with)
+		if err != nil {
+			return err
+		}
+		if other.State == store.StateDone {
+			data.Compared = compare(other.Result, data.Result)
+			data.Compared.With = with
+		}
+	}
+	return nil
 }
 
 // maxPages bounds how many times events are read for one page.
@@ -123,10 +175,21 @@ func outputOf(events []store.Event) map[string]string {
 // maxLines bounds the lines of a program that a page shows.
 const maxLines = 400
 
-// codeLines returns the lines of a program around the one that failed.
-func codeLines(code string, failed int) (lines []codeLine, cut string) {
+// codeLines returns the lines of a program around the one that failed, with what the
+// review found in them.
+func codeLines(run *service.Run) (lines []codeLine, cut string) {
+	code, failed := run.Code, 0
 	if code == "" {
 		return nil, ""
+	}
+	if run.Error != nil {
+		failed = run.Error.Line
+	}
+	notes := map[int][]review.Finding{}
+	if run.Review != nil {
+		for _, f := range run.Review.Findings {
+			notes[f.Line] = append(notes[f.Line], f)
+		}
 	}
 	total := strings.Count(strings.TrimSuffix(code, "\n"), "\n") + 1
 	first := 1
@@ -134,7 +197,7 @@ func codeLines(code string, failed int) (lines []codeLine, cut string) {
 		first = min(failed-maxLines/2, total-maxLines+1)
 	}
 	n := 0
-	for text := range strings.Lines(code) {
+	for one := range strings.Lines(code) {
 		n++
 		if n < first {
 			continue
@@ -142,7 +205,11 @@ func codeLines(code string, failed int) (lines []codeLine, cut string) {
 		if len(lines) == maxLines {
 			break
 		}
-		lines = append(lines, codeLine{n, codeText(text), n == failed})
+		l := codeLine{Number: n, Text: codeText(one), Notes: notes[n]}
+		if n == failed {
+			l.Failed = run.Error.Error()
+		}
+		lines = append(lines, l)
 	}
 	if total > maxLines {
 		cut = fmt.Sprintf("lines %d to %d of %d", first, first+len(lines)-1, total)
@@ -203,7 +270,7 @@ func (p *Pages) again(v *view) error {
 		return err
 	}
 	p.About(v.r, run.RunID)
-	return redirect(v, "/runs/"+run.RunID)
+	return redirect(v, "/runs/"+run.RunID+"?with="+url.QueryEscape(v.r.PathValue("id")))
 }
 
 // Took is how long a run took, or has taken until now.

@@ -27,6 +27,7 @@ var functions = template.FuncMap{
 	"machine": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"number":  number,
 	"size":    size,
+	"bytes":   func(n int) string { return size(int64(n)) },
 	"span":    func(ms int64) string { return span(time.Duration(ms) * time.Millisecond) },
 	"percent": func(f *float64) string { return strconv.FormatFloat(math.Floor(*f*1000)/10, 'f', -1, 64) + " %" },
 	"money":   func(f float64) string { return strconv.FormatFloat(f, 'f', 4, 64) },
@@ -35,6 +36,8 @@ var functions = template.FuncMap{
 	"cost":    func(millionths int64) float64 { return float64(millionths) / 1e6 },
 	"short":   func(s string) string { return text.Visible(text.ClipRunes(s, 26)) },
 	"nav":     func(path, name, at string) navItem { return navItem{path, name, at} },
+	"rule":    ruleOf,
+	"clock":   func(t time.Time) string { return t.UTC().Format("15:04:05.000") },
 	"choice":  func(is string, all []string) choice { return choice{is, all} },
 }
 
@@ -47,6 +50,23 @@ type choice struct {
 	All []string
 }
 
+// rule is the place of a rule in a policy file, which administrators can open.
+type rule struct {
+	Text, File string
+	Line       int
+	Admin      bool
+}
+
+// ruleOf is a rule as a decision names it: file:line, or words.
+func ruleOf(name string, admin bool) rule {
+	r := rule{Text: name, Admin: admin}
+	file, number, ok := strings.Cut(name, ":")
+	if n, err := strconv.Atoi(number); ok && err == nil && n > 0 {
+		r.File, r.Line = file, n
+	}
+	return r
+}
+
 // line is a foreign text for one line of a page: nothing in it is invisible, and it is
 // not long.
 func line(s string) string { return text.Visible(text.ClipRunes(s, maxLine)) }
@@ -56,11 +76,11 @@ func class(status any) string {
 	switch fmt.Sprint(status) {
 	case "ok", "approved", "allow", "awake":
 		return "good"
-	case "running", "queued":
+	case "running", "queued", "low":
 		return "busy"
-	case "waiting", "parked", "ask", "asleep":
+	case "waiting", "parked", "ask", "asleep", "medium":
 		return "wait"
-	case "error", "limit", "denied", "deny":
+	case "error", "limit", "denied", "deny", "high", "critical":
 		return "bad"
 	}
 	return "plain"

@@ -27,6 +27,10 @@ type timedCall struct {
 	Start   int64 // milliseconds after the start of the run
 	Timed   bool
 	X, Y, W float64
+	Asked   *service.Approval
+	Args    *node  // with tokens
+	Shape   string // of the answer
+	Message string // of a failure
 }
 
 // wait is the time for which people were asked.
@@ -45,8 +49,8 @@ type tick struct {
 // Sizes of the picture.
 const (
 	maxCalls  = 500
-	width     = 1000
-	labels    = 220 // where the bars begin
+	width     = 640
+	labels    = 190 // where the bars begin
 	rowHeight = 18
 	axis      = 24
 )
@@ -75,7 +79,7 @@ func timelineOf(run *service.Run, events []store.Event, asked []service.Approval
 	if len(calls) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(calls, func(a, b timedCall) int { return int(a.Start - b.Start) })
+	slices.SortFunc(calls, func(a, b timedCall) int { return a.Number - b.Number }) // the order in which they began
 	t := &timeline{Width: width, More: max(len(calls)-maxCalls, 0)}
 	calls = calls[:min(len(calls), maxCalls)]
 	total := max(run.Usage.WallMS, 1)
@@ -103,15 +107,17 @@ func timelineOf(run *service.Run, events []store.Event, asked []service.Approval
 
 // addWaits draws where the run waited for people, behind the bar of the call.
 func (t *timeline) addWaits(run *service.Run, asked []service.Approval, place func(int64) float64) {
-	for _, a := range asked {
+	for i, a := range asked {
 		end := time.Now()
 		if a.Answered != nil {
 			end = *a.Answered
 		}
 		from := max(a.Since.Sub(run.Started).Milliseconds(), 0)
 		to := max(end.Sub(run.Started).Milliseconds(), from)
-		for _, c := range t.Calls {
-			if c.Tool == a.Tool && c.Start <= to && c.Start+c.MS >= from {
+		for n := range t.Calls {
+			c := &t.Calls[n]
+			if c.Asked == nil && c.Tool == a.Tool && c.Start <= to && c.Start+c.MS >= from {
+				c.Asked = &asked[i]
 				x := max(place(from), c.X)
 				t.Waits = append(t.Waits, wait{Tool: a.Tool, Answered: a.Answered != nil, X: x, Y: c.Y, W: min(max(place(to)-x, 2), width-x), H: rowHeight - 6})
 				break

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -9,8 +10,10 @@ import (
 	"html/template"
 	"io/fs"
 	"log/slog"
+	"mime"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -42,8 +45,8 @@ type Pages struct {
 	usage usageCache
 }
 
-// policy is the content security policy of each page.
-const policy = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+// contents is the content security policy of each page.
+const contents = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // maxForm bounds the bodies of forms.
 const maxForm = 64 << 10
@@ -100,7 +103,7 @@ var errForm = errors.New("the form cannot be read")
 // head sets what each answer has.
 func head(w http.ResponseWriter) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", contents)
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("X-Frame-Options", "DENY")
@@ -132,8 +135,25 @@ func (p *Pages) write(v *view, status int, name string, pg page) {
 		return
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	v.w.WriteHeader(status)
-	_, _ = v.w.Write(b.Bytes())
+	send(v.w, v.r, status, b.Bytes())
+}
+
+// minSent is what is worth compressing.
+const minSent = 1400
+
+// send sends a body, compressed if the browser takes that.
+func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	w.Header().Add("Vary", "Accept-Encoding")
+	if len(body) < minSent || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.WriteHeader(status)
+		_, _ = w.Write(body)
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	w.WriteHeader(status)
+	z := gzip.NewWriter(w)
+	_, _ = z.Write(body)
+	_ = z.Close()
 }
 
 // show renders a page that was found.
@@ -158,11 +178,16 @@ var digests = sync.OnceValue(func() map[string]string {
 		if err != nil {
 			panic(err) // embedded
 		}
-		sum := sha256.Sum256(data)
-		all[name] = hex.EncodeToString(sum[:8])
+		all[name] = digestOf(data)[:16]
 	}
 	return all
 })
+
+// digestOf is the SHA-256 of data in hexadecimal digits.
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
 
 func assetURL(name string) string { return "/assets/" + name + "?v=" + digests()[name] }
 
@@ -178,7 +203,12 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("v") == version {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	http.ServeFileFS(w, r, assets, "assets/"+name)
+	data, err := fs.ReadFile(assets, "assets/"+name)
+	if err != nil {
+		panic(err) // embedded
+	}
+	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	send(w, r, http.StatusOK, data)
 }
 
 // cookie is the name of the cookie with the token. Over TLS its prefix binds it to this

@@ -68,6 +68,7 @@
       }
       const buttons = document.querySelector(".actions"), newButtons = fresh.querySelector(".actions");
       if (buttons && newButtons) morph(buttons, newButtons);
+      offerCopies();
       say("This page is live.");
     } catch {
       say("The server cannot be reached. The page tries again.");
@@ -84,6 +85,34 @@
     stream.addEventListener("change", refresh);
     stream.addEventListener("end", () => { stream.close(); refresh(); });
   }
+
+  // A link to a call opens it.
+  const reveal = () => {
+    const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    const details = target && target.closest("details");
+    if (details) details.open = true;
+  };
+  addEventListener("hashchange", reveal);
+  reveal();
+
+  // Buttons that copy a file.
+  const offerCopies = () => {
+    if (!navigator.clipboard) return;
+    for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
+  };
+  offerCopies();
+  document.addEventListener("click", async e => {
+    const button = e.target.closest("[data-copy]");
+    if (!button) return;
+    try {
+      const answer = await fetch(button.dataset.copy, { credentials: "same-origin" });
+      if (!answer.ok) throw new Error(answer.statusText);
+      await navigator.clipboard.writeText(await answer.text());
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Not copied: use the download";
+    }
+  });
 
   // Keys of the page with questions.
   const questions = () => [...document.querySelectorAll("[data-question]")];
