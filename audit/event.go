@@ -181,7 +181,7 @@ type Limits struct {
 // Decision is the record of a policy decision. It is written before the action.
 type Decision struct {
 	Call   uint64 `json:"call,omitempty"`   // number of the call in the run, from 1; 0 outside of calls
-	Kind   string `json:"kind,omitempty"`   // empty for "tool"; or "network", "file", "language", "pin", "schema", "elicitation", "sampling", "resources", "prompts", "rule", "risk", "workspace"
+	Kind   string `json:"kind,omitempty"`   // empty for "tool"; or "network", "file", "language", "pin", "schema", "elicitation", "sampling", "resources", "prompts", "rule", "risk", "workspace", "reveal"
 	Tool   string `json:"tool,omitempty"`   // server.tool in original names, or the prelude's own name
 	Target string `json:"target,omitempty"` // "GET https://host:port", the path of a file, what a server asks for, or the workspace that is accepted
 	Effect string `json:"effect"`           // allow, ask or deny

@@ -3,14 +3,17 @@ package service
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/wexec/wexec/audit"
+	"github.com/wexec/wexec/config"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/internal/policyfile"
 	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/review"
 	"github.com/wexec/wexec/store"
 )
 
@@ -176,6 +179,77 @@ func withRule(data []byte, tool string, a policy.Asking, rule policyfile.Rule) (
 		return data, nil // an answer to the same question wrote it
 	}
 	return policyfile.Add(a.File, data, []policyfile.Rule{rule})
+}
+
+// Reveal returns a question that waits with values instead of tokens, to a person with
+// the scope reveal. It is recorded in the audit before.
+func (s *Service) Reveal(ctx context.Context, who Principal, id string) (a Approval, err error) {
+	if who.Type != store.TypePerson || !who.Has(store.ScopeReveal) {
+		return a, fault.New(fault.DeniedScope, "only the token of a person with the scope %s shows values", store.ScopeReveal)
+	}
+	row, err := s.o.Store.Approval(ctx, who.Tenant, id)
+	if err != nil {
+		return a, err
+	}
+	q, err := questionOf(row)
+	if err != nil {
+		return a, err
+	}
+	if row.State != store.AnswerWaiting || q.Values == nil {
+		return a, fault.New(fault.UsageConflict, "the question %.60q has no values to reveal: it was answered, or has none", id)
+	}
+	var plain Revealed
+	if err := s.o.Keys.open(ctx, valuesPurpose(who.Tenant, id), *q.Values, &plain); err != nil {
+		return a, err
+	}
+	t := s.tenants.get(who.Tenant)
+	if t == nil {
+		return a, errNoTenant()
+	}
+	err = t.host.Record(ctx, audit.Event{Run: row.Run, Decision: &audit.Decision{Kind: "reveal", Tool: row.Tool, Effect: policy.Allow.String(),
+		Approval: &audit.Approval{ID: id, Via: "page", By: cmp.Or(who.Name, who.ID)}}})
+	if err != nil {
+		return a, err
+	}
+	if a, err = approvalOf(row); err != nil {
+		return a, err
+	}
+	a.Message, a.Args = plain.Message, plain.Args
+	a.MayAnswer = who.Has(store.ScopeApprove)
+	return a, nil
+}
+
+// ReviewOf returns the review of the program of a run of the principal's tenant, or nil if
+// the policy needs none.
+func (s *Service) ReviewOf(ctx context.Context, who Principal, id string) (*review.Assessment, error) {
+	stored, err := s.o.Store.Run(ctx, who.Tenant, id)
+	if err != nil {
+		return nil, err
+	}
+	var asked request
+	if err := json.Unmarshal(stored.Request, &asked); err != nil {
+		return nil, fault.New(fault.StoreUnavailable, "read the program of run %s: %w", id, err)
+	}
+	t := s.tenants.get(who.Tenant)
+	if t == nil {
+		return nil, errNoTenant()
+	}
+	if asked.Digests != nil || !t.Table().Policy().Reviews() {
+		return nil, nil
+	}
+	table, err := t.tableFor(config.Subset{Tools: asked.Tools, Profile: asked.Profile})
+	if err != nil {
+		return nil, err
+	}
+	tools, _ := table.Catalogue(ctx)
+	a, err := s.engine.Review(ctx, engine.Reviewing{Language: asked.Language, Code: asked.Code, Intent: asked.Intent, Actor: who.Actor(), Profile: table.Policy().ReviewProfile(), Tools: tools})
+	if err != nil {
+		return nil, err
+	}
+	for i := range a.Findings {
+		a.Findings[i].Message = table.Redact(a.Findings[i].Message)
+	}
+	return a, nil
 }
 
 // woken makes this process look for a run that may be queued now.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -42,13 +43,24 @@ type Approval struct {
 	Reason     string          `json:"reason,omitempty"`
 	Always     bool            `json:"always,omitempty" jsonschema:"the answer wrote always_rule"`
 	MayAnswer  bool            `json:"may_answer,omitempty" jsonschema:"the token of the request may answer"`
+	Covers     bool            `json:"-"` // values can be revealed
 }
 
 // question is an approval as the store keeps it.
 type question struct {
 	Approval
 	Asking *policy.Asking `json:"asking,omitempty"`
+	Values *store.Sealed  `json:"values,omitempty"` // [Revealed], if it has other texts than the question
 }
+
+// Revealed is what a question says with values instead of tokens.
+type Revealed struct {
+	Message string          `json:"message,omitempty"`
+	Args    json.RawMessage `json:"args,omitempty"`
+}
+
+// valuesPurpose is what the values of a question are sealed for.
+func valuesPurpose(tenant, id string) string { return "question " + id + " of tenant " + tenant }
 
 func approvalOf(row store.Approval) (Approval, error) {
 	q, err := questionOf(row)
@@ -56,6 +68,7 @@ func approvalOf(row store.Approval) (Approval, error) {
 		return q.Approval, err
 	}
 	a := q.Approval
+	a.Covers = q.Values != nil && row.State == store.AnswerWaiting
 	a.State, a.By, a.Via, a.Reason, a.Always = row.State, row.Actor, row.Via, row.Reason, row.Always
 	if !row.Answered.IsZero() {
 		a.Answered = &row.Answered
@@ -133,13 +146,22 @@ const lead = 2 * pollEvery
 
 // post saves a question, for which the run waits from now on.
 func (x *execution) post(ctx context.Context, q hostfns.Question) (posted, error) {
+	plain := Revealed{q.Message, q.Args}
 	q = q.Covered()
+	var values *store.Sealed
+	if plain.Message != q.Message || !bytes.Equal(plain.Args, q.Args) {
+		sealed, err := x.s.o.Keys.seal(ctx, valuesPurpose(x.lease.Tenant, q.ID), plain)
+		if err != nil {
+			return posted{}, err
+		}
+		values = &sealed
+	}
 	expires := q.Expires
 	if expires.Sub(q.Since) > 10*lead {
 		expires = expires.Add(-lead)
 	}
 	kept := question{Approval{ID: q.ID, Run: q.Run, Tool: q.Tool, Message: q.Message, Rule: q.Rule, Actor: q.Actor, Intent: q.Intent,
-		Args: q.Args, Since: q.Since, Expires: expires, AlwaysRule: x.tenant.alwaysRule(q), State: store.AnswerWaiting}, q.Asking}
+		Args: q.Args, Since: q.Since, Expires: expires, AlwaysRule: x.tenant.alwaysRule(q), State: store.AnswerWaiting}, q.Asking, values}
 	encoded, err := json.Marshal(kept)
 	if err != nil {
 		return posted{}, fault.New(fault.Internal, "encode the question: %w", err)
@@ -433,7 +455,7 @@ func dropText(stored request, res engine.Result, o *store.Outcome) error {
 		if json.Unmarshal(doc, &q) != nil {
 			return []byte("{}")
 		}
-		q.Message, q.Intent, q.Args, q.Asking = "", "", nil, nil
+		q.Message, q.Intent, q.Args, q.Asking, q.Values = "", "", nil, nil, nil
 		out, _ := json.Marshal(q) // it was JSON before
 		return out
 	}

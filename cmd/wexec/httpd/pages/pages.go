@@ -35,6 +35,7 @@ func Mount(mux *http.ServeMux, o Options) {
 		{"GET /policy", store.ScopeAdmin, p.policy},
 		{"GET /approvals", store.ScopeRead, p.approvals},
 		{"POST /approvals/{id}", store.ScopeApprove, p.decide},
+		{"POST /approvals/{id}/reveal", store.ScopeReveal, p.reveal},
 		{"GET /tools", store.ScopeRead, p.tools},
 		{"GET /sessions", store.ScopeRead, p.sessions},
 		{"GET /usage", store.ScopeRead, p.used},

@@ -59,6 +59,11 @@ func (p *Pages) run(v *view) error {
 	}
 	p.About(v.r, id)
 	data := runData{Run: run, Done: run.State == store.StateDone, ValueSize: int64(len(run.Value))}
+	if run.Review == nil && !data.Done {
+		if run.Review, err = p.Service.ReviewOf(ctx, v.who, id); err != nil {
+			return err
+		}
+	}
 	data.Lines, data.Cut = codeLines(run)
 	if len(run.Value) > 0 && string(run.Value) != "null" {
 		data.Value = tree(run.Value)

@@ -37,8 +37,14 @@ var functions = template.FuncMap{
 	"short":   func(s string) string { return text.Visible(text.ClipRunes(s, 26)) },
 	"nav":     func(path, name, at string) navItem { return navItem{path, name, at} },
 	"rule":    ruleOf,
-	"clock":   func(t time.Time) string { return t.UTC().Format("15:04:05.000") },
-	"choice":  func(is string, all []string) choice { return choice{is, all} },
+	"ask": func(q question, admin, reveal bool) any {
+		return struct {
+			Q             question
+			Admin, Reveal bool
+		}{q, admin, reveal}
+	},
+	"clock":  func(t time.Time) string { return t.UTC().Format("15:04:05.000") },
+	"choice": func(is string, all []string) choice { return choice{is, all} },
 }
 
 // navItem is a link of the navigation; At is the path of the page.

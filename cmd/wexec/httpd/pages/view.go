@@ -125,6 +125,9 @@ type page struct {
 // May reports whether the person who is signed in has a scope.
 func (p page) May(scope string) bool { return p.Who.Has(store.Scope(scope)) }
 
+// MayReveal reports whether values are shown to the person.
+func (p page) MayReveal() bool { return p.Who.Type == store.TypePerson && p.May("reveal") }
+
 // write renders a page.
 func (p *Pages) write(v *view, status int, name string, pg page) {
 	pg.Who, pg.CSS, pg.JS = v.who, assetURL("page.css"), assetURL("page.js")
