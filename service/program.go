@@ -305,6 +305,13 @@ func outcomeOf(res *engine.Result, runErr error) (store.Outcome, error) {
 		o.Uses[0].Money = money
 		o.Uses = append(o.Uses, store.Use{Kind: "model", Name: c.Model, Count: 1, Failed: o.Uses[0].Failed, Tokens: res.Usage.TokensOut, Money: money})
 	}
+	if in := res.Usage.TokensInTools; in > 0 {
+		saved := store.Use{Kind: "saved", Count: 1, Tokens: max(in-res.Usage.TokensOut, 0)}
+		if c := res.Usage.Cost; c != nil && c.Plain > 0 {
+			saved.Money = int64(math.Round((c.Plain - c.Program) * 1e6))
+		}
+		o.Uses = append(o.Uses, saved)
+	}
 	byTool := map[string]int{}
 	for _, c := range res.Calls {
 		i, ok := byTool[c.Tool]

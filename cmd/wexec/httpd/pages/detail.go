@@ -272,26 +272,3 @@ func callText(calls []engine.Call) string {
 	}
 	return b.String()
 }
-
-// policy shows a policy file of the tenant with the numbers of its lines.
-func (p *Pages) policy(v *view) error {
-	name := v.r.URL.Query().Get("file")
-	source, err := p.Service.PolicyText(v.who, name)
-	if err != nil {
-		return err
-	}
-	var lines []codeLine
-	for one := range strings.Lines(source) {
-		if len(lines) == maxPolicyLines {
-			break
-		}
-		lines = append(lines, codeLine{Number: len(lines) + 1, Text: codeText(one)})
-	}
-	return p.show(v, "policy", page{Title: "Policy", At: "/tools", Data: struct {
-		Name  string
-		Lines []codeLine
-	}{name, lines}})
-}
-
-// maxPolicyLines bounds the lines of a policy that a page shows.
-const maxPolicyLines = 2000

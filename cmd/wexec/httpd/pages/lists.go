@@ -26,8 +26,7 @@ func (p *Pages) now(v *view) error {
 		Waiting         []service.Approval
 		More            bool
 		Running, Failed []*service.Run
-		Today           store.Use
-		Days            []bar
+		Figures         []figure
 	}{}
 	waiting, next, err := p.Service.Approvals(ctx, v.who, store.ApprovalFilter{State: store.AnswerWaiting, Limit: shortList})
 	if err != nil {
@@ -50,17 +49,7 @@ func (p *Pages) now(v *view) error {
 	}
 	newest(data.Failed)
 	data.Failed = data.Failed[:min(len(data.Failed), shortList)]
-	sums, err := p.usage.get(ctx, p.Service, v.who.Tenant, time.Now())
-	if err != nil {
-		return err
-	}
-	today := time.Now().UTC().Format(time.DateOnly)
-	for _, s := range sums {
-		if s.Key == today {
-			data.Today = s.Use
-		}
-	}
-	data.Days = bars(sums)
+	data.Figures = figuresOf(p.usage.get(ctx, v.who.Tenant))
 	return p.show(v, "now", page{Title: "Now", At: "/", Live: "/live", Data: data})
 }
 
@@ -156,10 +145,11 @@ func (p *Pages) used(v *view) error {
 		Sums  []store.Sum
 		More  bool
 		Total store.Use
-		Days  []bar
+		Days  []figure
 	}{By: by, Ways: []string{"day", "actor", "tool", "model", "skill"}, Sums: sums[:min(len(sums), maxRows)], More: len(sums) > maxRows, Total: total}
 	if by == "day" {
-		data.Days = bars(sums)
+		days := dayUses(sums)
+		data.Days = []figure{{Name: "runs", Days: bars(days, "runs", func(n int64) string { return number(n) }, func(u store.Use) int64 { return u.Count })}}
 	}
 	return p.show(v, "usage", page{Title: "Usage", At: "/usage", Data: data})
 }

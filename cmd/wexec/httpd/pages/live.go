@@ -99,6 +99,7 @@ func (p *Pages) version(v *view) (string, error) {
 		return "", err
 	}
 	sum := sha256.New()
+	fmt.Fprintln(sum, p.usage.changes(v.who.Tenant))
 	for _, r := range runs {
 		fmt.Fprintln(sum, r.RunID, r.State, r.Status)
 	}

@@ -15,7 +15,7 @@ import (
 
 // Mount adds the pages to a mux.
 func Mount(mux *http.ServeMux, o Options) {
-	p := &Pages{Options: o}
+	p := &Pages{Options: o, usage: usageCache{store: o.Service.Store()}}
 	mux.HandleFunc("GET /assets/{name}", serveAsset)
 	mux.HandleFunc("POST /signin", p.signIn)
 	mux.HandleFunc("POST /signout", p.signOut)

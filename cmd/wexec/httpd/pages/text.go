@@ -37,14 +37,9 @@ var functions = template.FuncMap{
 	"short":   func(s string) string { return text.Visible(text.ClipRunes(s, 26)) },
 	"nav":     func(path, name, at string) navItem { return navItem{path, name, at} },
 	"rule":    ruleOf,
-	"ask": func(q question, admin, reveal bool) any {
-		return struct {
-			Q             question
-			Admin, Reveal bool
-		}{q, admin, reveal}
-	},
-	"clock":  func(t time.Time) string { return t.UTC().Format("15:04:05.000") },
-	"choice": func(is string, all []string) choice { return choice{is, all} },
+	"ask":     func(q any, admin, reveal bool) asking { return asking{q, admin, reveal} },
+	"clock":   func(t time.Time) string { return t.UTC().Format("15:04:05.000") },
+	"choice":  func(is string, all []string) choice { return choice{is, all} },
 }
 
 // navItem is a link of the navigation; At is the path of the page.
@@ -54,6 +49,12 @@ type navItem struct{ Path, Name, At string }
 type choice struct {
 	Is  string
 	All []string
+}
+
+// asking is a question, and what the person may do about it.
+type asking struct {
+	Q             any
+	Admin, Reveal bool
 }
 
 // rule is the place of a rule in a policy file, which administrators can open.

@@ -47,3 +47,26 @@ func (p *Pages) tools(v *view) error {
 	}
 	return p.show(v, "tools", page{Title: "Tools", At: "/tools", Data: data})
 }
+
+// policy shows a policy file of the tenant with the numbers of its lines.
+func (p *Pages) policy(v *view) error {
+	name := v.r.URL.Query().Get("file")
+	source, err := p.Service.PolicyText(v.who, name)
+	if err != nil {
+		return err
+	}
+	var lines []codeLine
+	for one := range strings.Lines(source) {
+		if len(lines) == maxPolicyLines {
+			break
+		}
+		lines = append(lines, codeLine{Number: len(lines) + 1, Text: codeText(one)})
+	}
+	return p.show(v, "policy", page{Title: "Policy", At: "/tools", Data: struct {
+		Name  string
+		Lines []codeLine
+	}{name, lines}})
+}
+
+// maxPolicyLines bounds the lines of a policy that a page shows.
+const maxPolicyLines = 2000
