@@ -23,6 +23,7 @@ import (
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/guests"
+	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/internal/tools/testenv"
 )
 
@@ -62,7 +63,8 @@ type program struct{ name, language, code string }
 //	grants   true if the person may allow what no rule allows
 //	form     a text in the question as an MCP client gets it
 //	limits   as in a Request, like "args", "session" and "deterministic"
-var keys = []string{"status", "code", "value", "says", "hides", "touched", "asked", "form", "answer", "questions", "grants", "limits", "args", "session", "deterministic"}
+//	workspace  true if the programs see a folder as /workspace, which must not change
+var keys = []string{"status", "code", "value", "says", "hides", "touched", "asked", "form", "answer", "questions", "grants", "limits", "args", "session", "deterministic", "workspace"}
 
 func readAttempt(t *testing.T, file string) attempt {
 	t.Helper()
@@ -220,11 +222,15 @@ func (a attempt) try(t *testing.T, eng *engine.Engine, w *world) {
 	if session != "" {
 		session += a.name
 	}
+	var layer hostfns.Workspace
+	if a.head["workspace"] == "true" {
+		layer = w.layer(t)
+	}
 	var res *engine.Result
 	for i, p := range a.programs {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		req := engine.Request{Language: p.language, Code: w.fill(p.code), File: p.name, Args: json.RawMessage(a.head["args"]),
-			Limits: limits, Table: table, Deterministic: deterministic, Session: session,
+			Limits: limits, Table: table, Deterministic: deterministic, Session: session, Workspace: layer,
 			Env: map[string]string{"WEXEC_CANARY": canary}}
 		var err error
 		res, err = eng.Run(ctx, req)

@@ -2,6 +2,7 @@ package attack
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,8 +27,10 @@ import (
 	"github.com/wexec/wexec/hostfns/approvals"
 	"github.com/wexec/wexec/hostfns/fetch"
 	"github.com/wexec/wexec/hostfns/files"
+	"github.com/wexec/wexec/hostfns/workspaces"
 	"github.com/wexec/wexec/internal/text"
 	"github.com/wexec/wexec/policy"
+	"github.com/wexec/wexec/workspace"
 )
 
 // canary must not occur in any output. It is in the environment of this process, in
@@ -111,6 +115,57 @@ func (w *world) untouched(t *testing.T) {
 	if err != nil || len(entries) != 2 {
 		t.Errorf("next to the granted folder: %v %v", entries, err)
 	}
+}
+
+// layer returns a workspace over a new folder. At the end of the test the folder is what it
+// was, and once the workspace is accepted its version control is.
+func (w *world) layer(t *testing.T) hostfns.Workspace {
+	t.Helper()
+	base := t.TempDir()
+	for name, text := range map[string]string{"open.txt": "open", "sub/a.txt": "a", ".git/config": "git", "wexec.yaml": canary, "long.txt": strings.Repeat("a", 1<<20)} {
+		at := filepath.Join(base, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{"link.txt": w.secret, "up": "..", "loop": "loop", "in.txt": "open.txt"} {
+		if err := os.Symlink(target, filepath.Join(base, name)); err != nil {
+			t.Logf("no symlinks here: %v", err)
+		}
+	}
+	content := func(below string) (all []string) {
+		_ = filepath.WalkDir(filepath.Join(base, below), func(at string, e os.DirEntry, err error) error {
+			data, _ := os.ReadFile(at)
+			info, infoErr := e.Info()
+			if err = errors.Join(err, infoErr); err == nil {
+				all = append(all, fmt.Sprintf("%s %s %x", at, info.Mode(), sha256.Sum256(data)))
+			}
+			return err
+		})
+		return all
+	}
+	before, versions := content("."), content(".git")
+	never, err := files.Never(base, filepath.Join(base, "wexec.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer, err := workspace.Create(filepath.Join(t.TempDir(), "w"), workspace.Info{ID: "w", Base: base}, workspace.Options{Never: never})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if now := content("."); !slices.Equal(now, before) {
+			t.Errorf("the folder has\n%q, it had\n%q", now, before)
+		}
+		if _, err := layer.Accept(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if now := content(".git"); !slices.Equal(now, versions) {
+			t.Errorf("version control has %q", now)
+		}
+		_ = layer.Close()
+	})
+	return workspaces.New(layer)
 }
 
 // fill replaces placeholders in a text of an attempt.

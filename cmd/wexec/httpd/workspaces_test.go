@@ -292,6 +292,15 @@ func TestAFolderIsUsedAsTheOperatorSays(t *testing.T) {
 			t.Errorf("%s: %d %s", name, got.status, got.body)
 		}
 	}
+	// A link in the place of the folder leads out of the root of the tenant other.
+	elsewhere = filepath.Join(t.TempDir(), "site")
+	files{"wexec.yaml": "tenants: {other: {root: '" + filepath.Dir(elsewhere) + "'}}\n", "tenants/other/wexec.yaml": "workspaces: {site: '" + elsewhere + "'}\n"}.write(t, a.data)
+	if err := errors.Join(os.Symlink(base, elsewhere), a.service.Reload(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.call("other", "POST", "/v1/workspaces", `{"folder":"site"}`); got.status != 400 || strings.Contains(string(got.body), base) {
+		t.Errorf("over a link: %d %s", got.status, got.body)
+	}
 	if data, _ := os.ReadFile(filepath.Join(base, "a")); string(data) != "1" {
 		t.Errorf("the folder has %q", data)
 	}
