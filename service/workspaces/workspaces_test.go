@@ -117,7 +117,7 @@ func TestAClientThatGoesAwayEndsTheWork(t *testing.T) {
 	if len(c.Reading) > 0 {
 		t.Errorf("%d places are taken", len(c.Reading))
 	}
-	if err := c.Delete(made.ID); err != nil { // nothing holds it
+	if err := c.Delete(made.ID); err != nil { // it is not in use
 		t.Error(err)
 	}
 }
