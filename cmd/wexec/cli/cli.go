@@ -25,6 +25,7 @@ import (
 	"github.com/wexec/wexec/cmd/wexec/internal/servecmd"
 	"github.com/wexec/wexec/cmd/wexec/internal/sessioncmd"
 	"github.com/wexec/wexec/cmd/wexec/internal/storecmd"
+	"github.com/wexec/wexec/cmd/wexec/internal/taskcmd"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/cmd/wexec/internal/workspacecmd"
 	"github.com/wexec/wexec/cmd/wexec/mcpd"
@@ -144,9 +145,10 @@ func (a *app) commandLine() *cli.App {
 	lasting := a.lasting()
 	layers := workspacecmd.Commands{Env: a.Env, Term: a.term, Stdin: a.Stdin, Stdout: a.Stdout, Terminal: a.stdoutTerminal, Path: a.path, PrintJSON: a.printJSON, Settings: a.settings}
 	sessions := sessioncmd.Commands{Env: a.Env, Term: a.term, Stdout: a.Stdout, Version: a.Version, PrintJSON: a.printJSON, Settings: a.settings}
+	tasks := taskcmd.Commands{Env: a.Env, Term: a.term, Stdout: a.Stdout, PrintJSON: a.printJSON, Logs: lasting.LogsOf}
 	commands := []func() *cli.Command{
 		a.runCommand, a.replCommand, a.toolsCommand, a.policyCommand, a.privacyCommand, a.auditCommand, a.approvalsCommand, a.mcpCommand,
-		server.Serve, lasting.PS, lasting.Logs, lasting.Kill, lasting.Runs, sessions.Session, lasting.Usage, lasting.Token, lasting.Store, layers.Workspace, a.pluginCommand, a.packagesCommand, a.guestsCommand, a.initCommand,
+		server.Serve, lasting.PS, lasting.Logs, lasting.Kill, lasting.Runs, tasks.Task, sessions.Session, lasting.Usage, lasting.Token, lasting.Store, layers.Workspace, a.pluginCommand, a.packagesCommand, a.guestsCommand, a.initCommand,
 		a.doctorCommand, a.configCommand, a.promptCommand, a.completionCommand,
 		a.completeCommand, a.manCommand, a.versionCommand,
 	}
@@ -351,6 +353,9 @@ func (a *app) argumentValues(command string, flags []string) []commandline.Candi
 func (a *app) flagValues(command, flag string) []string {
 	if values := storecmd.FlagValues(command, flag); values != nil {
 		return values
+	}
+	if command+" "+flag == "task list state" {
+		return taskcmd.States()
 	}
 	switch flag {
 	case "allow-tool", "deny-tool", "tool":

@@ -2,6 +2,7 @@ package storecmd
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/wexec/wexec/cmd/wexec/internal/apiclient"
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/engine"
@@ -88,11 +90,25 @@ func (c Commands) printLogs(ctx *cli.Context, r records) error {
 	if err != nil {
 		return err
 	}
+	return c.logsOf(ctx, r, args[0])
+}
+
+// LogsOf prints what a run of a server wrote and called.
+func (c Commands) LogsOf(ctx *cli.Context, s *apiclient.Client, run string) error {
+	return c.logsOf(ctx, s, run)
+}
+
+// events has the events of runs.
+type events interface {
+	Events(ctx context.Context, run string, after int64, follow bool, each func(store.Event) error) error
+}
+
+func (c Commands) logsOf(ctx *cli.Context, from events, run string) error {
 	each := c.printEvent
 	if ctx.Bool("json") {
 		each = c.printEventLine
 	}
-	return unknownRun(r.Events(ctx.Context, args[0], 0, ctx.Bool("follow"), each))
+	return unknownRun(from.Events(ctx.Context, run, 0, ctx.Bool("follow"), each))
 }
 
 // printEventLine prints an event as a line of JSON.
