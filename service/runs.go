@@ -31,14 +31,8 @@ func (s *Service) Submit(ctx context.Context, who Principal, sub Submission, wai
 	if err := sub.Program.check(); err != nil {
 		return nil, err
 	}
-	if id := sub.Program.Workspace; id != "" {
-		all, err := s.Workspaces(who)
-		if err == nil {
-			err = all.Check(id)
-		}
-		if err != nil {
-			return nil, err
-		}
+	if err := s.checkWorkspace(who, sub.Program.Workspace); err != nil {
+		return nil, err
 	}
 	if len(sub.Key) > maxName {
 		return nil, fault.New(fault.UsageFlag, "the idempotency key has more than %d bytes", maxName)
@@ -77,6 +71,18 @@ func (s *Service) Submit(ctx context.Context, who Principal, sub Submission, wai
 		}
 	}
 	return answer, err
+}
+
+// checkWorkspace refuses a workspace that a program cannot use; empty means no workspace.
+func (s *Service) checkWorkspace(who Principal, id string) error {
+	if id == "" {
+		return nil
+	}
+	all, err := s.Workspaces(who)
+	if err != nil {
+		return err
+	}
+	return all.Check(id)
 }
 
 // Run runs a program of a principal for a caller in this process, such as the MCP

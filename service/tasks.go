@@ -121,6 +121,9 @@ func (s *Service) AddTask(ctx context.Context, who Principal, n NewTask, key str
 	case !t.Table().Policy().Keep():
 		return Task{}, fault.New(fault.UsageTask, "the policy keeps no text, so the program of a task cannot wait in the store").WithHint("remove  keep: false  from the policy")
 	}
+	if err := s.checkWorkspace(who, n.Program.Workspace); err != nil {
+		return Task{}, err
+	}
 	request, _, err := request{Program: n.Program, By: who.Actor(), Tools: who.Tools, Profile: who.Profile, Trigger: "task", Quotas: who.Quotas, Model: who.Model}.stored(ctx)
 	if err != nil {
 		return Task{}, err

@@ -47,7 +47,7 @@ const (
 // Duration is a time.Duration as text, such as 10s.
 type Duration string
 
-// of returns the duration, and 0 for text that is none.
+// of returns the duration, and 0 for any other text.
 func (d Duration) of() time.Duration {
 	parsed, err := time.ParseDuration(string(d))
 	if err != nil {
