@@ -26,7 +26,16 @@ func (p *program) visitAuthority(n *node, id string, a *around) {
 	does := func(list ...string) bool {
 		return slices.ContainsFunc(name, func(w string) bool { return slices.Contains(list, w) })
 	}
-	changes := catalogue.NameWrites(strings.Join(name, "_")) || deletes(strings.Join(name, "_")) || does("attach", "authorize", "enable", "make", "promote", "allow", "open", "configure", "change", "elevate", "change", "toggle")
+	changes := catalogue.NameWrites(strings.Join(name, "_")) || deletes(strings.Join(name, "_")) || does("attach", "authorize", "enable", "make", "promote", "allow", "open", "configure", "change", "elevate", "toggle", "apply", "put", "set", "share", "bind")
+	if has("approval", "approvals") && does("respond", "approve", "accept", "confirm", "resolve", "grant", "answer", "decide") {
+		p.find(ruleAuthority, High, n.start, id+" answers a request for approval")
+	}
+	if has("dns") && changes && repeated(a) {
+		p.find(ruleAuthority, High, n.start, id+" changes where names lead, in a loop")
+	}
+	if does("delete", "remove") && does("access") && does("block") {
+		p.find(ruleAuthority, High, n.start, id+" opens access")
+	}
 	off := does("disable", "stop", "suspend", "pause", "mute", "bypass", "off") || does("delete", "remove", "clear", "purge", "wipe", "drop", "erase", "truncate") && !does("log")
 	if (off || does("delete", "purge", "wipe", "clear", "erase") && (does("group", "stream", "file", "audit") || len(name) == 2)) && protects(name, protections) && !does("user", "users", "entry") {
 		p.find(ruleAuthority, High, n.start, id+" turns off what protects or watches a system")
@@ -37,7 +46,8 @@ func (p *program) visitAuthority(n *node, id string, a *around) {
 		return
 	}
 	money := has("bank", "banking", "payment", "payments", "wallet", "money", "fund", "funds", "crypto", "coin", "bitcoin", "btc", "eth", "ethereum", "treasury", "payout", "payouts", "wire", "stripe", "paypal", "sepa", "ledger", "broker", "balance", "payroll", "exchange", "cash") &&
-		does("transfer", "withdraw", "pay", "send", "wire", "payout", "swap", "sweep", "move", "transfers", "payment", "withdrawal", "drain") && !does("list", "get", "find", "search")
+		does("transfer", "withdraw", "pay", "send", "wire", "payout", "swap", "sweep", "move", "transfers", "payment", "withdrawal", "drain") && !does("list", "get", "find", "search") ||
+		does("transfer", "withdraw", "send", "payout") && !does("list", "get", "find", "search") && p.paysTo(n)
 	if money {
 		level := Medium
 		if repeated(a) || p.literalReceiver(n) {
@@ -50,6 +60,14 @@ func (p *program) visitAuthority(n *node, id string, a *around) {
 	}
 	p.entries(n, func(key string, e *node) {
 		key = strings.ToLower(strings.ReplaceAll(key, "_", ""))
+		if v := p.one(e, nil); v.known() {
+			switch {
+			case (strings.HasPrefix(key, "forward") || key == "redirectto" || does("forwarding") && key == "address") && strings.Contains(v.text, "@"):
+				p.find(ruleAuthority, High, e.start, id+" forwards mail to an address in the code")
+			case does("update", "set", "change", "edit", "patch") && len(v.text) > 6 && strings.ContainsAny(v.text, "0123456789") && (strings.Contains(key, "bank") || strings.Contains(key, "iban") || strings.Contains(key, "payout") || key == "accountnumber" || key == "routingnumber"):
+				p.find(ruleAuthority, High, e.start, id+" changes an account that money goes to")
+			}
+		}
 		if e.kind == truth {
 			switch {
 			case e.text == "true" && (key == "force" && has("push", "branch", "ref", "git") || key == "admin" || key == "isadmin" || key == "superuser" || key == "allowforcepushes" || key == "bypass" || key == "sudo" || key == "skipapproval" || key == "public" && has("bucket", "file", "drive", "database", "repository", "document")):
@@ -96,7 +114,7 @@ func everything(key, v string, rights bool) bool {
 		if !rights {
 			return false
 		}
-		for _, part := range [...]string{"role", "permission", "policy", "access", "acl", "scope", "privilege", "group", "visibility", "principal", "grant", "rights", "level", "actions", "action", "resource", "team", "source"} {
+		for _, part := range [...]string{"role", "permission", "policy", "access", "acl", "scope", "privilege", "group", "visibility", "principal", "grant", "rights", "level", "actions", "action", "resource", "team", "source", "type"} {
 			if strings.Contains(key, part) {
 				return true
 			}
@@ -120,6 +138,13 @@ func (p *program) entries(n *node, do func(key string, e *node)) {
 			return
 		}
 		v := p.one(n, nil)
+		if n.kind == call {
+			switch p.one(n.children[0], nil).path() {
+			case "json.dumps", "JSON.stringify":
+				in(n.argument(0), depth+1)
+				return
+			}
+		}
 		if v.sort == code && v.node.kind == object && v.owner == p || n.kind == list {
 			if n.kind != list {
 				n = v.node
@@ -133,6 +158,56 @@ func (p *program) entries(n *node, do func(key string, e *node)) {
 	}
 	for _, c := range n.arguments() {
 		in(c, 0)
+	}
+}
+
+// paysTo reports whether a call has an amount and an account or a wallet in the code.
+func (p *program) paysTo(n *node) bool {
+	amount, account := false, false
+	p.entries(n, func(key string, e *node) {
+		v := p.one(e, nil)
+		switch strings.ToLower(strings.ReplaceAll(key, "_", "")) {
+		case "amount", "value", "sum", "quantity":
+			amount = true
+		case "iban", "bic", "accountnumber", "routingnumber", "wallet", "toaddress":
+			account = account || v.known() && len(v.text) > 6
+		case "to", "address", "recipient", "destination":
+			account = account || v.known() && len(v.text) >= 26 && !strings.ContainsAny(v.text, " @/")
+		}
+	})
+	return amount && account
+}
+
+// visitSupplies applies the rule to what changes the packages of others.
+func (p *program) visitSupplies(n *node, path string) {
+	switch path {
+	case "sys.setrecursionlimit":
+		if v := p.one(n.argument(0), nil); v.sort == integer && v.int >= 1_000_000 {
+			p.find(ruleEscape, High, n.start, "the limit of recursion is taken away")
+		}
+	case "yaml.load", "yaml.load_all":
+		for _, c := range n.arguments() {
+			if c != nil && c.kind == keyword {
+				c = c.child(0)
+			}
+			if l := p.one(c, nil).path(); l == "yaml.UnsafeLoader" || l == "yaml.Loader" {
+				p.find(ruleDynamic, High, n.start, path+" may run code of the text that it reads")
+			}
+		}
+	}
+}
+
+// visitRegistry looks for addresses of packages that are replaced.
+func (p *program) visitRegistry(n *node) {
+	c := n.children[0]
+	if c.kind != member || c.text != "replace" && c.text != "replaceAll" {
+		return
+	}
+	from, to := p.one(n.argument(0), nil), p.one(n.argument(1), nil)
+	for _, registry := range [...]string{"registry.npmjs.org", "registry.yarnpkg.com", "pypi.org", "files.pythonhosted.org", "proxy.golang.org", "crates.io", "rubygems.org"} {
+		if from.known() && to.known() && strings.Contains(from.text, registry) && strings.Contains(to.text, "://") && !strings.Contains(to.text, registry) {
+			p.find(ruleAuthority, High, n.start, "the packages of "+registry+" are replaced")
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -50,4 +51,51 @@ func (p *program) clipText(s string) string {
 		return "…"
 	}
 	return shorten(s)
+}
+
+// visitImplicit looks for tools that a conversion of an object calls.
+func (p *program) visitImplicit(n *node) {
+	switch n.text {
+	case "toString", "valueOf", "toJSON", "__str__", "__repr__", "__format__":
+	default:
+		return
+	}
+	for _, v := range p.resolve(n.child(0), nil) {
+		if v.sort != code || v.node.kind != function {
+			continue
+		}
+		v.owner.within(v.node.child(1), 1, func(c *node) {
+			if id, ok := p.reviewer.toolID(v.owner.one(c.children[0], nil).path()); ok {
+				p.find(ruleObfuscation, High, n.start, id+" is called when an object becomes text")
+			}
+		})
+	}
+}
+
+// visitProxy looks for proxies that choose what is called.
+func (p *program) visitProxy(n *node) {
+	if p.python || n.text != "new" || p.one(n.children[0], nil).path() != "Proxy" {
+		return
+	}
+	v := p.one(n.argument(1), nil)
+	if v.sort != code || v.node.kind != object {
+		return
+	}
+	tools := p.taintOf(n.argument(0)).tools
+	for _, o := range p.resolve(n.argument(0), nil) {
+		tools = tools || o.path() == "tools" || strings.HasPrefix(o.path(), "tools.")
+	}
+	var in func(m *node) bool
+	in = func(m *node) bool {
+		if m == nil {
+			return false
+		}
+		if m.kind == member && m.text == "" && m.child(1) != nil && (m.child(1).kind == call || m.child(1).kind == template || m.child(1).kind == binary) {
+			return true
+		}
+		return slices.ContainsFunc(m.children, in)
+	}
+	if tools && in(v.node) {
+		p.find(ruleObfuscation, High, n.start, "an object calls other tools than the names in the code say")
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wexec/wexec/catalogue"
 	"github.com/wexec/wexec/internal/tools/testparse"
 	"github.com/wexec/wexec/review"
 	"github.com/wexec/wexec/review/syntax"
@@ -103,7 +104,7 @@ func TestOrdinaryProgramsAreNotRaised(t *testing.T) {
 		t.Logf("%d programs of the %s", len(programs), kind)
 		for _, p := range programs {
 			all++
-			if a := assess(t, p.language, p.code, review.Context{}); a.Level.Reaches(review.Medium) {
+			if a := assess(t, p.language, p.code, review.Context{Tools: servers()}); a.Level.Reaches(review.Medium) {
 				raised++
 				t.Logf("%s is %s: %+v in\n%s", p.name, a.Level, a.Findings, p.code)
 			}
@@ -113,6 +114,16 @@ func TestOrdinaryProgramsAreNotRaised(t *testing.T) {
 	if all < 400 || raised*50 >= all {
 		t.Errorf("%d of %d ordinary programs reach medium; fewer than 2 %% may", raised, all)
 	}
+}
+
+// servers is a catalogue of the servers that the programs of both sets use without
+// importing them.
+func servers() *catalogue.Catalogue {
+	var out []catalogue.Tool
+	for _, server := range []string{"github", "slack", "gmail", "gdrive", "gcalendar", "jira", "linear", "notion", "postgres", "stripe", "salesforce", "hubspot", "airtable"} {
+		out = append(out, catalogue.Tool{Server: server, Name: "search"})
+	}
+	return catalogue.New(out)
 }
 
 // The writer of the programs in unseen did not know the rules; the writer of those in
@@ -129,7 +140,7 @@ func TestHostileProgramsAreHigh(t *testing.T) {
 				continue
 			}
 			all++
-			if a := assess(t, p.language, p.code, review.Context{Intent: intentOf(p.code)}); a.Level.Reaches(review.High) {
+			if a := assess(t, p.language, p.code, review.Context{Intent: intentOf(p.code), Tools: servers()}); a.Level.Reaches(review.High) {
 				high++
 			} else {
 				t.Logf("%s of %s is %s: %+v", p.name, file, a.Level, a.Findings)

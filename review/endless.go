@@ -1,6 +1,7 @@
 package review
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/wexec/wexec/catalogue"
@@ -54,20 +55,65 @@ func (p *program) writesFile(n *node, path string) bool {
 // visitRecursion looks for changes in a function that calls itself in any case.
 func (p *program) visitRecursion(n *node) {
 	body := n.child(1)
-	if body == nil || p.conditional(body) {
-		return
-	}
-	again := false
-	p.within(body, 2, func(c *node) {
-		for _, part := range c.children {
-			if v := p.one(part, nil); part != nil && (part.kind == word || part.kind == member) && v.sort == code && v.node == n {
-				again = true
+	if body != nil {
+		p.within(body, 3, func(c *node) {
+			if path := p.one(c.children[0], nil).path(); path != "multiprocessing.Process" && path != "multiprocessing.context.Process" {
+				return
 			}
-		}
-	})
-	if again {
+			for _, a := range c.arguments() {
+				if v := p.one(a.child(0), nil); a != nil && a.kind == keyword && a.text == "target" && v.sort == code && v.node == n {
+					p.find(ruleProcess, High, c.start, "a process starts itself again")
+				}
+			}
+		})
+	}
+	if body != nil && p.comesAgain(n, body) {
 		p.reportRepeated(body, "a function that calls itself without end")
 	}
+}
+
+// comesAgain reports whether a function calls itself, or passes itself on, before
+// anything in it decides what it does.
+func (p *program) comesAgain(f, body *node) bool {
+	statements := []*node{body}
+	if body.kind == group {
+		statements = body.children
+	}
+	for _, s := range statements {
+		again := false
+		if !p.conditional(s) {
+			p.within(s, 2, func(c *node) {
+				for _, part := range c.children {
+					if v := p.one(part, nil); part != nil && (part.kind == word || part.kind == member) && v.sort == code && v.node == f {
+						again = true
+					}
+				}
+			})
+		}
+		if again {
+			return true
+		}
+		if p.decides(s) {
+			return false
+		}
+	}
+	return false
+}
+
+// decides reports whether a statement may leave its function or go on in another way.
+func (p *program) decides(n *node) bool {
+	if n == nil || n.kind == function {
+		return false
+	}
+	switch n.kind {
+	case branch, exit, loop, each, result:
+		return true
+	case group:
+		if strings.HasPrefix(n.text, "switch") || strings.HasPrefix(n.text, "match") || strings.HasPrefix(n.text, "try") {
+			return true
+		}
+	}
+	return slices.ContainsFunc(n.children, p.decides)
 }
 
 // conditional reports whether a part of a program may do one thing or another.
@@ -139,5 +185,19 @@ func (p *program) visitRemoval(n *node, what string, path *node) {
 		p.find(ruleDestructive, High, n.start, what+" removes all files of a folder and the folders in it")
 	case t.listed:
 		p.find(ruleDestructive, Medium, n.start, what+" removes the files of a folder")
+	}
+}
+
+// visitOverwritten reports that all files of a folder are written over and renamed.
+func (p *program) visitOverwritten(n *node, path string, file *node) {
+	if !p.taintOf(file).tree {
+		return
+	}
+	r := p.reviewer
+	name := path[strings.LastIndexByte(path, '.')+1:]
+	r.moved = r.moved || strings.HasPrefix(name, "rename") || name == "replace"
+	r.rewritten = r.rewritten || p.writesFile(n, path)
+	if r.moved && r.rewritten {
+		p.find(ruleDestructive, High, n.start, "all files of a folder and the folders in it are written over and renamed")
 	}
 }

@@ -15,6 +15,7 @@ func (p *program) visitFile(n *node, path string, e effect, shift int) {
 	if removes(path) {
 		p.visitRemoval(n, path, n.argument(shift))
 	}
+	p.visitOverwritten(n, path, n.argument(shift))
 	for i := shift; i < min(len(n.arguments()), shift+2); i++ {
 		if path == "open" && i > shift {
 			break

@@ -136,22 +136,31 @@ func (p *program) visitToolArguments(n *node, id string) {
 			if e == nil || e.kind != keyword {
 				continue
 			}
-			v := p.one(e.child(0), nil)
-			if v.sort == items {
-				p.visitWords(e, id, v)
-			}
-			if v.sort != constant || e.child(0) == nil {
-				continue
-			}
-			switch strings.ToLower(e.text) {
-			case "command", "cmd", "script", "shell", "bash", "sql", "query", "statement", "code":
-				if what := destructiveCommand(v.text); what != "" {
-					p.find(ruleDestructive, High, e.start, "an argument of a tool "+what)
-				}
-			case "path", "file", "filename", "filepath", "file_path", "uri", "source", "destination", "dir", "directory", "folder":
-				p.visitPath(e, v.text)
+			for _, v := range p.resolve(e.child(0), nil) {
+				p.visitToolArgument(e, id, v)
 			}
 		}
+	}
+}
+
+func (p *program) visitToolArgument(e *node, id string, v value) {
+	if v.sort == items {
+		p.visitWords(e, id, v)
+	}
+	if v.sort != constant || e.child(0) == nil {
+		return
+	}
+	key := e.text
+	if key == "" {
+		key = p.one(e.child(1), nil).text
+	}
+	switch strings.ToLower(key) {
+	case "command", "cmd", "script", "shell", "bash", "sql", "query", "statement", "code":
+		if what := destructiveCommand(v.text); what != "" {
+			p.find(ruleDestructive, High, e.start, "an argument of a tool "+what)
+		}
+	case "path", "file", "filename", "filepath", "file_path", "uri", "source", "destination", "dir", "directory", "folder":
+		p.visitPath(e, v.text)
 	}
 }
 
@@ -248,11 +257,30 @@ func (p *program) endless(n *node) bool {
 		return path != "itertools.repeat" || len(n.children) == 2
 	case "iter":
 		return len(n.children) == 3
+	case "enumerate", "tqdm":
+		return p.endless(p.source(n.argument(0)))
+	case "zip":
+		for _, c := range n.arguments() {
+			if !p.endless(p.source(c)) {
+				return false
+			}
+		}
+		return len(n.children) > 1
 	case "range":
 		v := p.one(n.child(len(n.children)-1), nil)
 		return v.sort == integer && v.int >= 100_000
 	}
 	return false
+}
+
+// source returns the one expression that a name stands for, or the expression itself.
+func (p *program) source(n *node) *node {
+	if n != nil && n.kind == word {
+		if v := p.variable(n.text, n); v != nil && len(v.definitions) == 1 && v.definitions[0].owner == p {
+			return v.definitions[0].value
+		}
+	}
+	return n
 }
 
 // leaves reports whether a loop has a way out.
@@ -284,11 +312,13 @@ type taint struct {
 	listed   bool // the names of files in a folder
 	tree     bool // the names of files in a folder and the folders in it
 	tools    bool // the names of all tools, or the tools
+
+	sensitive bool // personal data that nobody shows: salaries, accounts, diagnoses
 }
 
 func (t taint) join(o taint) taint {
 	return taint{t.secret || o.secret, t.variable || o.variable, t.personal || o.personal, t.whole || o.whole, t.contents || o.contents,
-		t.outside || o.outside, t.own || o.own, t.listed || o.listed, t.tree || o.tree, t.tools || o.tools}
+		t.outside || o.outside, t.own || o.own, t.listed || o.listed, t.tree || o.tree, t.tools || o.tools, t.sensitive || o.sensitive}
 }
 
 // taintOf returns what flows into an expression.
@@ -354,7 +384,8 @@ func (p *program) flowOfCall(n *node, seen map[*node]bool) taint {
 		}
 		if id, ok := p.reviewer.toolID(path); ok {
 			_, name, _ := strings.Cut(id, ".")
-			t.personal = t.personal || personal(id) && !catalogue.NameWrites(name)
+			t.personal = t.personal || personal(id) && !catalogue.NameWrites(name) || p.asksForPeople(n)
+			t.sensitive = t.sensitive || p.asksFor(n, sensitiveField)
 			t.secret = t.secret || secretive(id)
 			t.contents = t.contents || holdsContents(name)
 			t.outside = true
@@ -394,6 +425,8 @@ func sourceOf(path string, whole bool) taint {
 	switch path {
 	case "os.environ", "process.env", "os.environ.copy()", "os.environ.items()", "Deno.env.toObject()", "os.environ.values()", "os.environ.copy", "os.environ.items", "Deno.env.toObject", "os.environb", "Bun.env":
 		return taint{secret: true}
+	case "document.cookie", "localStorage", "sessionStorage":
+		return taint{secret: true}
 	case "os.getenv", "os.environ.get", "Deno.env.get", "os.getenv()", "os.environ.get()":
 		return taint{variable: true}
 	}
@@ -430,6 +463,9 @@ func temporary(v value) bool { return v.sort == constant && strings.HasPrefix(v.
 
 // visitEnvironment applies the rule about environment variables.
 func (p *program) visitEnvironment(v value, n *node) {
+	if _, name, ok := strings.Cut(v.text, "env"); ok && (strings.HasPrefix(v.text, "process.env.") || strings.HasPrefix(v.text, "os.environ.")) && strings.Contains(name, ".WEXEC_") {
+		p.find(ruleBypass, High, n.start, "the program asks whether it is reviewed")
+	}
 	if t := sourceOf(v.text, false); (t.secret || t.variable) && p.reviewer.Profile == Cars {
 		p.find(ruleEnvironment, Medium, n.start, "the program reads environment variables")
 	}
@@ -502,6 +538,8 @@ func (p *program) visitMessage(n *node, id string, a *around) {
 		p.find(ruleExfiltrate, High, n.start, "secrets flow into "+id)
 	case t.personal && t.whole && personalAddress(p, n):
 		p.find(ruleExfiltrate, High, n.start, "personal data flow into "+id)
+	case t.sensitive && personalAddress(p, n):
+		p.find(ruleExfiltrate, High, n.start, "salaries, accounts or data about health flow into "+id)
 	case t.contents && repeated(a) && personalAddress(p, n):
 		p.find(ruleExfiltrate, High, n.start, "the contents of files flow into "+id+", one by one")
 	}

@@ -52,6 +52,13 @@ func (p *program) calledPath(n *node, fn value, f *frame) value {
 			return p.one(n.argument(0), f)
 		}
 		return value{text: root}
+	case "functools.reduce", "reduce":
+		if from, o := p.one(n.argument(1), f), p.one(n.argument(2), f); from.sort == items && p.one(n.argument(0), f).path() == "getattr" && n.argument(2) != nil {
+			for _, key := range from.items[:min(len(from.items), maxApplied)] {
+				o = p.memberOf(o, key)
+			}
+			return o
+		}
 	case "functools.partial", "Object.freeze", "Promise.resolve", "asyncio.run", "Object.assign":
 		return p.one(n.argument(0), f)
 	}

@@ -2,6 +2,7 @@ package review
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wexec/wexec/catalogue"
@@ -70,4 +71,44 @@ func namesTool(words []string, id string) bool {
 		}
 	}
 	return false
+}
+
+// asksForPeople reports whether a call asks a database for data about people.
+func (p *program) asksForPeople(n *node) bool {
+	return p.asksFor(n, func(w string) bool {
+		switch w {
+		case "email", "emails", "phone", "phones", "birthdate", "patient", "patients", "addresses", "passport":
+			return true
+		}
+		return sensitiveField(w)
+	})
+}
+
+// sensitiveField reports whether a field is of personal data that nobody shows.
+func sensitiveField(w string) bool {
+	switch w {
+	case "ssn", "salary", "salaries", "iban", "diagnosis", "diagnoses", "medication", "medications":
+		return true
+	}
+	return false
+}
+
+// asksFor reports whether the query of a call, or the fields that it names, have a word.
+func (p *program) asksFor(n *node, is func(word string) bool) bool {
+	found := false
+	p.entries(n, func(key string, e *node) {
+		switch strings.ToLower(key) {
+		case "sql", "soql", "query", "statement", "fields", "columns", "properties", "select", "resource", "resourcetype", "resource_type":
+		default:
+			return
+		}
+		for _, v := range p.resolve(e, nil) {
+			for _, v := range append([]value{v}, v.items...)[:min(1+len(v.items), 64)] {
+				if v.sort == constant && slices.ContainsFunc(catalogue.Words(v.text[:min(len(v.text), 1000)]), is) {
+					found = true
+				}
+			}
+		}
+	})
+	return found
 }

@@ -128,7 +128,7 @@ func sensitivePath(path string) string {
 		{".git-credentials", "credentials"}, {".npmrc", "credentials"}, {".pypirc", "credentials"}, {"gcloud/", "credentials"}, {".azure/", "credentials"}, {".gnupg", "keys"}, {"docker.sock", "the container engine"},
 		{"/var/run/secrets", "credentials"}, {"/run/secrets", "credentials"}, {".bash_history", "a shell's history"}, {".zsh_history", "a shell's history"}, {".bashrc", "a shell's start"}, {".zshrc", "a shell's start"}, {".profile", "a shell's start"},
 		{"authorized_keys", "SSH keys"}, {"windows/system32", "a system file"}, {"login data", "a browser's passwords"}, {"cookies.sqlite", "a browser's cookies"}, {"/root/", "the administrator's files"}, {"wallet.dat", "a wallet"},
-		{"seal.key", "the server's key"}, {"/.config/wexec", "settings of the sandbox"}, {"/wexec/policy", "settings of the sandbox"}, {"/var/log/", "system logs"}, {"keychain", "credentials"},
+		{"seal.key", "the server's key"}, {"/.config/wexec", "settings of the sandbox"}, {"/wexec/policy", "settings of the sandbox"}, {"/var/log/", "system logs"}, {".git/hooks/", "commands that git runs"}, {"keychain", "credentials"},
 	} {
 		if strings.Contains(s, c.part) {
 			return c.what

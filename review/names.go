@@ -38,6 +38,24 @@ func (p *program) variable(name string, at *node) *variable {
 	return nil
 }
 
+// ownMember returns what the class around a node has under a name, if the node is the
+// object of the class.
+func (p *program) ownMember(object *node, name string) *variable {
+	if !p.python || object.kind != word {
+		return nil
+	}
+	own := p.variable(object.text, object)
+	for s := object.scope; s != nil && own != nil; s = s.up {
+		if s.kind == ofClass {
+			if s.names["this"] == own {
+				return s.names[name]
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
 // variableOf is variable. A name that is declared nowhere becomes one of the program.
 func (p *program) variableOf(target *node) *variable {
 	if v := p.variable(target.text, target); v != nil {
@@ -178,7 +196,7 @@ func (p *program) collect(n, around *node) {
 	case assign:
 		p.collectAssignment(n, around)
 	case function:
-		if n.text != "" && !n.method {
+		if n.text != "" && (!n.method || p.python) {
 			p.define(p.variableOf(n), n, n.start, around == nil)
 		}
 		for _, parameter := range n.child(0).children {
@@ -268,7 +286,7 @@ func (p *program) collectCall(n, around *node) {
 		p.pass(callee, n.arguments())
 	case member:
 		switch callee.text {
-		case "append", "set", "add", "push", "unshift", "extend", "update", "insert", "write", "put", "setdefault", "appendleft":
+		case "append", "set", "add", "push", "unshift", "extend", "update", "insert", "write", "put", "setdefault", "appendleft", "writerow", "writerows", "writestr":
 			for _, a := range n.arguments() {
 				p.mix(callee, a)
 			}
@@ -345,7 +363,18 @@ func (p *program) mix(target, value *node) {
 	if target == nil || value == nil || target.kind != word {
 		return
 	}
-	if v := p.variableOf(target); len(v.mixed) < 64 {
+	v := p.variableOf(target)
+	if len(v.mixed) < 64 {
 		v.mixed = append(v.mixed, definition{value: value, owner: p})
+	}
+	for _, d := range v.definitions { // a writer passes it on to what it writes to
+		if d.value == nil || d.value.kind != call || d.owner != p {
+			continue
+		}
+		if to := d.value.argument(0); to != nil && to.kind == word {
+			if w := p.variable(to.text, to); w != nil && w != v && len(w.mixed) < 64 {
+				w.mixed = append(w.mixed, definition{value: value, owner: p})
+			}
+		}
 	}
 }

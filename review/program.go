@@ -114,20 +114,22 @@ func (p *program) clip(n *node) string {
 // reviewer is the state of one review.
 type reviewer struct {
 	Context
-	ctx      context.Context
-	findings []Finding
-	seen     map[string]bool            // findings, by rule and place
-	named    map[string]map[string]bool // capabilities, by kind
-	uses     []use                      // of tools
-	outside  bool                       // the program sends requests
-	commands bool                       // the program runs processes
-	active   map[*variable]int          // how many definitions of a name are looked through
-	level    int                        // of names in names
-	partial  int                        // values that depend on what is being resolved
-	steps    int
-	texts    int
-	nested   int // bytes of code in strings
-	limited  bool
+	ctx       context.Context
+	findings  []Finding
+	seen      map[string]bool            // findings, by rule and place
+	named     map[string]map[string]bool // capabilities, by kind
+	uses      []use                      // of tools
+	outside   bool                       // the program sends requests
+	commands  bool                       // the program runs processes
+	moved     bool                       // it renames all files of a folder
+	rewritten bool                       // it writes over all files of a folder
+	active    map[*variable]int          // how many definitions of a name are looked through
+	level     int                        // of names in names
+	partial   int                        // values that depend on what is being resolved
+	steps     int
+	texts     int
+	nested    int // bytes of code in strings
+	limited   bool
 }
 
 // use is a call of a tool.
@@ -274,6 +276,7 @@ type value struct {
 	node  *node
 	owner *program // of node
 	made  bool     // it is not written as such: joined, decoded, reversed
+	bound bool     // a method with its object
 }
 
 // hole is what a constant has where a part of it is unknown.

@@ -2,6 +2,7 @@ package review
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -219,6 +220,16 @@ func property(path, key string) string {
 }
 
 func (p *program) resolveMember(n *node, f *frame) []value {
+	if n.text != "" && n.child(0) != nil {
+		if v := p.ownMember(n.child(0), n.text); v != nil && len(v.definitions) == 1 && v.definitions[0].value != nil {
+			d := v.definitions[0]
+			out := slices.Clone(d.owner.resolve(d.value, f))
+			for i := range out {
+				out[i].bound = out[i].sort == code && out[i].node == d.value
+			}
+			return out
+		}
+	}
 	objects := p.resolve(n.child(0), f)
 	if n.text != "" {
 		return cross(objects, []value{{sort: constant, text: n.text}}, p.memberOf)
@@ -396,6 +407,9 @@ func (p *program) apply(fn value, arguments []value, f *frame) []value {
 	if again > 0 { // a function that calls itself is not followed
 		p.reviewer.partial++
 		return []value{unknown}
+	}
+	if fn.bound {
+		arguments = append([]value{unknown}, arguments...)
 	}
 	inner := &frame{names: map[*variable]value{}, of: fn.node, up: f, depth: depthOf(f) + 1}
 	for i, parameter := range fn.node.child(0).children {

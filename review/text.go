@@ -43,6 +43,75 @@ func instructs(s string) bool {
 	return false
 }
 
+// orders reports whether a text tells a model to keep something from its user.
+func orders(s string) bool {
+	s = strings.ToLower(strings.Join(strings.Fields(s), " "))
+	for _, words := range [...]string{"never tell the user", "not tell the user", "don't tell the user", "never inform the user", "not inform the user", "never ask the user", "not ask the user", "don't ask the user", "without telling the user", "without asking the user",
+		"not mention this to the user", "never mention this", "never mention these", "never mention it", "hide this from the user", "the user must not know", "the user has granted full access", "approve its permission", "approve all permission"} {
+		if strings.Contains(s, words) {
+			return true
+		}
+	}
+	return strings.Contains(s, "<system>") && strings.Contains(s, "user")
+}
+
+// plants returns what a text runs where it is stored or shown, or "".
+func plants(s string) string {
+	if len(s) < 16 || len(s) > maxText {
+		return ""
+	}
+	lower := strings.ToLower(s)
+	loads := strings.Contains(lower, "curl ") || strings.Contains(lower, "wget ") || strings.Contains(lower, "iwr ")
+	switch {
+	case loads && runsDownload(lower):
+		return "a command that runs what it downloads"
+	case loads && strings.Contains(s, "${{") && strings.Contains(lower, "secrets") && strings.Contains(lower, "://"):
+		return "a command that sends away the secrets of a job"
+	case (strings.Contains(lower, "onerror=") || strings.Contains(lower, "onload=") || strings.Contains(lower, "<script")) && (strings.Contains(lower, "document.cookie") || strings.Contains(lower, "new image().src") || strings.Contains(lower, "localstorage.getitem")):
+		return "a script that sends away data of the page"
+	case strings.Contains(s, "require('http") && strings.Contains(s, "eval("), strings.Contains(s, "urllib") && strings.Contains(s, "exec("):
+		return "a program that runs what it downloads"
+	}
+	return ""
+}
+
+// runsDownload reports whether a command gives a shell or an interpreter what it
+// downloads.
+func runsDownload(s string) bool {
+	words := strings.Join(strings.Fields(strings.NewReplacer("|", " | ", "`", " ", "\"", " ", "'", " ", ")", " ").Replace(s)), " ") + " "
+	for _, to := range [...]string{"sh", "bash", "zsh", "sudo", "python", "python3", "node", "perl", "iex"} {
+		if strings.Contains(words, "| "+to+" ") {
+			return true
+		}
+	}
+	return false
+}
+
+// lures reports whether a text asks its readers to give credentials or data at a link.
+func lures(s string) bool {
+	s = strings.ToLower(s)
+	if !strings.Contains(s, "http://") && !strings.Contains(s, "https://") {
+		return false
+	}
+	count := 0
+	for _, words := range [...]string{"confirm your account", "verify your account", "confirm your identity", "verify your identity", "confirm your password", "re-enter your", "reenter your", "your payroll details", "your bank details", "your password expires", "your account will be", "has been suspended", "within 24 hours", "within 48 hours", "/login", "/verify", "/signin", "the only official", "confirm today", "update your payment"} {
+		if strings.Contains(s, words) {
+			count++
+		}
+	}
+	return count >= 2
+}
+
+// mixesScripts reports whether a name has letters of two alphabets that look alike.
+func mixesScripts(s string) bool {
+	latin, other := false, false
+	for _, c := range s {
+		latin = latin || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		other = other || unicode.Is(unicode.Cyrillic, c) || unicode.Is(unicode.Greek, c) && !strings.ContainsRune("αβγδΔεθλμπΠρσΣτφχψωΩ", c) || unicode.Is(unicode.Armenian, c)
+	}
+	return latin && other
+}
+
 // trojan returns the place of a character that hides text, or -1.
 func trojan(s string) int {
 	for i, c := range s {

@@ -21,6 +21,7 @@ func (p *program) visit(n *node, a *around) {
 		p.visitText(n, a)
 	case keyword:
 		p.visitNamed(n.text, n.child(0))
+		p.visitImplicit(n)
 		plain := false // a prototype of the language, or no prototype
 		if v := n.child(0); v != nil {
 			plain = v.kind == truth || strings.HasSuffix(p.one(v, nil).path(), ".prototype")
@@ -55,12 +56,14 @@ func (p *program) visitCall(n *node, a *around) {
 			continue
 		}
 		path, shift := callee.text, 0
-		if name, ok := strings.CutSuffix(path, ".call"); ok {
+		_, tool := p.reviewer.toolID(path)
+		if name, ok := strings.CutSuffix(path, ".call"); ok && !tool && !strings.HasPrefix(path, "Reflect.") {
 			path, shift = name, 1
-		} else if name, ok := strings.CutSuffix(path, ".apply"); ok {
+		} else if name, ok := strings.CutSuffix(path, ".apply"); ok && !tool && !strings.HasPrefix(path, "Reflect.") {
 			path, shift = name, 1
 		} else if path == "Reflect.apply" || path == "Reflect.construct" || path == "functools.partial" || path == "map" || path == "asyncio.to_thread" || path == "threading.Thread" {
-			path = p.one(n.argument(0), nil).path()
+			of := p.one(n.argument(0), nil)
+			path, callee.made = of.path(), callee.made || of.made
 			shift = 1
 			if path == "?" {
 				continue
@@ -70,6 +73,8 @@ func (p *program) visitCall(n *node, a *around) {
 	}
 	p.visitDecoded(n)
 	p.visitChosen(n)
+	p.visitProxy(n)
+	p.visitRegistry(n)
 	if c := n.children[0]; c.kind == member && (c.text == "unlink" || c.text == "rmdir" || c.text == "rmtree") && !removes(p.one(c, nil).path()) {
 		p.visitRemoval(n, c.text, c.child(0))
 	}
@@ -91,6 +96,7 @@ func (p *program) visitChosen(n *node) {
 
 func (p *program) visitCallOf(n *node, path string, shift int, made bool, a *around) {
 	p.visitTool(n, path, made, a)
+	p.visitSupplies(n, path)
 	argument := n.argument(shift)
 	e := effectOf(path, p.python)
 	if made && (e == runsCode || e == runsCommand || e == escapes) {
@@ -251,6 +257,9 @@ func (p *program) visitCommand(n *node, path string, shift int) {
 
 // visitName applies the rules to a name or a member where it is used as a value.
 func (p *program) visitName(n *node, a *around) {
+	if mixesScripts(n.text) {
+		p.find(ruleObfuscation, High, n.start, "a name has letters of two alphabets")
+	}
 	if n.kind == word && isInvented(n.text) {
 		p.invented++
 		if p.invented == 20 {
@@ -326,6 +335,8 @@ func (p *program) visitPlace(n *node, a *around) {
 		p.find(ruleEscape, High, n.start, "a built-in object is changed")
 	case isLanguageClass(q) && n.text != "":
 		p.find(ruleEscape, High, n.start, "a built-in object is changed")
+	case p.python && isSharedModule(q) && n.text != "" && p.one(a.parent.child(1), nil).sort == code && p.one(a.parent.child(1), nil).node.kind == function:
+		p.find(ruleEscape, High, n.start, "a function of the module "+q+" is replaced")
 	case q == "tools" || strings.HasPrefix(q, "tools."):
 		p.find(ruleEscape, High, n.start, "a tool is replaced")
 	}
@@ -339,8 +350,18 @@ func isLanguageClass(path string) bool {
 	return false
 }
 
+// isSharedModule reports whether a module of Python is one that other code relies on.
+func isSharedModule(name string) bool {
+	switch name {
+	case "json", "os", "io", "sys", "re", "ssl", "socket", "hashlib", "subprocess", "requests", "urllib.request", "pickle", "base64", "random", "secrets", "hmac", "builtins", "pathlib", "shutil", "tempfile", "csv", "sqlite3", "http.client", "asyncio", "importlib":
+		return true
+	}
+	return false
+}
+
 // visitText applies the rules to a string.
 func (p *program) visitText(n *node, a *around) {
+	p.visitWritten(n, n.text, a)
 	if n.escaped {
 		p.find(ruleObfuscation, High, n.start, "a string is written with escapes")
 	}
@@ -353,18 +374,39 @@ func (p *program) visitText(n *node, a *around) {
 	p.visitPayload(n)
 }
 
+// visitWritten applies the rules about what a text says to those who read or run it.
+func (p *program) visitWritten(n *node, s string, a *around) {
+	if len(s) < 16 || compared(a) {
+		return
+	}
+	if what := plants(s); what != "" {
+		p.find(rulePayload, High, n.start, "a text has "+what)
+	}
+	if orders(s) {
+		p.find(ruleComment, High, n.start, "a text instructs a model")
+	}
+	if lures(s) {
+		p.find(ruleExfiltrate, High, n.start, "a text asks for credentials or data at a link")
+	}
+}
+
 // visitJoined applies the rules about texts to what is joined from constants.
 func (p *program) visitJoined(n *node, a *around) {
 	if a != nil && a.parent.kind == n.kind && a.parent.text == n.text {
 		return // it is a part of what is joined
 	}
-	v := p.one(n, nil)
-	if v.sort != constant || !v.made {
-		return
+	for _, v := range p.resolve(n, nil) {
+		if v.sort == constant && v.made {
+			p.visitJoinedText(n, v, a)
+		}
 	}
+}
+
+func (p *program) visitJoinedText(n *node, v value, a *around) {
 	if n.kind == binary && n.text == "/" && !strings.Contains(v.text, "\n") {
 		p.visitJoinedPath(n, v.text)
 	}
+	p.visitWritten(n, v.text, a)
 	if what := credentialIn(v.text); what != "" {
 		p.find(ruleCredential, High, n.start, "the code has "+what)
 	}
