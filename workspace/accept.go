@@ -89,7 +89,7 @@ func (w *Workspace) syncContent(plan []step) error {
 		if s.Content == "" {
 			continue
 		}
-		f, err := os.OpenFile(w.contentPath(s.Content), os.O_RDWR, 0)
+		f, err := w.files.OpenFile(contentPath(s.Content), os.O_RDWR, 0)
 		if err == nil {
 			err = errors.Join(f.Sync(), f.Close())
 		}
@@ -219,7 +219,7 @@ func (w *Workspace) merged(c Change, was seen, now state, ours []byte) (merged [
 	case was.content == "" || !isText(ours) || !isText(theirs):
 		return nil, "both changed it, and it is not a text", nil
 	}
-	before, err := readAll(os.Open(w.contentPath(was.content)))
+	before, err := readAll(w.files.Open(contentPath(was.content)))
 	if err != nil {
 		return nil, "", err
 	}
@@ -239,6 +239,11 @@ func (w *Workspace) recover() error {
 	var plan []step
 	if err == nil {
 		err = json.Unmarshal(data, &plan)
+	}
+	for _, s := range plan {
+		if !fs.ValidPath(s.Path) || w.isProtected(s.Path) {
+			err = cmp.Or(err, fmt.Errorf("it changes %.100q, which must not change", s.Path))
+		}
 	}
 	if err != nil {
 		return fault.New(fault.UsageWorkspace, "read the plan of the workspace %s: %w", w.info.ID, err)
@@ -303,7 +308,7 @@ func (w *Workspace) step(s step, last state, keep string) error {
 	case "link":
 		return p.link(s.Target)
 	case "file":
-		return w.replace(p, w.contentPath(s.Content), s.Mode)
+		return w.replace(p, contentPath(s.Content), s.Mode)
 	case "remove":
 		return p.folder.Remove(p.name)
 	}
@@ -337,7 +342,7 @@ func (w *Workspace) keep(s step, keep string) error {
 // replace puts a file into the base at once. Another name of the old file, a hard link,
 // keeps it.
 func (w *Workspace) replace(p place, from string, mode fs.FileMode) error {
-	source, err := os.Open(from)
+	source, err := w.files.Open(from)
 	if err != nil {
 		return err
 	}
@@ -367,7 +372,7 @@ func (w *Workspace) undo(plan []step) error {
 			errs = append(errs, err)
 			continue // it was not made
 		}
-		errs = append(errs, w.back(s, filepath.Join(w.dir, undoName, strconv.Itoa(i))))
+		errs = append(errs, w.back(s, path.Join(undoName, strconv.Itoa(i))))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("undo what was accepted: %w", err)
@@ -401,6 +406,10 @@ func (w *Workspace) end(state State) error {
 	}
 	w.root, w.names, w.bytes, w.was = newRoot(), 0, 0, nil
 	var errs []error
+	if w.files != nil {
+		errs = append(errs, w.files.Close())
+		w.files = nil
+	}
 	for _, name := range []string{logName, contentName, undoName, planName} {
 		errs = append(errs, os.RemoveAll(filepath.Join(w.dir, name)))
 	}

@@ -242,7 +242,7 @@ func notEnd(err error) error {
 // read opens the content of a file.
 func (w *Workspace) read(n *node) (*os.File, error) {
 	if n.content != "" {
-		return os.Open(w.contentPath(n.content))
+		return w.files.Open(contentPath(n.content))
 	}
 	f, err := w.openBase(n.lower)
 	if err != nil {

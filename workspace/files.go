@@ -194,11 +194,11 @@ func (w *Workspace) Open(name string, flag int, mode fs.FileMode) (*File, error)
 	}
 	size := int64(0)
 	if flag&os.O_TRUNC != 0 {
-		if info, err := os.Stat(w.contentPath(n.content)); err == nil {
+		if info, err := w.files.Stat(contentPath(n.content)); err == nil {
 			size = info.Size()
 		}
 	}
-	f, err := os.OpenFile(w.contentPath(n.content), flag&^(os.O_CREATE|os.O_EXCL|os.O_APPEND), 0)
+	f, err := w.files.OpenFile(contentPath(n.content), flag&^(os.O_CREATE|os.O_EXCL|os.O_APPEND), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +266,7 @@ func (w *Workspace) write(name string, data []byte) error {
 		return ErrFull
 	}
 	w.bytes += int64(len(data))
-	return os.WriteFile(w.contentPath(name), data, 0o600)
+	return w.files.WriteFile(contentPath(name), data, 0o600)
 }
 
 // drop deletes the content of a node that the layer does not have any more.
@@ -274,10 +274,10 @@ func (w *Workspace) drop(n *node) error {
 	if n == nil || n.content == "" {
 		return nil
 	}
-	if info, err := os.Stat(w.contentPath(n.content)); err == nil {
+	if info, err := w.files.Stat(contentPath(n.content)); err == nil {
 		w.bytes -= info.Size()
 	}
-	return os.Remove(w.contentPath(n.content))
+	return w.files.Remove(contentPath(n.content))
 }
 
 // newContent returns a name for a file in the content folder.

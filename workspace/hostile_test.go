@@ -122,6 +122,61 @@ func TestWhatIsOutOfReachIsNeitherReadNorMoved(t *testing.T) {
 	}
 }
 
+// TestAFolderThatWasTamperedWithLeadsNowhere puts links into the folder of a workspace, and
+// writes a plan into it.
+func TestAFolderThatWasTamperedWithLeadsNowhere(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	must(t, os.WriteFile(secret, []byte("secret"), 0o600))
+	w, base := layered(t, map[string]string{"a": "1", "b": "2", ".git/config": "g"})
+	w.put(t, "a", "changed")
+	w.put(t, "new", "new")
+	before := onDisk(t, base)
+	content, err := os.ReadDir(filepath.Join(w.dir, contentName))
+	must(t, err)
+	for _, c := range content {
+		at := filepath.Join(w.dir, contentName, c.Name())
+		must(t, os.Remove(at))
+		if err := os.Symlink(secret, at); err != nil {
+			t.Skip("needs links")
+		}
+	}
+	for _, name := range []string{"a", "new"} {
+		if text, err := w.text(name); err == nil {
+			t.Errorf("%s has %q", name, text)
+		}
+		if f, err := w.Open(name, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
+			_ = f.Close()
+			t.Errorf("%s can be written", name)
+		}
+	}
+	var diff strings.Builder
+	if err := w.Diff(&diff); err == nil || strings.Contains(diff.String(), "secret") {
+		t.Errorf("the diff is %q", diff.String())
+	}
+	if _, err := w.Accept(t.Context()); err == nil {
+		t.Error("it can be accepted")
+	}
+	must(t, w.Close())
+	for _, plan := range []string{
+		`[{"do":"file","path":"b","content":"../../../secret","before":"file d4735e3a265e16eee03f59718b9b5d03019c07d8b6c51f90da3a666eec13ab35 644","after":"x"}]`,
+		`[{"do":"file","path":".git/hooks/x","content":"1","before":"nothing","after":"x"}]`,
+		`[{"do":"link","path":"../out","target":"x","before":"nothing","after":"x"}]`,
+		`[{"do":"remove","path":".git/config","before":"file x 644","after":"nothing"}]`,
+	} {
+		must(t, os.WriteFile(filepath.Join(w.dir, planName), []byte(plan), 0o600))
+		if again, err := Open(w.dir, Options{}); err == nil {
+			_ = again.Close()
+			t.Errorf("the plan is carried out: %s", plan)
+		}
+	}
+	if now := onDisk(t, base); fmt.Sprint(now) != fmt.Sprint(before) {
+		t.Errorf("the base has %s", now)
+	}
+	if data, _ := os.ReadFile(secret); string(data) != "secret" {
+		t.Errorf("outside there is %q", data)
+	}
+}
+
 // FuzzTheLog opens a workspace whose log has been tampered with, uses it and accepts it.
 func FuzzTheLog(f *testing.F) {
 	f.Add(`{"op":"put","path":"a","kind":"file","content":"1"}` + "\n" + `{"op":"move","path":"a","to":"b/c","kind":"file","content":"1"}`)

@@ -60,6 +60,9 @@ func Open(dir string, o Options) (_ *Workspace, err error) {
 	if w.base, err = os.OpenRoot(w.info.Base); err != nil {
 		return nil, fault.New(fault.UsageWorkspace, "open the folder of workspace %s: %w", w.info.ID, err)
 	}
+	if w.files, err = os.OpenRoot(dir); err != nil {
+		return nil, fault.New(fault.UsageWorkspace, "open the workspace %s: %w", w.info.ID, err)
+	}
 	if err := w.replay(); err != nil {
 		return nil, err
 	}
@@ -115,10 +118,13 @@ func (w *Workspace) Close() error {
 	if w.base != nil {
 		errs = append(errs, w.base.Close())
 	}
+	if w.files != nil {
+		errs = append(errs, w.files.Close())
+	}
 	if w.lock != nil {
 		errs = append(errs, w.lock.Close())
 	}
-	w.base, w.lock = nil, nil
+	w.base, w.files, w.lock = nil, nil, nil
 	return errors.Join(errs...)
 }
 

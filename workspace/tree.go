@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -108,7 +107,7 @@ func (w *Workspace) stat(name string, n *node) (fs.FileInfo, error) {
 	var err error
 	switch {
 	case n.content != "":
-		below, err = os.Stat(w.contentPath(n.content))
+		below, err = w.files.Stat(contentPath(n.content))
 	case n.lower != "":
 		if below, err = w.lstat(n.lower); below == nil && err == nil {
 			err = fs.ErrNotExist

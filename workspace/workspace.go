@@ -12,6 +12,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -65,9 +66,10 @@ type Options struct {
 // Workspace is an open layer. Its methods may be called concurrently. One process at a
 // time can open it.
 type Workspace struct {
-	o    Options
-	dir  string
-	base *os.Root
+	o     Options
+	dir   string
+	files *os.Root // dir: a link that is put into it leads nowhere
+	base  *os.Root
 
 	mu      sync.Mutex
 	info    Info
@@ -183,7 +185,8 @@ func (w *Workspace) Info() Info {
 	return w.info
 }
 
-func (w *Workspace) contentPath(name string) string { return filepath.Join(w.dir, contentName, name) }
+// contentPath returns where content is in the folder of a workspace.
+func contentPath(name string) string { return path.Join(contentName, name) }
 
 // tempPrefix starts the names of files that are being written.
 const tempPrefix = ".wexec-"
