@@ -322,17 +322,10 @@ func (x *execution) answer(id string, r hostfns.Reply) {
 	}
 }
 
-// endure makes a run outlive this process. The runs of a command do not, nor
+// endures reports whether a run outlives its process. The runs of a command do not, nor
 // those whose effects a journal does not have: in sessions, and with files to write.
-func (x *execution) endure(req *engine.Request, records [][]byte, parkAfter time.Duration) {
-	if x.s.command {
-		return
-	}
-	req.Signals = x.signals
-	if req.Session != "" || req.DryRun || req.Check || req.Plugin != "" || req.Workspace != nil || req.Table == nil || len(req.Table.Policy().Files().Write) > 0 {
-		return
-	}
-	req.Journal, req.Records, req.Delivered, req.ParkAfter = x.journal, records, x.before.output, parkAfter
+func (s *executor) endures(session string, dry bool, table *hostfns.Table) bool {
+	return !s.command && session == "" && !dry && table != nil && len(table.Policy().Files().Write) == 0
 }
 
 // lend opens the workspace that a run names. The caller calls done after the run.
@@ -356,8 +349,42 @@ func (x *execution) lend(req *engine.Request) (done func(), err error) {
 	}, nil
 }
 
-// canGoOn reports whether the run has records with which it goes on.
-func (x *execution) canGoOn() bool { return !x.s.command && x.journal.records > 0 }
+// endure makes a run outlive this process, if it can, and notes in the store that it
+// does. It records that the run is running.
+func (x *execution) endure(req *engine.Request, records [][]byte, parkAfter time.Duration) error {
+	if !x.s.command {
+		req.Signals = x.signals
+	}
+	journal := int64(0)
+	if len(records) > 0 || x.s.endures(req.Session, req.DryRun, req.Table) && !req.Check && req.Plugin == "" && req.Workspace == nil {
+		req.Journal, req.Records, req.Delivered, req.ParkAfter = x.journal, records, x.before.output, parkAfter
+		journal = x.lease.Fence
+		x.keeps.Store(true)
+	}
+	runs := x.run.State == "" || x.run.State == store.StateRunning
+	if x.lease.Fence == 0 || runs && (x.stored.Journal == journal || len(records) > 0) {
+		return nil
+	}
+	x.stored.Journal = journal
+	data, err := json.Marshal(x.stored)
+	if err != nil {
+		return fault.New(fault.StoreUnavailable, "encode the request of the run: %w", err)
+	}
+	return x.s.o.Store.Begin(x.ctx, x.lease, data)
+}
+
+// maxStarts is how often a run begins that has no records, since it may be why its
+// processes die.
+const maxStarts = 10
+
+// isLost reports whether it is not known what the run did in other processes.
+func (x *execution) isLost(records [][]byte) bool {
+	before := x.lease.Fence - 1
+	return before > 0 && x.run.State != store.StateQueued && len(records) == 0 && (x.stored.Journal != before || before >= maxStarts)
+}
+
+// canGoOn reports whether another process can execute the rest of the run.
+func (x *execution) canGoOn() bool { return x.keeps.Load() }
 
 // goesOn reports whether the run has ended in this process only.
 func (x *execution) goesOn() bool {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wexec/wexec/config"
@@ -127,6 +128,7 @@ type execution struct {
 	done   chan struct{}
 
 	journal *journal
+	keeps   atomic.Bool // the run has a journal
 	signals *signals
 	before  told // what the events of the processes before have
 
@@ -407,20 +409,17 @@ func (x *execution) result() (*engine.Result, error) {
 	switch {
 	case err != nil:
 		return refused(err)
-	case x.lease.Fence > 1 && run.State != store.StateQueued && len(records) == 0:
+	case x.isLost(records):
 		// What it did before is not known, so it does not run twice.
 		return refused(fault.New(fault.Cancelled, "the process that ran the program stopped").WithHint("run the program again if its effects may happen twice"))
-	}
-	if run.State != "" && run.State != store.StateRunning && x.lease.Fence > 0 {
-		if err := x.s.o.Store.SetState(x.ctx, x.lease, store.StateRunning); err != nil {
-			return refused(err)
-		}
 	}
 	ctx := telemetry.WithParent(x.ctx, asked.Parent)
 	if x.given != nil {
 		req := x.joined(*x.given)
 		req.Tenant = run.Tenant
-		x.endure(&req, nil, 0) // its caller waits in this process
+		if err := x.endure(&req, nil, 0); err != nil { // its caller waits in this process
+			return refused(err)
+		}
 		req.Limits = within(req.Limits, fuel)
 		res, err := x.s.engine.Run(ctx, req)
 		x.price(res, req)
@@ -441,7 +440,9 @@ func (x *execution) result() (*engine.Result, error) {
 		return refused(err)
 	}
 	defer done()
-	x.endure(&req, records, x.tenant.settings.ParkAfter)
+	if err := x.endure(&req, records, x.tenant.settings.ParkAfter); err != nil {
+		return refused(err)
+	}
 	res, err := x.s.engine.Run(ctx, req)
 	x.price(res, req)
 	return spentUp(res, err, limits, fuel)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -177,15 +178,18 @@ func TestARunThatIsTakenOverEnds(t *testing.T) {
 	l.empty(t)
 }
 
-// What a process had begun and lost is not begun again.
-func TestARunThatHadStartedIsNotRunAgain(t *testing.T) {
+// What a process had begun and lost is begun again only if its journal shows that
+// nothing happened: the process kept one, and wrote no record.
+func TestARunThatHadStartedIsRunAgainOnlyIfNothingHappened(t *testing.T) {
 	address := testpg.Store(t)
 	dead, err := store.Open(t.Context(), address, store.Options{Now: func() time.Time { return time.Now().Add(-time.Minute) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := []byte(`{"language":"javascript","code":"return 7","by":{"id":"bot"},"trigger":"api"}`)
-	for id, state := range map[string]store.State{"01WAITING": store.StateWaiting, "01RUNNING": store.StateRunning, "01QUEUED": ""} {
+	for id, state := range map[string]store.State{"01WAITING": store.StateWaiting, "01RUNNING": store.StateRunning, "01QUEUED": "",
+		"02WAITING journal 1": store.StateWaiting, "03RUNNING journal 1": store.StateRunning, "04RUNNING journal 7": store.StateRunning} {
+		id, mark, _ := strings.Cut(id, " journal ")
+		program := []byte(`{"language":"javascript","code":"return 7","by":{"id":"bot"},"trigger":"api","journal":` + cmp.Or(mark, "0") + `}`)
 		owner := "dead"
 		if state == "" {
 			owner = ""
@@ -195,7 +199,7 @@ func TestARunThatHadStartedIsNotRunAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if state == store.StateWaiting {
-			if err := errors.Join(dead.Ask(t.Context(), a.Lease, store.Approval{ID: "q", Run: id, Question: []byte(`{"id":"q"}`), Expires: time.Now().Add(time.Hour)}, store.Event{Type: "approval"}),
+			if err := errors.Join(dead.Ask(t.Context(), a.Lease, store.Approval{ID: "q" + id, Run: id, Question: []byte(`{}`), Expires: time.Now().Add(time.Hour)}, store.Event{Type: "approval"}),
 				dead.SetState(t.Context(), a.Lease, state)); err != nil {
 				t.Fatal(err)
 			}
@@ -217,7 +221,7 @@ func TestARunThatHadStartedIsNotRunAgain(t *testing.T) {
 	}
 	defer s.Close()
 	l := lasting{Service: s, store: kept, bot: Principal{Token: store.Token{Tenant: DefaultTenant}}}
-	for id, want := range map[string]fault.Code{"01WAITING": fault.Cancelled, "01RUNNING": fault.Cancelled, "01QUEUED": ""} {
+	for id, want := range map[string]fault.Code{"01WAITING": fault.Cancelled, "01RUNNING": fault.Cancelled, "01QUEUED": "", "02WAITING": "", "03RUNNING": "", "04RUNNING": fault.Cancelled} {
 		var run *Run
 		for run = nil; run == nil || run.State != store.StateDone; {
 			if run, err = s.Wait(t.Context(), l.bot, id, time.Minute); err != nil {
@@ -281,16 +285,18 @@ func TestADrainEndsRunsAndTakesNoMore(t *testing.T) {
 	if run, err := l.Get(t.Context(), l.bot, second); err != nil || run.State != store.StateQueued {
 		t.Errorf("a run that waits is begun by a service that drains: %+v %v", run, err)
 	}
-	// At a deadline, runs are cancelled.
+	// At a deadline, runs stop, and wait for the next process.
 	m := newLasting(t, 1)
 	id := m.begin(t, "for (;;) {}")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	m.Drain(ctx)
-	if run := m.end(t, id); codeOf(run) != fault.Cancelled {
-		t.Errorf("%+v", run)
+	if run, err := m.Get(t.Context(), m.bot, id); err != nil || run.State != store.StateQueued {
+		t.Errorf("%+v %v", run, err)
 	}
-	m.empty(t)
+	if ok, err := m.Cancel(t.Context(), m.bot, id); !ok || err != nil {
+		t.Error(ok, err)
+	}
 }
 
 // While the store does not answer no run is accepted, and a run that ends is kept as

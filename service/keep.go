@@ -65,17 +65,25 @@ func OpenKeeper(ctx context.Context, env *config.Environment, settings *config.S
 func (k *Keeper) Run(ctx context.Context, req engine.Request) (*engine.Result, error) {
 	req.ID = cmp.Or(req.ID, engine.NewID())
 	kept := redacted(k.tenant.Table().Redact, req)
-	run, _, err := runOf(ctx, Principal{Token: store.Token{Tenant: k.tenant.Name}}, kept)
+	run, asked, err := runOf(ctx, Principal{Token: store.Token{Tenant: k.tenant.Name}}, kept)
 	if err != nil {
 		return refusal(req.ID, err)
 	}
-	return k.runs.attend(ctx, run, req)
+	return k.runs.attend(ctx, run, asked, req)
 }
 
 // accept saves a run, without its text if the policy keeps none. Such a run does not
 // wait in the store, since another process could not give the result to the caller.
-func (s *executor) accept(ctx context.Context, run *store.Run, owner string, i store.Idempotency, accounts ...store.Account) (store.Accepted, error) {
-	if t := s.tenants.get(run.Tenant); t != nil && !t.Table().Policy().Keep() {
+func (s *executor) accept(ctx context.Context, run *store.Run, asked request, owner string, i store.Idempotency, accounts ...store.Account) (store.Accepted, error) {
+	t := s.tenants.get(run.Tenant)
+	if owner != "" && t != nil && asked.Workspace == "" && s.endures(asked.Session, asked.Dry, t.Table()) {
+		asked.Journal = firstFence
+		var err error
+		if run.Request, err = json.Marshal(asked); err != nil {
+			return store.Accepted{}, fault.New(fault.UsageFlag, "read the request: %w", err)
+		}
+	}
+	if t != nil && !t.Table().Policy().Keep() {
 		if owner == "" {
 			return store.Accepted{}, fault.New(fault.LimitBusy, "the server runs as many programs as it may, and the policy does not let this one wait in the store").WithHint("try again later")
 		}
@@ -86,9 +94,13 @@ func (s *executor) accept(ctx context.Context, run *store.Run, owner string, i s
 	return s.o.Store.Accept(ctx, *run, owner, i, accounts...)
 }
 
+// firstFence is the fence of the lease of a run that is executed as soon as it is
+// accepted.
+const firstFence = 1
+
 // attend executes a run for a caller who waits for its end, and ends it with the
 // caller.
-func (s *executor) attend(ctx context.Context, run store.Run, req engine.Request, accounts ...store.Account) (*engine.Result, error) {
+func (s *executor) attend(ctx context.Context, run store.Run, asked request, req engine.Request, accounts ...store.Account) (*engine.Result, error) {
 	owner, err := s.reserve()
 	if err == nil && owner == "" {
 		err = fault.New(fault.LimitBusy, "the server runs as many programs as it may").WithHint("try again later")
@@ -96,7 +108,7 @@ func (s *executor) attend(ctx context.Context, run store.Run, req engine.Request
 	if err != nil {
 		return refusal(run.ID, err)
 	}
-	accepted, err := s.accept(ctx, &run, owner, store.Idempotency{}, accounts...)
+	accepted, err := s.accept(ctx, &run, asked, owner, store.Idempotency{}, accounts...)
 	if err != nil {
 		s.release()
 		return refusal(run.ID, err)

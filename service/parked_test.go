@@ -3,6 +3,7 @@ package service
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -36,7 +37,8 @@ func (l lasting) parked(t *testing.T, id, code string, w store.Waits, records ..
 func (l lasting) leased(t *testing.T, id, code string) store.Lease {
 	t.Helper()
 	program := Program{Language: engine.JavaScript, Code: code}
-	data, _, err := request{Program: program, By: l.bot.Actor(), Trigger: "api"}.stored(t.Context())
+	asked := request{Program: program, By: l.bot.Actor(), Trigger: "api"}
+	data, _, err := asked.stored(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,4 +216,54 @@ func TestASignalComesInOrderAndIsTheSameEachTime(t *testing.T) {
 	if _, err := x.Await(ctx, "run", "never", 0); !errors.Is(err, errStopped) {
 		t.Error(err)
 	}
+}
+
+// A run that began in a process that is gone, and whose journal has no record, begins
+// again. What clients got of its output is not sent twice.
+func TestALostRunWithoutRecordsBeginsAgain(t *testing.T) {
+	l := newLasting(t, 0)
+	l.runs.mu.Lock()
+	l.runs.draining = true // until it is lost
+	l.runs.mu.Unlock()
+	run := store.Run{Tenant: DefaultTenant, ID: "lost", Actor: "bot", Token: l.bot.ID, Language: engine.JavaScript}
+	asked := request{Program: Program{Language: engine.JavaScript, Code: "console.log('first'); console.log('second'); return 7"}, By: l.bot.Actor(), Trigger: "api"}
+	accepted, err := l.runs.accept(t.Context(), &run, asked, "gone", store.Idempotency{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease := accepted.Lease
+	if err := l.store.Append(t.Context(), lease, store.Event{Type: "output", Data: []byte(`{"stream":"stdout","text":"first\n"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	late, err := store.Open(t.Context(), l.address, store.Options{Now: func() time.Time { return time.Now().Add(time.Minute) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, ok, err := late.Claim(t.Context(), store.KindRun, l.runs.owner)
+	if err = errors.Join(err, late.Close()); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	stored, err := l.store.Run(t.Context(), DefaultTenant, "lost")
+	if err != nil || stored.State != store.StateRunning {
+		t.Fatal(stored.State, err)
+	}
+	l.runs.mu.Lock()
+	l.runs.draining, l.runs.reserved = false, l.runs.reserved+1
+	l.runs.mu.Unlock()
+	<-l.runs.begin(next, stored, nil).done
+	if run := l.get(t, "lost"); string(run.Value) != "7" || run.Stdout != "first\nsecond\n" {
+		t.Errorf("%+v", run)
+	}
+	events, _, err := KeptEvents(t.Context(), l.store, DefaultTenant, "lost", 0)
+	var output strings.Builder
+	for _, e := range events {
+		var out struct{ Text string }
+		if e.Type == "output" && json.Unmarshal(e.Data, &out) == nil {
+			output.WriteString(out.Text)
+		}
+	}
+	if err != nil || output.String() != "first\nsecond\n" {
+		t.Errorf("clients got %q, %v", output.String(), err)
+	}
+	l.empty(t)
 }

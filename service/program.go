@@ -127,6 +127,9 @@ type request struct {
 	Quotas  store.Quotas `json:"quotas,omitzero"`  // of the token
 	Model   string       `json:"model,omitempty"`  // of the token
 	Parent  string       `json:"parent,omitempty"` // the span of the caller, see telemetry.Parent
+	// Journal is the fence of the last lease whose holder keeps a journal. Without a
+	// record in the journal, such a run has done nothing yet.
+	Journal int64 `json:"journal,omitempty"`
 
 	// Digests says that the policy keeps no text: then Sealed has the request until the
 	// run has ended, and the fields of this one that have text are empty.
@@ -151,17 +154,18 @@ func (r request) stored(ctx context.Context) (data []byte, digest string, err er
 }
 
 // runOf is the run of a request in this process, as the store keeps it.
-func runOf(ctx context.Context, who Principal, req engine.Request) (run store.Run, quotas store.Quotas, err error) {
+func runOf(ctx context.Context, who Principal, req engine.Request) (run store.Run, asked request, err error) {
 	language, err := engine.Language(req.Language)
 	if err != nil {
-		return run, quotas, err
+		return run, asked, err
 	}
-	asked := request{By: req.Actor, Tools: who.Tools, Profile: who.Profile, Trigger: req.Trigger, Quotas: who.Quotas, Model: who.Model,
+	asked = request{By: req.Actor, Tools: who.Tools, Profile: who.Profile, Trigger: req.Trigger, Quotas: who.Quotas, Model: who.Model,
 		Program: Program{Language: req.Language, Code: req.Code, File: req.File, Args: req.Args, Argv: req.Argv, Intent: req.Intent, Limits: req.Limits,
 			Deterministic: req.Deterministic, Seed: req.Seed, Cache: req.Cache, Session: req.Session, Dry: req.DryRun}}
 	stored, _, err := asked.stored(ctx)
+	asked.Parent = telemetry.Parent(ctx)
 	return store.Run{Tenant: who.Tenant, ID: req.ID, Actor: req.Actor.ID, Token: who.ID, Language: language, Session: req.Session,
-		Intent: req.Intent, Program: req.Code, Request: stored}, who.Quotas, err
+		Intent: req.Intent, Program: req.Code, Request: stored}, asked, err
 }
 
 // runKey names a run.
@@ -249,7 +253,7 @@ func (k *Keys) withoutText(ctx context.Context, run *store.Run) error {
 	if err == nil {
 		var sealed store.Sealed
 		if sealed, err = k.seal(ctx, requestPurpose(run.Tenant, run.ID), r); err == nil {
-			run.Request, err = json.Marshal(request{Program: Program{Language: r.Language}, By: r.By, Tools: r.Tools, Trigger: r.Trigger, Quotas: r.Quotas, Model: r.Model, Digests: &Digests{}, Sealed: &sealed})
+			run.Request, err = json.Marshal(request{Program: Program{Language: r.Language}, By: r.By, Tools: r.Tools, Trigger: r.Trigger, Quotas: r.Quotas, Model: r.Model, Journal: r.Journal, Digests: &Digests{}, Sealed: &sealed})
 		}
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/internal/telemetry"
 	"github.com/wexec/wexec/policy"
 	"github.com/wexec/wexec/store"
 )
@@ -37,19 +38,21 @@ func (s *Service) Submit(ctx context.Context, who Principal, sub Submission, wai
 	if len(sub.Key) > maxName {
 		return nil, fault.New(fault.UsageFlag, "the idempotency key has more than %d bytes", maxName)
 	}
-	request, digest, err := request{Program: sub.Program, By: who.Actor(), Tools: who.Tools, Profile: who.Profile, Trigger: sub.Trigger, Quotas: who.Quotas, Model: who.Model}.stored(ctx)
+	asked := request{Program: sub.Program, By: who.Actor(), Tools: who.Tools, Profile: who.Profile, Trigger: sub.Trigger, Quotas: who.Quotas, Model: who.Model}
+	stored, digest, err := asked.stored(ctx)
+	asked.Parent = telemetry.Parent(ctx)
 	if err != nil {
 		return nil, err
 	}
 	run := store.Run{Tenant: who.Tenant, ID: engine.NewID(), Actor: who.Actor().ID, Token: who.ID, Language: sub.Program.Language,
-		Session: sub.Program.Session, Intent: sub.Program.Intent, Program: sub.Program.Code, Request: request}
+		Session: sub.Program.Session, Intent: sub.Program.Intent, Program: sub.Program.Code, Request: stored}
 	owner, err := s.runs.reserve()
 	if err != nil {
 		return nil, err
 	}
 	// The answer to most runs is their end. A client with a key may ask again before it.
 	run.Deferred = owner != "" && wait > 0 && sub.Key == ""
-	accepted, err := s.runs.accept(ctx, &run, owner, store.Idempotency{Key: sub.Key, Digest: digest, Keep: keepKeys}, s.tenants.accounts(run, who.Quotas)...)
+	accepted, err := s.runs.accept(ctx, &run, asked, owner, store.Idempotency{Key: sub.Key, Digest: digest, Keep: keepKeys}, s.tenants.accounts(run, who.Quotas)...)
 	var here *execution
 	switch {
 	case owner == "":
@@ -89,11 +92,11 @@ func (s *Service) checkWorkspace(who Principal, id string) error {
 // server, and keeps it as the API does. People are asked by the request's asker and
 // over the API.
 func (s *Service) Run(ctx context.Context, who Principal, req engine.Request) (*engine.Result, error) {
-	run, quotas, err := runOf(ctx, who, req)
+	run, asked, err := runOf(ctx, who, req)
 	if err != nil {
 		return refusal(req.ID, err)
 	}
-	return s.runs.attend(ctx, run, req, s.tenants.accounts(run, quotas)...)
+	return s.runs.attend(ctx, run, asked, req, s.tenants.accounts(run, asked.Quotas)...)
 }
 
 // shown is the run after its end, as clients see it.

@@ -164,11 +164,25 @@ func (tx *Tx) again(a *Accepted, r Run, i Idempotency, now int64) (bool, error) 
 	return true, nil
 }
 
+// Begin records that a run is running, with an event, and replaces its request.
+func (s *Store) Begin(ctx context.Context, l Lease, request []byte) error {
+	return s.setState(ctx, l, StateRunning, request)
+}
+
 // SetState records that a run is in another state, with an event.
 func (s *Store) SetState(ctx context.Context, l Lease, state State) error {
+	return s.setState(ctx, l, state, nil)
+}
+
+func (s *Store) setState(ctx context.Context, l Lease, state State, request []byte) error {
 	return s.update(ctx, func(tx *Tx) error {
 		if err := tx.hold(l); err != nil {
 			return err
+		}
+		if request != nil {
+			if _, err := tx.exec(`UPDATE runs SET request = $3 WHERE tenant = $1 AND id = $2`, l.Tenant, l.ID, request); err != nil {
+				return err
+			}
 		}
 		now := tx.s.micros()
 		if _, err := tx.exec(`UPDATE runs SET state = $3, started = CASE WHEN started = 0 AND $3 = 'running' THEN $4 ELSE started END WHERE tenant = $1 AND id = $2`,
