@@ -65,7 +65,8 @@ func TestAKilledServerSendsItsEventsAfterTheNextStart(t *testing.T) {
 				}
 			}
 			s := startServer(t, data, flags...)
-			run, err := s.ask(s.token(), "POST", "/v1/runs?wait=0", `{"language":"js","code":"await tools.p.send({key: 'k'})"}`, "")
+			token := s.token()
+			run, err := s.ask(token, "POST", "/v1/runs?wait=0", `{"language":"js","code":"await tools.p.send({key: 'k'})"}`, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,14 +78,22 @@ func TestAKilledServerSendsItsEventsAfterTheNextStart(t *testing.T) {
 			_ = s.Cmd.Process.Kill()
 			_ = s.Cmd.Wait()
 			close(killed)
-			startServer(t, data, flags...)
+			s = startServer(t, data, flags...)
 			var all []event
+			answered := false
 			for end := time.Now().Add(3 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 				mu.Lock()
 				all = append(all[:0], got...)
 				mu.Unlock()
-				if len(all) > 0 && all[len(all)-1].Type == "approval.expired" {
+				if len(all) > 0 && all[len(all)-1].Type == "approval.answered" {
 					break
+				}
+				if len(all) > 1 && !answered {
+					status, answer, err := s.send(token, "POST", "/v1/approvals/"+all[0].Data.ID, `{"decision":"approve"}`, "")
+					if err != nil || status != http.StatusOK {
+						t.Fatalf("%d %s %v", status, answer, err)
+					}
+					answered = true
 				}
 				if time.Now().After(end) {
 					t.Fatalf("not all events after 3 minutes: %+v", all)
@@ -95,7 +104,7 @@ func TestAKilledServerSendsItsEventsAfterTheNextStart(t *testing.T) {
 			}
 			for i, e := range all {
 				last := i == len(all)-1
-				if want := map[bool]string{false: "approval.asked", true: "approval.expired"}[last]; e.Type != want || e.Data.Run != run.RunID || e.Data.ID != all[0].Data.ID {
+				if want := map[bool]string{false: "approval.asked", true: "approval.answered"}[last]; e.Type != want || e.Data.Run != run.RunID || e.Data.ID != all[0].Data.ID {
 					t.Errorf("event %d: %+v", i, e)
 				}
 				if same := e.ID == all[0].ID && e.Number == all[0].Number; same == last {
