@@ -56,7 +56,7 @@ func (a *app) runCommand() *cli.Command {
 		&cli.BoolFlag{Name: "check", Usage: "compile the program, check its tools and their literal arguments; run nothing"},
 		&cli.BoolFlag{Name: "dry-run", Usage: "answer tool calls with samples of what the tools answer, and list the calls"},
 		&cli.BoolFlag{Name: "keep", Usage: "keep the run in the user's store, for wexec ps, logs, kill and runs (default keep in wexec.yaml)"},
-		&cli.BoolFlag{Name: "durable", Usage: "keep what the run needs to go on in another process: while it waits for a person or a timer it leaves memory, see wexec runs resume"},
+		&cli.BoolFlag{Name: "durable", Usage: "keep what the run needs to go on in another process: while it waits for a person, a signal or a timer it leaves memory, see wexec runs resume"},
 		&cli.StringFlag{Name: "park-after", Usage: "`DURATION`: how long a durable run waits until it leaves memory (default park_after in wexec.yaml, or 30s)"},
 		&cli.BoolFlag{Name: "watch", Usage: "run again when the file changes"},
 	}

@@ -101,7 +101,7 @@ func Begin(ctx context.Context, runs datafolder.Runs, p *Program, term *terminal
 		return nil, err
 	}
 	r := &Run{Request: p.request(), run: kept, program: p, term: term}
-	r.Request.ID, r.Request.Journal = kept.ID, kept
+	r.Request.ID, r.Request.Journal, r.Request.Signals = kept.ID, kept, kept
 	// If this process dies, the run is in the list and can go on.
 	if err := kept.Park(ctx, r.parked()); err != nil {
 		return nil, errors.Join(err, kept.Remove())
@@ -117,7 +117,7 @@ func Resume(ctx context.Context, runs datafolder.Runs, id string, term *terminal
 		return nil, nil, err
 	}
 	r := &Run{Request: p.request(), run: kept, program: &p, term: term}
-	r.Request.ID, r.Request.Journal, r.Request.Records = id, kept, records
+	r.Request.ID, r.Request.Journal, r.Request.Signals, r.Request.Records = id, kept, kept, records
 	if r.given, err = runs.Asker(ctx, id, nobody{}); err != nil {
 		return nil, nil, errors.Join(err, kept.Close())
 	}
@@ -183,6 +183,10 @@ func (r *Run) tell(p datafolder.ParkedRun) {
 		if slices.Contains(q.Via, approvals.Socket) {
 			answer = cmp.Or(answer, "wexec approvals approve "+q.ID+", then ")
 		}
+	}
+	for _, name := range p.Signals {
+		waits = append(waits, "for the signal "+terminal.Visible(name))
+		answer = cmp.Or(answer, "wexec runs signal "+r.run.ID+" "+terminal.Visible(name)+" PAYLOAD, then ")
 	}
 	if !p.Until.IsZero() && len(waits) == 0 {
 		waits = append(waits, "until "+p.Until.Local().Format(time.DateTime))

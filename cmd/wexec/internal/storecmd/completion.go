@@ -48,7 +48,7 @@ func (c Commands) Arguments(command string, flags []string) []commandline.Candid
 	case "logs", "runs show":
 	case "kill":
 		states = []store.State{store.StateQueued, store.StateRunning, store.StateWaiting, store.StateParked}
-	case "runs resume", "runs drop":
+	case "runs resume", "runs signal", "runs drop":
 		ctx, cancel := context.WithTimeout(context.Background(), completionTime)
 		defer cancel()
 		runs, _ := c.durable(ctx)

@@ -2,6 +2,7 @@ package storecmd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/wexec/wexec/cmd/wexec/internal/commandline"
 	"github.com/wexec/wexec/cmd/wexec/internal/sessioncmd"
+	"github.com/wexec/wexec/cmd/wexec/internal/terminal"
 	"github.com/wexec/wexec/engine"
 	"github.com/wexec/wexec/service"
 	"github.com/wexec/wexec/store"
@@ -85,6 +87,28 @@ func (m machine) Runs(ctx context.Context, f store.Filter) (all []*service.Run, 
 	}
 	kept, next, err := m.records.Runs(ctx, f)
 	return append(all, kept...), next, err
+}
+
+// signalRun sends a signal to a durable run of this machine.
+func (c Commands) signalRun(ctx *cli.Context) error {
+	what, payload := []string{"the run", "the name of the signal"}, json.RawMessage("null")
+	if ctx.NArg() > len(what) {
+		what, payload = append(what, "the payload"), json.RawMessage(ctx.Args().Get(2))
+	}
+	args, err := commandline.Arguments(ctx, what...)
+	if err != nil {
+		return err
+	}
+	folder, err := sessioncmd.Folder(c.Env)
+	if err != nil {
+		return err
+	}
+	if _, err := folder.Runs().Signal(ctx.Context, args[0], args[1], payload); err != nil {
+		return err
+	}
+	c.printf("sent %s to %s\n", terminal.Visible(args[1]), args[0])
+	c.Term.Hint("if the run is parked, go on with it: wexec runs resume " + args[0])
+	return nil
 }
 
 // dropRun deletes what is kept of a durable run of this machine.

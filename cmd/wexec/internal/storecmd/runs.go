@@ -37,6 +37,7 @@ func (c Commands) Runs() *cli.Command {
 			{Name: "show", Usage: "show a run: its result, its state and its code", ArgsUsage: "ID", Action: c.of(existing(), c.showRun), Flags: serverFlags(tenantFlag())},
 			{Name: "resume", Usage: "go on with a durable run of this machine, and ask at the terminal", ArgsUsage: "ID", Action: c.Resume, Flags: []cli.Flag{
 				&cli.BoolFlag{Name: "json", Usage: "print the Result as JSON and nothing else"}}},
+			{Name: "signal", Usage: "send a signal to a durable run of this machine: what wait_for returns", ArgsUsage: "ID NAME [JSON]", Action: c.signalRun},
 			{Name: "drop", Usage: "delete what is kept of a durable run of this machine", ArgsUsage: "ID", Action: c.dropRun},
 		},
 	}
