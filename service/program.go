@@ -298,7 +298,7 @@ func outcomeOf(res *engine.Result, runErr error) (store.Outcome, error) {
 	if err != nil {
 		return store.Outcome{}, fmt.Errorf("encode the summary of the result: %w", err)
 	}
-	o := store.Outcome{Status: string(res.Status), Code: fault.CodeOf(runErr), Result: data, Summary: summary, Next: afterAttempt,
+	o := store.Outcome{Status: string(res.Status), Code: fault.CodeOf(runErr), Result: data, Summary: summary, Next: afterAttempt, Review: res.Workspace != nil && res.Workspace.Changed > 0,
 		Uses: []store.Use{{Kind: "run", Count: 1, Fuel: res.Usage.Fuel, Tokens: res.Usage.TokensOut, Time: time.Duration(res.Usage.WallMS) * time.Millisecond}}}
 	if res.Error != nil {
 		o.Error = res.Error.Message

@@ -28,7 +28,7 @@ type NewTask struct {
 // Task is a task as the API shows it.
 type Task struct {
 	ID       string          `json:"id"`
-	State    store.TaskState `json:"state" jsonschema:"queued, running, accepted, failed or cancelled"`
+	State    store.TaskState `json:"state" jsonschema:"queued, running, review, accepted, rejected, failed or cancelled"`
 	Intent   string          `json:"intent,omitempty"`
 	Language string          `json:"language"`
 	Actor    string          `json:"actor,omitempty"`
@@ -83,6 +83,9 @@ func (n *NewTask) check(now time.Time) (plan []byte, due time.Time, err error) {
 		return nil, due, fault.New(fault.UsageTask, "the program of a task cannot use a session").WithHint("keep what it needs as an artifact")
 	case n.At != nil && n.At.After(now.Add(maxAhead)):
 		return nil, due, fault.New(fault.UsageTask, "at is more than ten years ahead")
+	}
+	if n.Program.Workspace != "" && n.Schedule != nil {
+		return nil, due, fault.New(fault.UsageTask, "a task with a workspace has no schedule, since what it changes is accepted once").WithHint("add a task for each workspace")
 	}
 	p := tasks.Plan{Retry: n.Retry, Schedule: n.Schedule}
 	if err := p.Check(); err != nil {
@@ -195,8 +198,11 @@ func timeOrNil(t time.Time) *time.Time {
 func (s *Service) CancelTask(ctx context.Context, who Principal, id string) (bool, error) {
 	for range cancelTries {
 		t, err := s.o.Store.Task(ctx, who.Tenant, id)
-		if err != nil || t.State.Ended() {
+		switch {
+		case err != nil || t.State.Ended():
 			return false, err
+		case t.State == store.TaskReview:
+			return false, fault.New(fault.UsageConflict, "the task %s waits for an answer about what it changed", id).WithHint("accept it or reject it")
 		}
 		ok, err := s.Cancel(ctx, who, t.Run)
 		if ok || err != nil && !errors.Is(err, fault.UsageRun) {
@@ -210,7 +216,38 @@ func (s *Service) CancelTask(ctx context.Context, who Principal, id string) (boo
 	return false, fault.New(fault.LimitBusy, "the task %s begins one attempt after the other", id).WithHint("try again")
 }
 
-// RetryTask makes a new attempt of a task that failed or was cancelled.
+// DecideTask accepts or rejects what a task in review changed in its workspace. If it
+// was cut off, the same answer completes it.
+func (s *Service) DecideTask(ctx context.Context, who Principal, id string, accept bool) (Task, error) {
+	t, err := s.o.Store.Task(ctx, who.Tenant, id)
+	switch {
+	case err != nil:
+		return Task{}, err
+	case t.State != store.TaskReview:
+		return Task{}, fault.New(fault.UsageConflict, "the task %s is %s, not in review", id, t.State)
+	}
+	program, err := s.ProgramOf(ctx, who, t.Run)
+	if err != nil {
+		return Task{}, err
+	}
+	layers, err := s.Workspaces(who)
+	if err != nil {
+		return Task{}, err
+	}
+	decide := layers.Reject
+	if accept {
+		decide = layers.Accept
+	}
+	if _, err := decide(ctx, program.Workspace); err != nil {
+		return Task{}, err
+	}
+	if err := s.o.Store.DecideTask(ctx, who.Tenant, id, func(t store.Task) store.TaskStep { return tasks.Decided(t, accept) }); err != nil {
+		return Task{}, err
+	}
+	return s.Task(ctx, who, id)
+}
+
+// RetryTask makes a new attempt of a task that ended and was not accepted.
 func (s *Service) RetryTask(ctx context.Context, who Principal, id string) (Task, error) {
 	if err := s.o.Store.RetryTask(ctx, who.Tenant, id, engine.NewID()); err != nil {
 		return Task{}, err

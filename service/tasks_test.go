@@ -147,14 +147,15 @@ func TestTasksThatAreRefused(t *testing.T) {
 	l := withToken(t, 0)
 	far := time.Now().Add(20 * 366 * 24 * time.Hour)
 	for name, n := range map[string]NewTask{
-		"only an intent": {Program: Program{Intent: "tidy up", Language: "python"}},
-		"a session":      {Program: Program{Language: "js", Code: "1", Session: "s"}},
-		"a priority":     {Program: js("1"), Priority: 10},
-		"a name":         {Program: js("1"), Name: "a\x00b"},
-		"a long name":    {Program: js("1"), Name: strings.Repeat("n", 201)},
-		"a time":         {Program: js("1"), At: &far},
-		"a schedule":     {Program: js("1"), Schedule: &tasks.Schedule{Cron: "no"}},
-		"a retry":        {Program: js("1"), Retry: tasks.Retry{Attempts: 1000}},
+		"only an intent":              {Program: Program{Intent: "tidy up", Language: "python"}},
+		"a session":                   {Program: Program{Language: "js", Code: "1", Session: "s"}},
+		"a priority":                  {Program: js("1"), Priority: 10},
+		"a name":                      {Program: js("1"), Name: "a\x00b"},
+		"a long name":                 {Program: js("1"), Name: strings.Repeat("n", 201)},
+		"a time":                      {Program: js("1"), At: &far},
+		"a schedule with a workspace": {Program: Program{Language: "js", Code: "1", Workspace: "w"}, Schedule: &tasks.Schedule{Cron: "@daily"}},
+		"a schedule":                  {Program: js("1"), Schedule: &tasks.Schedule{Cron: "no"}},
+		"a retry":                     {Program: js("1"), Retry: tasks.Retry{Attempts: 1000}},
 	} {
 		if _, err := l.AddTask(t.Context(), l.bot, n, ""); fault.CodeOf(err) != fault.UsageTask {
 			t.Errorf("%s: %v", name, err)

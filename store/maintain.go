@@ -48,7 +48,7 @@ func (s *Store) Check(ctx context.Context) (r Report, err error) {
 			{"runs that are done and queued", `SELECT q.tenant, q.id FROM queue q JOIN runs r ON r.tenant = q.tenant AND r.id = q.id WHERE r.state = 'done'`},
 			{"queued runs that do not exist", `SELECT tenant, id FROM queue q WHERE kind = 'run' AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = q.tenant AND r.id = q.id)`},
 			{"tasks whose run is absent, or is not theirs", `SELECT tenant, id FROM tasks t WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.tenant = t.tenant AND r.id = t.run AND r.task = t.id)`},
-			{"tasks that have not ended and whose run has", `SELECT t.tenant, t.id FROM tasks t JOIN runs r ON r.tenant = t.tenant AND r.id = t.run WHERE t.ended = 0 AND r.state = 'done'`},
+			{"tasks that have not ended and whose run has", `SELECT t.tenant, t.id FROM tasks t JOIN runs r ON r.tenant = t.tenant AND r.id = t.run WHERE t.ended = 0 AND t.state <> 'review' AND r.state = 'done'`},
 			{"parked runs that nothing wakes", `SELECT tenant, id FROM runs r WHERE state = 'parked' AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.tenant = r.tenant AND q.id = r.id AND q.leased = 2)`},
 			{"journals of runs that have ended", `SELECT j.tenant, j.run FROM journal j JOIN runs r ON r.tenant = j.tenant AND r.id = j.run WHERE r.state = 'done'`},
 			{"runs with a gap in their events", `SELECT r.tenant, r.id FROM runs r WHERE r.events <> (SELECT COUNT(*) FROM events e WHERE e.tenant = r.tenant AND e.run = r.id)`},

@@ -218,6 +218,8 @@ type Outcome struct {
 	Request []byte
 	// Next tells what follows, if the run is an attempt of a task. Nil: the task fails.
 	Next func(Task, TaskEnd) TaskStep
+	// Review says that the run changed a workspace.
+	Review bool
 	// Shorten replaces the questions of the run, unless it is nil.
 	Shorten func(question []byte) []byte
 }
@@ -254,7 +256,7 @@ func (s *Store) End(ctx context.Context, l Lease, o Outcome, events ...Event) er
 			return err
 		}
 		if task != "" {
-			if err := tx.endAttempt(l, task, TaskEnd{Status: o.Status, Code: o.Code, Cancelled: cancelled, At: timeOf(now)}, o.Next); err != nil {
+			if err := tx.endAttempt(l, task, TaskEnd{Status: o.Status, Code: o.Code, Cancelled: cancelled, Review: o.Review, At: timeOf(now)}, o.Next); err != nil {
 				return err
 			}
 		}

@@ -12,22 +12,24 @@ import (
 // TaskState is how far a task is.
 type TaskState string
 
-// The states of a task. The last three are those of tasks that have ended.
+// The states of a task. The last four are those of tasks that have ended.
 const (
 	TaskQueued    TaskState = "queued" // waits until it is due and a server has room
 	TaskRunning   TaskState = "running"
+	TaskReview    TaskState = "review" // what it changed in a workspace waits for an answer
 	TaskAccepted  TaskState = "accepted"
+	TaskRejected  TaskState = "rejected"
 	TaskFailed    TaskState = "failed"
 	TaskCancelled TaskState = "cancelled"
 )
 
 // TaskStates returns the states of a task.
 func TaskStates() []TaskState {
-	return []TaskState{TaskQueued, TaskRunning, TaskAccepted, TaskFailed, TaskCancelled}
+	return []TaskState{TaskQueued, TaskRunning, TaskReview, TaskAccepted, TaskRejected, TaskFailed, TaskCancelled}
 }
 
 // Ended reports whether nothing more happens to a task in this state.
-func (s TaskState) Ended() bool { return s != TaskQueued && s != TaskRunning }
+func (s TaskState) Ended() bool { return s != TaskQueued && s != TaskRunning && s != TaskReview }
 
 // Task is work that a client left to a server. Each attempt is a run.
 type Task struct {
@@ -56,6 +58,7 @@ type TaskEnd struct {
 	Status    string
 	Code      fault.Code
 	Cancelled bool // somebody cancelled it
+	Review    bool // it changed a workspace
 	At        time.Time
 }
 
@@ -161,11 +164,7 @@ func (s *Store) Tasks(ctx context.Context, tenant string, f TaskFilter) (tasks [
 // was not accepted.
 func (s *Store) RetryTask(ctx context.Context, tenant, id, run string) error {
 	return s.update(ctx, func(tx *Tx) error {
-		// The lock keeps a second retry waiting until this one is written.
-		if _, err := tx.row([]any{new(string)}, `SELECT state FROM tasks WHERE tenant = $1 AND id = $2`+tx.s.lock(), tenant, id); err != nil {
-			return err
-		}
-		t, err := tx.task(tenant, id)
+		t, err := tx.lockedTask(tenant, id)
 		switch {
 		case err != nil:
 			return err
@@ -179,13 +178,38 @@ func (s *Store) RetryTask(ctx context.Context, tenant, id, run string) error {
 	})
 }
 
+// lockedTask reads a task that nobody else changes before the transaction ends.
+func (tx *Tx) lockedTask(tenant, id string) (t Task, err error) {
+	if _, err := tx.row([]any{new(string)}, `SELECT state FROM tasks WHERE tenant = $1 AND id = $2`+tx.s.lock(), tenant, id); err != nil {
+		return t, err
+	}
+	return tx.task(tenant, id)
+}
+
+// DecideTask writes what follows the answer about a task in review.
+func (s *Store) DecideTask(ctx context.Context, tenant, id string, next func(Task) TaskStep) error {
+	return s.update(ctx, func(tx *Tx) error {
+		t, err := tx.lockedTask(tenant, id)
+		switch {
+		case err != nil:
+			return err
+		case t.State != TaskReview:
+			return conflict("the task %s is %s, not in review", id, t.State)
+		}
+		return tx.step(t, next(t))
+	})
+}
+
 // step writes what follows an attempt of a task. The next attempt has the request of
 // the last one.
 func (tx *Tx) step(t Task, next TaskStep) error {
 	now := tx.s.micros()
-	due, ended := int64(0), now
+	due, ended := int64(0), int64(0)
+	if next.State.Ended() {
+		ended = now
+	}
 	if next.Run != "" {
-		due, ended = max(now, microsOf(next.Due)), 0
+		due = max(now, microsOf(next.Due))
 		if _, err := tx.exec(`INSERT INTO runs (tenant, id, state, status, code, actor, token, language, skill, session, intent, words, request, result, summary, created, started, ended, events, task)
 			SELECT tenant, $3, 'queued', '', '', actor, token, language, skill, session, intent, words, request, $4, $4, $5, 0, 0, 0, task FROM runs WHERE tenant = $1 AND id = $2`,
 			t.Tenant, t.Run, next.Run, []byte{}, now); err != nil {

@@ -2,6 +2,7 @@
 // attempt of a task is a run, which waits in the queue of the store until it is due.
 //
 //	queued → running → accepted | failed | cancelled
+//	running → review → accepted | rejected, if it changed a workspace
 //
 // An attempt that fails with a code that is tried again leads back to queued, and so
 // does the end of an occurrence if the task has a schedule. What follows is decided by
@@ -144,13 +145,25 @@ func After(t store.Task, end store.TaskEnd, run string, random float64) store.Ta
 		return step
 	}
 	step.Times++
+	switch {
+	case ok && end.Review:
+		step.State = store.TaskReview
+		return step
+	case ok:
+		step.State = store.TaskAccepted
+	}
 	if p.Schedule != nil {
 		if next, err := p.Schedule.Next(end.At); err == nil {
 			step.State, step.Run, step.Attempt, step.Due = store.TaskQueued, run, 1, next
-			return step
 		}
 	}
-	if ok {
+	return step
+}
+
+// Decided returns what follows the answer about a task in review.
+func Decided(t store.Task, accepted bool) store.TaskStep {
+	step := store.TaskStep{State: store.TaskRejected, Attempt: t.Attempt, Times: t.Times}
+	if accepted {
 		step.State = store.TaskAccepted
 	}
 	return step

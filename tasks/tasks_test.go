@@ -44,6 +44,7 @@ func TestWhatFollowsAnAttempt(t *testing.T) {
 		"a schedule, failed":      {hourly, 3, store.TaskEnd{Status: "error", Code: fault.LimitMemory}, store.TaskStep{State: store.TaskQueued, Run: "next", Due: hour, Attempt: 1, Times: 1}},
 		"a schedule, cancelled":   {hourly, 1, store.TaskEnd{Cancelled: true}, store.TaskStep{State: store.TaskCancelled, Attempt: 1}},
 		"a revoked token":         {hourly, 1, store.TaskEnd{Status: "denied", Code: fault.DeniedToken}, store.TaskStep{State: store.TaskFailed, Attempt: 1, Times: 1}},
+		"a changed workspace":     {hourly, 1, store.TaskEnd{Status: "ok", Review: true}, store.TaskStep{State: store.TaskReview, Attempt: 1, Times: 1}},
 		"a plan that is not JSON": {[]byte("{"), 1, store.TaskEnd{Status: "error", Code: fault.LimitBusy}, store.TaskStep{State: store.TaskFailed, Attempt: 1, Times: 1}},
 	} {
 		c.end.At = now

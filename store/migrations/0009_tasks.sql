@@ -8,7 +8,7 @@ CREATE INDEX runs_task ON runs (tenant, task, id) WHERE task <> '';
 CREATE TABLE tasks (
   tenant   TEXT   NOT NULL,
   id       TEXT   NOT NULL,
-  state    TEXT   NOT NULL, -- queued, running, accepted, failed, cancelled
+  state    TEXT   NOT NULL, -- queued, running, review, accepted, rejected, failed, cancelled
   actor    TEXT   NOT NULL,
   token    TEXT   NOT NULL, -- id of the token that asked for it
   name     TEXT   NOT NULL, -- unique among the tasks that have not ended; empty: none

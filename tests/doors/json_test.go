@@ -229,7 +229,7 @@ func TestWhatJSONHasIsDocumented(t *testing.T) {
 func everyListing(t *testing.T) {
 	t.Helper()
 	left := []string{"approvals show", "audit replay", "plugin call", "runs resume", "session sleep", "session wake", "tools types"}
-	left = append(left, "task add", "task list", "task show", "task logs", "task retry", "task cancel") // answers of a server
+	left = append(left, "task add", "task list", "task show", "task logs", "task retry", "task cancel", "task accept", "task reject") // answers of a server
 	for section := range strings.SplitSeq(cli.Markdown(), "\n## wexec ") {
 		name, rest, _ := strings.Cut(section, "\n")
 		if !strings.Contains(rest, "| `--json` |") || slices.Contains(left, name) {

@@ -75,6 +75,8 @@ func routes() []route {
 		typed("GET", "/v1/tasks/{id}", store.ScopeRead, "Show a task with its newest attempts", getTask),
 		typed("POST", "/v1/tasks/{id}/cancel", store.ScopeRun, "Cancel a task and its schedule", cancelTask),
 		typed("POST", "/v1/tasks/{id}/retry", store.ScopeRun, "Try a task again that failed or was cancelled", retryTask),
+		typed("POST", "/v1/tasks/{id}/accept", store.ScopeApprove, "Make the changes of a task in the folder of its workspace", acceptTask),
+		typed("POST", "/v1/tasks/{id}/reject", store.ScopeApprove, "Drop the changes of a task", rejectTask),
 		put,
 		typed("GET", artifactsPath, store.ScopeRead, "List artifacts, the newest first", listArtifacts),
 		download,

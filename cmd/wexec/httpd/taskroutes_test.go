@@ -1,6 +1,8 @@
 package httpd
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -92,5 +94,38 @@ func TestAHostileTaskIsRefused(t *testing.T) {
 		} else {
 			got.problem(400, code)
 		}
+	}
+}
+
+func TestATaskInReviewIsAcceptedOrRejected(t *testing.T) {
+	a, base := newFolderAPI(t, map[string]string{"notes.md": "one\n"})
+	for answer, want := range map[string]string{"accept": "one\ntwo\n", "reject": "one\n"} {
+		if err := os.WriteFile(filepath.Join(base, "notes.md"), []byte("one\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var w shownWorkspace
+		a.call("agent", "POST", "/v1/workspaces", `{"folder":"site"}`).is(201, &w)
+		var task service.Task
+		a.call("agent", "POST", "/v1/tasks", `{"program":{"language":"py","code":"open('notes.md', 'a').write('two\\n')","workspace":"`+w.ID+`"}}`).is(201, &task)
+		for end := time.Now().Add(time.Minute); task.State != store.TaskReview; time.Sleep(20 * time.Millisecond) {
+			if task.State.Ended() || time.Now().After(end) {
+				t.Fatalf("the task is not in review: %+v", task)
+			}
+			a.call("reader", "GET", "/v1/tasks/"+task.ID, "").is(200, &task)
+		}
+		path := "/v1/tasks/" + task.ID
+		a.call("agent", "POST", path+"/cancel", "").problem(409, "usage.conflict")
+		a.call("agent", "POST", path+"/accept", "").problem(403, "denied.scope")
+		a.call("admin", "POST", path+"/"+answer, "").is(200, &task)
+		if !task.State.Ended() || task.Ended == nil || string(task.State) != answer+"ed" {
+			t.Errorf("%s: %+v", answer, task)
+		}
+		a.call("admin", "POST", path+"/"+answer, "").problem(409, "usage.conflict")
+		if data, err := os.ReadFile(filepath.Join(base, "notes.md")); err != nil || string(data) != want {
+			t.Errorf("%s: the folder has %q %v", answer, data, err)
+		}
+	}
+	if r, err := a.store.Check(t.Context()); err != nil || len(r.Faults) > 0 {
+		t.Errorf("%v %v", r.Faults, err)
 	}
 }

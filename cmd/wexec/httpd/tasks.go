@@ -26,7 +26,7 @@ func addTask(s *Server, c *call, in addTaskInput) (service.Task, error) {
 type tasksInput struct {
 	Limit  int    `query:"limit" doc:"how many tasks; 50 unless told, at most 1,000"`
 	Cursor string `query:"cursor" doc:"next of the page before; empty for the first"`
-	State  string `query:"state" enum:"queued|running|accepted|failed|cancelled" doc:"tasks in this state"`
+	State  string `query:"state" enum:"queued|running|review|accepted|rejected|failed|cancelled" doc:"tasks in this state"`
 	Actor  string `query:"actor" doc:"tasks of the token with this name"`
 	Name   string `query:"name" doc:"tasks with this name"`
 }
@@ -71,5 +71,21 @@ func cancelTask(s *Server, c *call, in taskInput) (cancelledTask, error) {
 
 func retryTask(s *Server, c *call, in taskInput) (service.Task, error) {
 	task, err := s.service.RetryTask(c.context(), c.who, in.ID)
+	return task, taskError(err)
+}
+
+func acceptTask(s *Server, c *call, in taskInput) (service.Task, error) {
+	return s.decideTask(c, in.ID, true)
+}
+
+func rejectTask(s *Server, c *call, in taskInput) (service.Task, error) {
+	return s.decideTask(c, in.ID, false)
+}
+
+func (s *Server) decideTask(c *call, id string, accept bool) (service.Task, error) {
+	task, err := s.service.DecideTask(c.context(), c.who, id, accept)
+	if errors.Is(err, fault.UsageWorkspace) {
+		return task, workspaceError(err)
+	}
 	return task, taskError(err)
 }

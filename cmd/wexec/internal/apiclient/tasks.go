@@ -42,3 +42,12 @@ func (c *Client) CancelTask(ctx context.Context, id string) (bool, error) {
 func (c *Client) RetryTask(ctx context.Context, id string) (t service.Task, err error) {
 	return t, c.call(ctx, request{method: http.MethodPost, path: "/v1/tasks/" + url.PathEscape(id) + "/retry"}, &t)
 }
+
+// DecideTask accepts or rejects what a task in review changed.
+func (c *Client) DecideTask(ctx context.Context, id string, accept bool) (t service.Task, err error) {
+	how := "/reject"
+	if accept {
+		how = "/accept"
+	}
+	return t, c.call(ctx, request{method: http.MethodPost, path: "/v1/tasks/" + url.PathEscape(id) + how}, &t)
+}

@@ -69,6 +69,7 @@ func (c Commands) Task() *cli.Command {
 			{Name: "add", Usage: "add a task; the words say what it is for", ArgsUsage: "WORDS", Action: c.with(c.add), Flags: flags(
 				&cli.StringFlag{Name: "file", Usage: "`PROGRAM`: what each attempt runs", TakesFile: true},
 				&cli.StringFlag{Name: "l", Aliases: []string{"language"}, Usage: "`LANG`: js, ts or py (default by the name of the file)"},
+				&cli.StringFlag{Name: "workspace", Usage: "`ID`: the program sees this workspace of the server as /workspace; what it changes waits for accept or reject"},
 				&cli.StringFlag{Name: "args", Usage: "`JSON`: what the program sees as args"},
 				&cli.StringFlag{Name: "name", Usage: "`NAME`: refuse the task if one with this name has not ended"},
 				&cli.IntFlag{Name: "priority", Usage: "`N`: 0 to 9; the highest is first"},
@@ -87,6 +88,8 @@ func (c Commands) Task() *cli.Command {
 			{Name: "logs", Usage: "print what the present or last attempt of a task wrote", ArgsUsage: "ID", Action: c.with(c.logs), Flags: flags(
 				&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "continue until the attempt has ended"})},
 			{Name: "retry", Usage: "try a task again that failed or was cancelled", ArgsUsage: "ID", Action: c.with(c.retry), Flags: flags()},
+			{Name: "accept", Usage: "make the changes of a task in review in the folder of its workspace", ArgsUsage: "ID", Action: c.with(c.decide(true)), Flags: flags()},
+			{Name: "reject", Usage: "drop the changes of a task in review", ArgsUsage: "ID", Action: c.with(c.decide(false)), Flags: flags()},
 			{Name: "cancel", Usage: "end a task and its schedule", ArgsUsage: "ID", Action: c.with(c.cancel), Flags: flags()},
 		},
 	}
@@ -143,7 +146,7 @@ func (c Commands) newTask(ctx *cli.Context) (n service.NewTask, err error) {
 		return n, fault.New(fault.UsageLanguage, "the language of %s is unknown", file).WithHint("set it with -l js, -l ts or -l py")
 	}
 	n = service.NewTask{Name: ctx.String("name"), Priority: int64(ctx.Int("priority")),
-		Program: service.Program{Language: language, Code: code, File: filepath.ToSlash(filepath.Base(file)), Intent: strings.Join(ctx.Args().Slice(), " ")},
+		Program: service.Program{Language: language, Code: code, File: filepath.ToSlash(filepath.Base(file)), Intent: strings.Join(ctx.Args().Slice(), " "), Workspace: ctx.String("workspace")},
 		Retry:   tasks.Retry{Attempts: ctx.Int("attempts"), Delay: tasks.Duration(ctx.String("delay")), Codes: ctx.StringSlice("retry-on")}}
 	if args := ctx.String("args"); args != "" {
 		if n.Program.Args = json.RawMessage(args); !json.Valid(n.Program.Args) {
@@ -303,6 +306,20 @@ func (c Commands) retry(ctx *cli.Context, s *apiclient.Client) error {
 		return err
 	}
 	return c.print(ctx, task)
+}
+
+// decide makes the action that accepts or rejects a task.
+func (c Commands) decide(accept bool) func(ctx *cli.Context, s *apiclient.Client) error {
+	return func(ctx *cli.Context, s *apiclient.Client) error {
+		task, err := c.named(ctx, s)
+		if err != nil {
+			return err
+		}
+		if task, err = s.DecideTask(ctx.Context, task.ID, accept); err != nil {
+			return err
+		}
+		return c.print(ctx, task)
+	}
 }
 
 func (c Commands) cancel(ctx *cli.Context, s *apiclient.Client) error {
