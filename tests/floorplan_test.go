@@ -95,7 +95,7 @@ engine/internal/sandbox: fault catalogue policy engine/internal/tokens engine/in
 engine/internal/guestcache: fault engine/internal/sandbox internal/atomicfile internal/ownfile internal/snapshot wasm-modules guests
 config: fault privacy catalogue policy audit internal/atomicfile internal/jsonc internal/meter internal/ownfile internal/snapshot internal/text internal/units internal/yamldoc wasm-modules guests hostfns hostfns/* engine workspace
 tasks: fault store
-service: fault audit policy privacy catalogue config engine hostfns hostfns/artifacts hostfns/workspaces internal/atomicfile internal/policyfile internal/prices internal/seal internal/telemetry internal/text service/chains service/images service/metrics service/webhooks service/workspaces store store/blobs tasks
+service: fault audit policy privacy review catalogue config engine hostfns hostfns/artifacts hostfns/workspaces internal/atomicfile internal/policyfile internal/prices internal/seal internal/telemetry internal/text service/chains service/images service/metrics service/webhooks service/workspaces store store/blobs tasks
 service/images: fault engine internal/seal store store/blobs
 service/chains: fault audit internal/atomicfile internal/seal store
 service/metrics: fault engine
