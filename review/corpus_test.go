@@ -111,7 +111,7 @@ func TestOrdinaryProgramsAreNotRaised(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d", raised, all)
-	if all < 400 || raised*50 >= all {
+	if all < 1000 || raised*50 >= all {
 		t.Errorf("%d of %d ordinary programs reach medium; fewer than 2 %% may", raised, all)
 	}
 }
