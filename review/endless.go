@@ -180,6 +180,9 @@ func removes(path string) bool {
 
 // visitRemoval reports that files are removed that the program only finds when it runs.
 func (p *program) visitRemoval(n *node, what string, path *node) {
+	if strings.HasSuffix(what, "rmdir") || strings.HasSuffix(what, "rmdirSync") {
+		return // it removes what is empty
+	}
 	switch t := p.taintOf(path); {
 	case t.tree:
 		p.find(ruleDestructive, High, n.start, what+" removes all files of a folder and the folders in it")

@@ -55,6 +55,7 @@ type node struct {
 	scope      *scope
 	memo       []value
 	resolved   bool
+	turn       int // of the reviewer in which memo was resolved, if it depends on itself
 }
 
 // child returns the child at an index, or nil.
@@ -127,6 +128,8 @@ type reviewer struct {
 	level     int                        // of names in names
 	partial   int                        // values that depend on what is being resolved
 	steps     int
+	turn      int // how many expressions were resolved
+	begun     int // steps at the start of the turn
 	texts     int
 	nested    int // bytes of code in strings
 	limited   bool
@@ -318,6 +321,7 @@ func (f *frame) lookup(name *variable) (value, bool) {
 const (
 	maxValues  = 8    // of an expression
 	maxLevels  = 200  // of resolving names through names
+	maxPrecise = 2000 // steps of an expression, after which names that depend on each other are resolved once
 	maxItems   = 4096 // of a list that is made
 	maxPath    = 200  // bytes
 	maxApplied = 16   // functions in functions

@@ -17,7 +17,11 @@ func (p *program) resolve(n *node, f *frame) []value {
 		p.limit(n.start, "the names and constants take too much work to resolve")
 		return []value{unknown}
 	}
-	if n.resolved {
+	if r.level == 0 && len(r.active) == 0 {
+		r.turn++
+		r.begun = r.steps
+	}
+	if n.resolved || f == nil && n.turn == r.turn && r.steps-r.begun > maxPrecise {
 		return n.memo
 	}
 	if r.level++; r.level > maxLevels {
@@ -34,6 +38,8 @@ func (p *program) resolve(n *node, f *frame) []value {
 	out = out[:min(len(out), maxValues)]
 	if f == nil && (partial == r.partial || r.level == 0 && len(r.active) == 0) {
 		n.memo, n.resolved = out, true
+	} else if f == nil {
+		n.memo, n.turn = out, r.turn
 	}
 	return out
 }

@@ -164,7 +164,7 @@ func credentialIn(s string) string {
 	if len(s) < 16 {
 		return ""
 	}
-	if strings.Contains(s, dashes+"BEGIN ") && strings.Contains(s, "PRIVATE KEY"+dashes) {
+	if _, key, ok := strings.Cut(s, "PRIVATE KEY"+dashes); ok && strings.Contains(s, dashes+"BEGIN ") && len(strings.TrimSpace(key)) >= 16 {
 		return "a private key"
 	}
 	for _, f := range [...]struct {

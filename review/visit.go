@@ -488,6 +488,9 @@ func (p *program) visitModule(n *node) {
 func (p *program) visitDecoded(n *node) {
 	v := p.one(n, nil)
 	if v.sort == constant && v.made && len(v.text) >= 16 {
+		if what := credentialIn(v.text); what != "" {
+			p.find(ruleCredential, High, n.start, "the code has "+what)
+		}
 		if what := payload(v.text); what != "" {
 			p.find(rulePayload, High, n.start, "a constant decodes to "+what)
 		}
