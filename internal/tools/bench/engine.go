@@ -37,6 +37,9 @@ func measures() []measure {
 		{"result cache", resultHit},
 		{"package initialization", initialization},
 		{"service", service},
+		{"sessions", sessions},
+		{"asleep", asleep},
+		{"resume", resume},
 	}
 }
 
@@ -313,7 +316,12 @@ func privateMemory(b *bench) ([]figure, error) {
 // private returns the private memory of the process in KiB.
 func private() (int64, error) {
 	debug.FreeOSMemory() // do not count free heap
-	data, err := os.ReadFile("/proc/self/smaps_rollup")
+	return privateOf("self")
+}
+
+// privateOf returns the private memory of a process in KiB.
+func privateOf(process string) (int64, error) {
+	data, err := os.ReadFile("/proc/" + process + "/smaps_rollup")
 	if err != nil {
 		return 0, errors.New("cannot read private memory of a process on this system")
 	}

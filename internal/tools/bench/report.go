@@ -82,6 +82,12 @@ var order = []string{
 	"private memory of an idle instance, javascript", "private memory of an idle instance, python",
 	"runtime.GC", "worst overshoot", "1,000 runs", "result-cache", "package initialization",
 	"POST /v1/runs", "the same from 32 clients", "32 clients of two servers",
+	"empty session asleep, javascript", "empty session asleep, python",
+	"a session wakes and runs 1+1, javascript", "a session wakes and runs 1+1, python",
+	"a fork of 5 MB runs 1+1, javascript", "a fork of 5 MB runs 1+1, python",
+	"private memory of a fork of 5 MB, javascript", "private memory of a fork of 5 MB, python",
+	"session with 16 modules asleep", "a session with 16 modules wakes", "wexec serve with 10,000", "its data folder",
+	"an answer of a run that goes on, javascript", "an answer of a run that goes on, python",
 }
 
 // place returns the position of a figure in the table.
