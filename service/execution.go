@@ -470,6 +470,9 @@ func (x *execution) joined(req engine.Request) engine.Request {
 	if !x.s.command { // which asks people itself
 		x.other, req.Asker = req.Asker, x
 	}
+	if req.Input == nil {
+		req.Input = []byte{} // as in the stored request: the journal is of one program
+	}
 	return req
 }
 

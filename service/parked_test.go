@@ -267,3 +267,45 @@ func TestALostRunWithoutRecordsBeginsAgain(t *testing.T) {
 	}
 	l.empty(t)
 }
+
+// A run whose caller waits in the server's process goes on in the next one from its
+// records: the call that it made is not made again.
+func TestARunOfACallerInThisProcessGoesOnInTheNext(t *testing.T) {
+	l := newLasting(t, 0)
+	write(t, l.o.Data, "tenants/default/policy.yaml", "version: 1\ntools: {allow: ['artifacts.*']}\n")
+	if err := l.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	table, err := l.Table(l.bot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan *engine.Result, 1)
+	go func() {
+		res, _ := l.Run(t.Context(), l.bot, engine.Request{ID: "given", Language: engine.JavaScript, Trigger: "mcp", Table: table, Actor: l.bot.Actor(),
+			Code: `const a = await artifacts.put("a", "text", {type: "text/plain"}); console.log("put"); await waitFor("go"); return a.bytes`})
+		ended <- res
+	}()
+	until(t, func() bool {
+		records, err := l.store.Records(t.Context(), DefaultTenant, "given")
+		return err == nil && len(records) >= 2
+	})
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	l.Drain(stopped)
+	if res := <-ended; res.Error == nil || res.Error.Code != fault.Cancelled {
+		t.Errorf("the caller has %+v", res)
+	}
+	next, err := Open(t.Context(), Options{Store: l.store, Data: l.o.Data, Env: l.o.Env, Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	if _, err := next.Signal(t.Context(), l.bot, "given", "go", nil); err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() bool { return l.get(t, "given").State == store.StateDone })
+	if run := l.get(t, "given"); string(run.Value) != "4" || run.Stdout != "put\n" || len(run.Calls) != 2 {
+		t.Errorf("%+v", run)
+	}
+}
