@@ -156,7 +156,7 @@ func TestARunThatIsTakenOverEnds(t *testing.T) {
 	defer late.Close()
 	var lease store.Lease
 	until(t, func() bool { // a claim passes over a run that is just being written
-		ok := false
+		var ok bool
 		lease, ok, err = late.Claim(t.Context(), store.KindRun, "other")
 		return ok || err != nil
 	})
