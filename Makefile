@@ -1,7 +1,7 @@
 # make            builds the command and runs the commits job with it
 # make test       the tests
 # make check      all checks that a change must pass
-# Longer: arm64 bench bench-check bench-peers compare conformance soak soak-serve guests fuzz fuzz-hour store-kills serve-kills run-kills park-programs dist recording
+# Longer: arm64 bench bench-check bench-peers compare conformance soak soak-serve guests fuzz fuzz-hour store-kills serve-kills run-kills park-programs dist recording screenshots
 
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -114,6 +114,12 @@ dist:
 .PHONY: recording
 recording: build
 	$(GO) run ./internal/tools/recording
+
+# The pictures of the pages in docs/pages, made by a browser from a seeded store.
+.PHONY: screenshots
+screenshots:
+	@mkdir -p docs/pages
+	WEXEC_SCREENSHOTS=$(CURDIR)/docs/pages $(GO) test -count=1 -run '^TestScreenshots$$' ./cmd/wexec/httpd
 
 # Each part writes a section of docs/understand/proof.md.
 conformance_parts = conformance-python conformance-javascript conformance-mcp

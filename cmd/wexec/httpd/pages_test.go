@@ -1,6 +1,8 @@
 package httpd
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -40,6 +42,49 @@ func (a *api) visit(token, method, path string, form url.Values) (*http.Response
 		a.t.Fatal(err)
 	}
 	return res, string(body)
+}
+
+// sent returns how many bytes an answer has as browsers get it, and its text.
+func (a *api) sent(token, path string) (int, string) {
+	a.t.Helper()
+	req, err := http.NewRequestWithContext(a.t.Context(), "GET", a.url+path, nil)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	req.Header.Set("Accept-Encoding", "gzip")
+	req.AddCookie(&http.Cookie{Name: "wexec", Value: a.tokens[token]})
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != 200 {
+		a.t.Fatal(path, res.StatusCode, err)
+	}
+	if res.Header.Get("Content-Encoding") != "gzip" {
+		return len(data), string(data)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return len(data), string(text)
+}
+
+// assetsOf returns the assets of pages.
+func assetsOf(t *testing.T, a *api) []string {
+	t.Helper()
+	_, body := a.visit("reader", "GET", "/tools", nil)
+	all := regexp.MustCompile(`/assets/[^"]+`).FindAllString(body, -1)
+	if len(all) < 2 {
+		t.Fatal("a page has no assets")
+	}
+	return all
 }
 
 // done runs a program to its end and returns its id.

@@ -28,7 +28,6 @@ func TestScreenshots(t *testing.T) {
 		dark          bool
 	}{
 		{"now", "/", 1280, 900, false},
-		{"now-dark", "/", 1280, 900, true},
 		{"runs", "/runs", 1280, 900, false},
 		{"run", "/runs/" + runs["report"] + "?records=1", 1280, 1000, false},
 		{"run-failed", "/runs/" + runs["broken"], 1280, 1000, true},
