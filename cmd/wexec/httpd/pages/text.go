@@ -37,6 +37,7 @@ var functions = template.FuncMap{
 	"short":   func(s string) string { return text.Visible(text.ClipRunes(s, 26)) },
 	"nav":     func(path, name, at string) navItem { return navItem{path, name, at} },
 	"rule":    ruleOf,
+	"list":    func(name string, runs any) listed { return listed{name, runs} },
 	"ask":     func(q any, admin, reveal bool) asking { return asking{q, admin, reveal} },
 	"clock":   func(t time.Time) string { return t.UTC().Format("15:04:05.000") },
 	"choice":  func(is string, all []string) choice { return choice{is, all} },
@@ -49,6 +50,12 @@ type navItem struct{ Path, Name, At string }
 type choice struct {
 	Is  string
 	All []string
+}
+
+// listed are runs with the name of their table.
+type listed struct {
+	Name string
+	Runs any
 }
 
 // asking is a question, and what the person may do about it.
