@@ -34,7 +34,8 @@ type gate struct {
 	asking   sync.Mutex      // one request of the server at a time
 	features int             // requests so far
 
-	once atomic.Pointer[string] // the host that a person allowed last
+	counted int64                  // bytes; only the goroutine of the guest reads those of files
+	once    atomic.Pointer[string] // the host that a person allowed last
 }
 
 // featurer passes requests of a server to the client, and questions to a person.
@@ -305,7 +306,10 @@ func (g *gate) approvedFile(ctx context.Context, req FileRequest, d policy.Decis
 	return err == nil, err
 }
 
-func (g *gate) Count(n int64) error { return g.run.spend(n) }
+func (g *gate) Count(n int64) error {
+	g.counted += max(n, 0)
+	return g.run.spend(n)
+}
 
 func (g *gate) Arriving(n int64) bool {
 	return g.run.arriving.Add(n)+g.run.bytes.Load() <= g.run.limits.HostBytes

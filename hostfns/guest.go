@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/wexec/wexec/fault"
+	"github.com/wexec/wexec/hostfns/internal/keptfiles"
 	"github.com/wexec/wexec/hostfns/internal/queue"
 )
 
@@ -256,8 +257,9 @@ func (r *Run) FS() (sys.FS, error) {
 	if r.fs != nil || r.closed || filer == nil {
 		return r.fs, nil
 	}
+	g := &gate{run: r, tool: filesTool, files: &call{run: r, name: filesTool}}
 	m := Mount{
-		Gate: &gate{run: r, tool: filesTool, files: &call{run: r, name: filesTool}}, Root: r.info.Root, Dir: r.info.Dir, Packages: r.info.Packages, Installed: r.table.Packages(),
+		Gate: g, Root: r.info.Root, Dir: r.info.Dir, Packages: r.info.Packages, Installed: r.table.Packages(),
 		Catalogue: r.toolFiles, Ask: r.canGrant(), Workspace: r.info.Workspace, Memory: min(r.limits.Memory, r.limits.HostBytes, maxScratch), Now: r.backend.fileTime(),
 	}
 	granted := r.table.policy.Files()
@@ -270,6 +272,12 @@ func (r *Run) FS() (sys.FS, error) {
 	made, closer, err := filer.Mount(m)
 	if err != nil {
 		return nil, fault.New(fault.UsageFile, "open the files of the policy: %w", err)
+	}
+	if d := r.info.Durable; d != nil {
+		made = keptfiles.New(keptfiles.Options{
+			FS: made, Log: d.Log, Context: r.uncancelled, Counted: func() int64 { return g.counted }, Count: r.spend, Fail: r.fail,
+			Differs: func(why string) { r.fail(differsFromJournal(r.info.ID, why)) },
+		})
 	}
 	r.fs, r.files = made, closer
 	return made, nil

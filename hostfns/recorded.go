@@ -164,6 +164,8 @@ type durable struct {
 
 func (b durable) keepsWaits() bool { return true }
 
+func (b durable) fileTime() func() time.Time { return b.run.startTime() }
+
 func (b durable) serve(ctx context.Context, c *call) (Answer, error) {
 	was, intent := b.log.Begin(c.number)
 	asked := c.name

@@ -67,8 +67,9 @@ internal/snapshot: internal/atomicfile internal/ownfile
 internal/policyfile: fault catalogue hostfns policy internal/atomicfile internal/yamldoc
 wasm-modules: fault internal/atomicfile internal/meter internal/snapshot
 guests: fault catalogue wasm-modules internal/text
-hostfns: fault hostfns/packages policy policy/lint audit privacy catalogue hostfns/schema hostfns/internal/guard hostfns/internal/queue hostfns/internal/scrub hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/journal internal/jsonnum internal/jsonscan internal/telemetry internal/text
+hostfns: fault hostfns/packages policy policy/lint audit privacy catalogue hostfns/schema hostfns/internal/guard hostfns/internal/keptfiles hostfns/internal/queue hostfns/internal/scrub hostfns/internal/streams hostfns/internal/strictjson hostfns/internal/toolmeta internal/atomicfile internal/journal internal/jsonnum internal/jsonscan internal/telemetry internal/text
 hostfns/internal/guard:
+hostfns/internal/keptfiles: internal/journal
 hostfns/internal/queue:
 hostfns/internal/scrub:
 hostfns/internal/streams: hostfns/internal/guard

@@ -212,6 +212,12 @@ func (t *tree) find(name string) (place, sys.Errno) {
 	return p, sys.EACCES
 }
 
+// Scratch reports whether a path is in /tmp, which a run that goes on fills again.
+func (t *tree) Scratch(name string) bool {
+	p, errno := t.find(name)
+	return errno == 0 && p.own == t.tmp
+}
+
 // access is what an operation does with a path.
 type access struct {
 	read, write bool

@@ -73,6 +73,32 @@ type Question struct {
 	here bool // it was asked in this process
 }
 
+// File is what a program saw of an operation on files.
+type File struct {
+	Op     string      `json:"op"`
+	Path   string      `json:"p,omitempty"` // of operations on paths
+	To     string      `json:"to,omitempty"`
+	Errno  uint16      `json:"e,omitempty"`
+	N      int64       `json:"n,omitempty"`  // bytes that were read or written, or the place after a seek
+	At     int64       `json:"at,omitempty"` // where bytes were written
+	Stat   []int64     `json:"s,omitempty"`
+	Data   []byte      `json:"d,omitempty"`
+	Digest []byte      `json:"h,omitempty"` // of data that is too large to keep
+	Names  []FileEntry `json:"l,omitempty"`
+	Cost   int64       `json:"c,omitempty"` // against the bytes that pass through the host
+	// Intended is set for a change that is about to be made. Existed tells whether its
+	// path did.
+	Intended bool `json:"i,omitempty"`
+	Existed  bool `json:"was,omitempty"`
+}
+
+// FileEntry is an entry of a folder.
+type FileEntry struct {
+	Name []byte `json:"n"`
+	Ino  uint64 `json:"i,omitempty"`
+	Mode uint32 `json:"m,omitempty"`
+}
+
 // record is what happened since the record before it.
 type record struct {
 	Version int             `json:"v"`
@@ -83,6 +109,7 @@ type record struct {
 	Order   []uint64        `json:"order,omitempty"`
 	Clock   []int64         `json:"clock,omitempty"`
 	Input   [][]byte        `json:"input,omitempty"`
+	Files   []File          `json:"files,omitempty"`
 	Sleeps  int             `json:"sleeps,omitempty"`
 	Shared  json.RawMessage `json:"shared,omitempty"`
 	Shown   [2]int64        `json:"shown,omitzero"` // bytes of the outputs, since the start
@@ -211,13 +238,14 @@ func (l *Log) add(r record) bool {
 	p.Order = append(p.Order, r.Order...)
 	p.Clock = append(p.Clock, r.Clock...)
 	p.Input = append(p.Input, r.Input...)
+	p.Files = append(p.Files, r.Files...)
 	p.Sleeps += r.Sleeps
 	if r.Shared != nil {
 		p.Shared = r.Shared
 	}
 	p.Shown, p.Spent, p.Until = r.Shown, r.Spent, r.Until
 	return p.Sleeps <= maxEntries && len(l.calls) <= maxEntries && len(l.intents) <= maxEntries && len(l.asked) <= maxEntries &&
-		len(p.Order) <= maxEntries && len(p.Clock) <= maxEntries && len(p.Input) <= maxEntries
+		len(p.Order) <= maxEntries && len(p.Clock) <= maxEntries && len(p.Input) <= maxEntries && len(p.Files) <= maxEntries
 }
 
 // Start returns the facts of the run.
@@ -332,6 +360,34 @@ func (l *Log) Read(p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.next.Input = append(l.next.Input, bytes.Clone(p))
+}
+
+// NextFile returns the next operation on files that the records have.
+func (l *Log) NextFile() (File, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.past.Files) == 0 {
+		return File{}, false
+	}
+	f := l.past.Files[0]
+	l.past.Files = l.past.Files[1:]
+	return f, true
+}
+
+// File notes an operation on files.
+func (l *Log) File(f File) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next.Files = append(l.next.Files, f)
+}
+
+// Unsynced reports whether the program saw something, apart from files, since the last
+// record.
+func (l *Log) Unsynced() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := &l.next
+	return len(n.Calls)+len(n.Order)+len(n.Clock)+len(n.Input)+n.Sleeps > 0
 }
 
 // Slept reports whether a sleep that begins ended in another process.
