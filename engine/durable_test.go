@@ -62,7 +62,7 @@ type number struct {
 	N int `json:"n"`
 }
 
-func (s *effects) table(t testing.TB, p *policy.Policy) *hostfns.Table {
+func (s *effects) table(t testing.TB, p *policy.Policy, more ...hostfns.Provider) *hostfns.Table {
 	t.Helper()
 	count := func(in number) int {
 		s.mu.Lock()
@@ -73,7 +73,7 @@ func (s *effects) table(t testing.TB, p *policy.Policy) *hostfns.Table {
 		s.done[in.N]++
 		return in.N * 2
 	}
-	table, err := hostfns.NewTable(p, audit.None(),
+	table, err := hostfns.NewTable(p, audit.None(), append(more,
 		hostfns.Func("x.write", func(_ context.Context, in number) (int, error) { return count(in), nil }),
 		hostfns.Func("x.ask", func(_ context.Context, in number) (int, error) { return count(in), nil }),
 		hostfns.Func("x.fail", func(_ context.Context, in number) (int, error) { count(in); return 0, errors.New("no luck") }),
@@ -82,7 +82,7 @@ func (s *effects) table(t testing.TB, p *policy.Policy) *hostfns.Table {
 			s.read++
 			s.mu.Unlock()
 			return in.N + 1, nil
-		}, hostfns.ReadOnly()))
+		}, hostfns.ReadOnly()))...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -323,9 +323,9 @@ func (x *execution) answer(id string, r hostfns.Reply) {
 }
 
 // endures reports whether a run outlives its process. The runs of a command do not, nor
-// those whose effects a journal does not have: in sessions, and with files to write.
+// those in sessions.
 func (s *executor) endures(session string, dry bool, table *hostfns.Table) bool {
-	return !s.command && session == "" && !dry && table != nil && len(table.Policy().Files().Write) == 0
+	return !s.command && session == "" && !dry && table != nil
 }
 
 // lend opens the workspace that a run names. The caller calls done after the run.

@@ -23,6 +23,9 @@ type Provider struct{ w *workspace.Workspace }
 // New returns the provider of an open workspace, which the caller closes.
 func New(w *workspace.Workspace) *Provider { return &Provider{w} }
 
+// ID returns the id of the workspace.
+func (p *Provider) ID() string { return p.w.Info().ID }
+
 // Servers returns nothing: the provider has no tools.
 func (*Provider) Servers() []string { return nil }
 

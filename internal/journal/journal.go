@@ -382,12 +382,12 @@ func (l *Log) File(f File) {
 }
 
 // Unsynced reports whether the program saw something, apart from files, since the last
-// record.
+// record, or there is none.
 func (l *Log) Unsynced() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := &l.next
-	return len(n.Calls)+len(n.Order)+len(n.Clock)+len(n.Input)+n.Sleeps > 0
+	return n.Start != nil || len(n.Calls)+len(n.Order)+len(n.Clock)+len(n.Input)+n.Sleeps > 0
 }
 
 // Slept reports whether a sleep that begins ended in another process.

@@ -184,7 +184,7 @@ func (a *app) beginDurable(ctx *cli.Context, settings *config.Settings, host *co
 	if err != nil {
 		return nil, err
 	}
-	return durablecmd.Begin(ctx.Context, folder.Runs(), program, a.term)
+	return durablecmd.Begin(ctx.Context, folder.Runs(), program, req.Workspace, a.term)
 }
 
 // resumeRun goes on with a durable run of this machine.
@@ -210,6 +210,9 @@ func (a *app) resumeRun(ctx *cli.Context) error {
 	}
 	for _, w := range settings.Warnings {
 		a.term.Warn("%s", w)
+	}
+	if err := run.OpenWorkspace(settings, a.Env); err != nil {
+		return a.failed(ctx, errors.Join(err, run.Close()))
 	}
 	host, end, err := a.openHost(ctx, settings, run.Request.Language, nil)
 	if err != nil {

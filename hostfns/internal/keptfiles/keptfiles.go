@@ -58,6 +58,8 @@ type files struct {
 	dirty bool // the program saw what is not on disk
 	size  int  // bytes in the next record
 	ops   int  // operations in the next record
+
+	unsure *journal.File // what there was before the change that is made, if another process may have made it
 }
 
 // place is where an operation takes effect.
@@ -70,7 +72,8 @@ const (
 )
 
 // do answers an operation from the journal, or makes it and keeps its outcome.
-func (f *files) do(e journal.File, effect place, look func() bool, act func(e *journal.File)) journal.File {
+// With look a change is in the journal before it is made, with what there was.
+func (f *files) do(e journal.File, effect place, look func(e *journal.File), act func(e *journal.File)) journal.File {
 	was, ok := f.Log.NextFile()
 	if ok && was.Intended {
 		if outcome, made := f.Log.NextFile(); made {
@@ -94,13 +97,17 @@ func (f *files) do(e journal.File, effect place, look func() bool, act func(e *j
 	}
 	intended := ok
 	if !intended && look != nil {
-		e.Intended, e.Existed = true, look()
-		f.Log.File(e)
-		was, f.dirty = e, true
-		e.Intended, e.Existed = false, false
+		before := e
+		look(&before)
+		before.Intended = true
+		f.Log.File(before)
+		f.dirty = true
 	}
 	if effect == now && (f.dirty || f.Log.Unsynced()) && !f.sync() {
 		return journal.File{Errno: uint16(sys.EIO)}
+	}
+	if f.unsure = nil; intended {
+		f.unsure = &was
 	}
 	before := f.Counted()
 	act(&e)
@@ -157,17 +164,28 @@ func (f *files) OpenFile(name string, flag sys.Oflag, perm fs.FileMode) (sys.Fil
 		return f.FS.OpenFile(name, flag, perm)
 	}
 	o := newFile(f, name, flag, perm)
-	effect := nowhere
+	effect, look := nowhere, f.there(f.FS.Stat)
 	if o.writes {
 		effect = o.effect
 	}
-	e := f.do(journal.File{Op: "open", Path: name}, effect, nil, func(e *journal.File) {
+	if effect != now {
+		look = nil
+	}
+	e := f.do(journal.File{Op: "open", Path: name}, effect, look, func(e *journal.File) {
+		was, how := f.unsure, flag
+		if was != nil && !was.Existed {
+			how &^= sys.O_EXCL
+		}
 		var errno sys.Errno
-		if o.real, errno = f.FS.OpenFile(name, flag, perm); errno != 0 {
+		if o.real, errno = f.FS.OpenFile(name, how, perm); errno != 0 {
 			e.Errno = uint16(errno)
 			return
 		}
-		st, errno := o.real.Stat()
+		if was != nil && flag&sys.O_TRUNC == 0 { // another process may have written to it
+			errno = o.real.Truncate(was.N)
+		}
+		st, failed := o.real.Stat()
+		errno = max(errno, failed)
 		if e.Stat, e.Errno = fields(st), uint16(errno); errno != 0 {
 			_ = o.real.Close()
 		}
@@ -212,12 +230,16 @@ func (f *files) change(op, name, to string, act func() sys.Errno) sys.Errno {
 	if f.scratch(name) && (to == "" || f.scratch(to)) {
 		return act()
 	}
-	existed := func() bool {
-		_, errno := f.FS.Lstat(name)
-		return errno == 0
-	}
-	e := f.do(journal.File{Op: op, Path: name, To: to}, now, existed, func(e *journal.File) { e.Errno = uint16(act()) })
+	e := f.do(journal.File{Op: op, Path: name, To: to}, now, f.there(f.FS.Lstat), func(e *journal.File) { e.Errno = uint16(act()) })
 	return sys.Errno(e.Errno)
+}
+
+// there returns what notes whether the path of an operation exists, and the size of its file.
+func (f *files) there(look func(string) (stat.Stat_t, sys.Errno)) func(*journal.File) {
+	return func(e *journal.File) {
+		st, errno := look(e.Path)
+		e.Existed, e.N = errno == 0, st.Size
+	}
 }
 
 func (f *files) Mkdir(name string, perm fs.FileMode) sys.Errno {

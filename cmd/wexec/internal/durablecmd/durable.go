@@ -21,6 +21,7 @@ import (
 	"github.com/wexec/wexec/fault"
 	"github.com/wexec/wexec/hostfns"
 	"github.com/wexec/wexec/hostfns/approvals"
+	"github.com/wexec/wexec/hostfns/workspaces"
 )
 
 // Program is what was asked for. It is kept with the run, sealed.
@@ -29,6 +30,7 @@ type Program struct {
 	Root      string              `json:"root,omitempty"`
 	Packages  string              `json:"packages,omitempty"`
 	Dir       string              `json:"dir"`
+	Workspace string              `json:"workspace,omitempty"` // its id
 	Env       map[string]string   `json:"env,omitempty"` // that the policy allows
 	ParkAfter time.Duration       `json:"park_after"`
 	Flags     config.Flags        `json:"flags"`
@@ -38,19 +40,17 @@ type Program struct {
 
 // Of returns the program of a request.
 func Of(req engine.Request, host *config.Host, settings *config.Settings, flags config.Flags, parkAfter time.Duration) (*Program, error) {
-	p := host.Table.Policy()
-	switch {
-	case req.Session != "":
+	if req.Session != "" {
 		return nil, fault.New(fault.UsageFlag, "--durable has no effect in a session: what a session has is in memory, and cannot be made again").WithHint("remove --durable or --session")
-	case req.Workspace != nil:
-		return nil, fault.New(fault.UsageFlag, "--durable has no effect with --workspace: the program would write its files again").WithHint("remove --durable or --workspace")
-	case len(p.Files().Write) > 0:
-		return nil, fault.New(fault.UsageFlag, "--durable has no effect where the program may write files of this machine: it would write them again").
-			WithHint("remove --durable, or what the policy and --allow-write let it write")
 	}
+	p := host.Table.Policy()
 	env := maps.Clone(req.Env)
 	maps.DeleteFunc(env, func(name, _ string) bool { return !p.AllowsEnv(name) })
-	asked := Program{Request: req, Root: req.Root, Packages: req.Packages, Dir: req.Dir, Env: env, ParkAfter: parkAfter, Flags: flags,
+	workspace := ""
+	if w, ok := req.Workspace.(*workspaces.Provider); ok {
+		workspace = w.ID()
+	}
+	asked := Program{Request: req, Workspace: workspace, Root: req.Root, Packages: req.Packages, Dir: req.Dir, Env: env, ParkAfter: parkAfter, Flags: flags,
 		Policies: settings.PolicyFiles(), Started: time.Now().UTC()}
 	// What runs now is what is decoded later: the journal fits one program only.
 	text, err := json.Marshal(asked)
@@ -94,14 +94,14 @@ type Run struct {
 	asked   map[string]hostfns.Question
 }
 
-// Begin keeps a new run.
-func Begin(ctx context.Context, runs datafolder.Runs, p *Program, term *terminal.Printer) (*Run, error) {
+// Begin keeps a new run. The workspace is nil if it has none.
+func Begin(ctx context.Context, runs datafolder.Runs, p *Program, workspace hostfns.Workspace, term *terminal.Printer) (*Run, error) {
 	kept, err := runs.Create(ctx, engine.NewID(), p)
 	if err != nil {
 		return nil, err
 	}
 	r := &Run{Request: p.request(), run: kept, program: p, term: term}
-	r.Request.ID, r.Request.Journal, r.Request.Signals = kept.ID, kept, kept
+	r.Request.ID, r.Request.Journal, r.Request.Signals, r.Request.Workspace = kept.ID, kept, kept, workspace
 	// If this process dies, the run is in the list and can go on.
 	if err := kept.Park(ctx, r.parked()); err != nil {
 		return nil, errors.Join(err, kept.Remove())
@@ -122,6 +122,23 @@ func Resume(ctx context.Context, runs datafolder.Runs, id string, term *terminal
 		return nil, nil, errors.Join(err, kept.Close())
 	}
 	return r, &p, nil
+}
+
+// OpenWorkspace opens the workspace of a run that goes on, until the end of the process.
+func (r *Run) OpenWorkspace(s *config.Settings, env *config.Environment) error {
+	if r.program.Workspace == "" {
+		return nil
+	}
+	all, err := s.Workspaces(env)
+	if err != nil {
+		return err
+	}
+	w, err := all.Open(r.program.Workspace)
+	if err != nil {
+		return err
+	}
+	r.Request.Workspace = workspaces.New(w)
+	return nil
 }
 
 // Close lets other processes go on with a run that was not executed.
