@@ -193,7 +193,7 @@ func TestADurableRunGoesOnWithItsFiles(t *testing.T) {
 				return res, treeOf(t, kept).real(), err
 			}
 			changed := tree{}
-			changes, failed := w.Changes()
+			changes, failed := w.Changes(t.Context())
 			if failed != nil {
 				t.Fatal(failed)
 			}
