@@ -31,7 +31,7 @@ type Program struct {
 	Packages  string              `json:"packages,omitempty"`
 	Dir       string              `json:"dir"`
 	Workspace string              `json:"workspace,omitempty"` // its id
-	Env       map[string]string   `json:"env,omitempty"` // that the policy allows
+	Env       map[string]string   `json:"env,omitempty"`       // that the policy allows
 	ParkAfter time.Duration       `json:"park_after"`
 	Flags     config.Flags        `json:"flags"`
 	Policies  []config.PolicyFile `json:"policies,omitempty"`
