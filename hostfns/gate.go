@@ -34,7 +34,7 @@ type gate struct {
 	asking   sync.Mutex      // one request of the server at a time
 	features int             // requests so far
 
-	counted int64                  // bytes; only the goroutine of the guest reads those of files
+	counted atomic.Int64           // bytes
 	once    atomic.Pointer[string] // the host that a person allowed last
 }
 
@@ -307,7 +307,7 @@ func (g *gate) approvedFile(ctx context.Context, req FileRequest, d policy.Decis
 }
 
 func (g *gate) Count(n int64) error {
-	g.counted += max(n, 0)
+	g.counted.Add(max(n, 0))
 	return g.run.spend(n)
 }
 

@@ -275,7 +275,7 @@ func (r *Run) FS() (sys.FS, error) {
 	}
 	if d := r.info.Durable; d != nil {
 		made = keptfiles.New(keptfiles.Options{
-			FS: made, Log: d.Log, Context: r.uncancelled, Counted: func() int64 { return g.counted }, Count: r.spend, Fail: r.fail,
+			FS: made, Log: d.Log, Context: r.uncancelled, Counted: g.counted.Load, Count: r.spend, Fail: r.fail,
 			Differs: func(why string) { r.fail(differsFromJournal(r.info.ID, why)) },
 		})
 	}
