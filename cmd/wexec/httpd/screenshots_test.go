@@ -18,7 +18,7 @@ import (
 func TestScreenshots(t *testing.T) {
 	folder := os.Getenv("WEXEC_SCREENSHOTS")
 	if folder == "" {
-		t.Skip("needs WEXEC_SCREENSHOTS, which make screenshots sets")
+		t.Skip("needs WEXEC_SCREENSHOTS")
 	}
 	a, runs := seeded(t)
 	b := openBrowser(t, a, "owner")
