@@ -470,7 +470,7 @@ func (x *execution) joined(req engine.Request) engine.Request {
 	if !x.s.command { // which asks people itself
 		x.other, req.Asker = req.Asker, x
 	}
-	if req.Input == nil {
+	if req.Input == nil && req.Stdin == nil {
 		req.Input = []byte{} // as in the stored request: the journal is of one program
 	}
 	return req
