@@ -56,7 +56,7 @@ func routes() []route {
 		typed("GET", "/v1/runs/{id}", store.ScopeRead, "Show a run", getRun),
 		typed("POST", "/v1/runs/{id}/cancel", store.ScopeRun, "Cancel a run", cancelRun),
 		typed("POST", "/v1/runs/{id}/resume", store.ScopeRun, "Make a parked run go on", resumeRun),
-		typed("POST", "/v1/runs/{id}/signals", store.ScopeRun, "Send a signal to a run", signalRun).as("signalRun"),
+		typed("POST", "/v1/runs/{id}/signals/{name}", store.ScopeRun, "Send a signal to a run", signalRun).as("signalRun"),
 		events,
 		typed("GET", "/v1/approvals", store.ScopeRead, "List the questions to people", listApprovals),
 		typed("POST", "/v1/approvals/{id}", store.ScopeApprove, "Answer a question", decide).as("answerApproval"),

@@ -79,7 +79,8 @@ func (x *schemas) operation(rt route) (map[string]any, error) {
 			return nil, err
 		}
 		if field.Name == "Body" {
-			op["requestBody"] = map[string]any{"required": true, "content": map[string]any{"application/json": map[string]any{"schema": schema}}}
+			required := field.Type != reflect.TypeFor[json.RawMessage]()
+			op["requestBody"] = map[string]any{"required": required, "content": map[string]any{"application/json": map[string]any{"schema": schema}}}
 			continue
 		}
 		for _, in := range []string{"path", "query", "header"} {

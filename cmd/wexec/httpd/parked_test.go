@@ -53,17 +53,20 @@ func TestAParkedRunIsListedAndResumed(t *testing.T) {
 func TestAHostileSignalIsRefused(t *testing.T) {
 	a := newAPI(t, nil)
 	a.parks("run", store.Waits{Signals: map[string]int{"go": 0}})
-	const path = "/v1/runs/run/signals"
+	const path = "/v1/runs/run/signals/"
 	big := strings.Repeat("x", service.MaxSignal)
-	a.call("other", "POST", path, `{"name":"go"}`).problem(404, "usage.run") // another tenant
+	a.call("other", "POST", path+"go", "").problem(404, "usage.run") // another tenant
 	a.call("other", "POST", "/v1/runs/run/resume", "").problem(404, "usage.run")
-	a.call("reader", "POST", path, `{"name":"go"}`).problem(403, "denied.scope")
+	a.call("reader", "POST", path+"go", "").problem(403, "denied.scope")
 	a.call("reader", "POST", "/v1/runs/run/resume", "").problem(403, "denied.scope")
-	a.call("", "POST", path, `{"name":"go"}`).problem(401, "denied.token")
-	a.call("agent", "POST", "/v1/runs/none/signals", `{"name":"go"}`).problem(404, "usage.run")
-	a.call("agent", "POST", path, `{"name":"go","payload":"`+big+`"}`).problem(413, "limit.artifact")
-	for _, body := range []string{`{}`, `{"name":""}`, `{"name":"a\u0000b"}`, `{"name":"a\nb"}`, `{"name":"` + strings.Repeat("n", 201) + `"}`, `{"name":"go","payload":1,"number":0}`, `{"name":"go","payload":}`, `[]`} {
-		a.call("agent", "POST", path, body).problem(400, "usage.flag")
+	a.call("", "POST", path+"go", "").problem(401, "denied.token")
+	a.call("agent", "POST", "/v1/runs/none/signals/go", "").problem(404, "usage.run")
+	a.call("agent", "POST", path+"go", `"`+big+`"`).problem(413, "limit.artifact")
+	for _, name := range []string{"a%00b", "a%0Ab", strings.Repeat("n", 201)} {
+		a.call("agent", "POST", path+name, "1").problem(400, "usage.flag")
+	}
+	for _, body := range []string{"{", "1 2", "nul", `{"a":}`} {
+		a.call("agent", "POST", path+"go", body).problem(400, "usage.flag")
 	}
 	var run shownRun
 	if a.call("agent", "GET", "/v1/runs/run", "").is(200, &run); run.State != "parked" {
@@ -73,17 +76,20 @@ func TestAHostileSignalIsRefused(t *testing.T) {
 		Name   string
 		Number int
 	}
-	a.call("agent", "POST", path, `{"name":"other","payload":"`+big[2:]+`"}`).is(200, &got)
-	if a.call("agent", "POST", path, `{"name":"other"}`).is(200, &got); got.Number != 1 || got.Name != "other" {
+	a.call("agent", "POST", path+"other", `"`+big[2:]+`"`).is(200, &got)
+	if a.call("agent", "POST", path+"other", "[]").is(200, &got); got.Number != 1 || got.Name != "other" {
+		t.Errorf("%+v", got)
+	}
+	if a.call("agent", "POST", path+"a%2Fb%20c", "").is(200, &got); got.Name != "a/b c" {
 		t.Errorf("%+v", got)
 	}
 	if a.call("agent", "GET", "/v1/runs/run", "").is(200, &run); run.State != "parked" {
 		t.Errorf("a signal for which the run does not wait woke it: %+v", run)
 	}
-	a.call("agent", "POST", path, `{"name":"go"}`).is(200)
+	a.call("agent", "POST", path+"go", "").is(200)
 	until(t, "the run is done", func() bool {
 		a.call("reader", "GET", "/v1/runs/run", "").is(200, &run)
 		return run.State == "done"
 	})
-	a.call("agent", "POST", path, `{"name":"go"}`).problem(409, "usage.conflict")
+	a.call("agent", "POST", path+"go", "").problem(409, "usage.conflict")
 }

@@ -208,15 +208,19 @@ func setText(v reflect.Value, text string) error {
 	return nil
 }
 
-// readBody decodes a JSON body that has no unknown fields and nothing after it.
+// readBody decodes a JSON body that has no unknown fields and nothing after it. A body
+// that can be any JSON may be left out.
 func readBody(r *http.Request, into any) error {
 	data, err := io.ReadAll(r.Body)
+	_, optional := into.(*json.RawMessage)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
 		return fault.New(fault.UsageFlag, "the body is larger than %d bytes", tooLarge.Limit)
 	case err != nil:
 		return fault.New(fault.UsageFlag, "the body did not arrive")
+	case len(strings.TrimSpace(string(data))) == 0 && optional:
+		return nil
 	case len(strings.TrimSpace(string(data))) == 0:
 		return fault.New(fault.UsageFlag, "the request has no body").WithHint("send a JSON object")
 	}

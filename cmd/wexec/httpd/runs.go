@@ -144,11 +144,9 @@ func resumeRun(s *Server, c *call, in runInput) (*service.Run, error) {
 }
 
 type signalInput struct {
-	ID   string `path:"id" doc:"the id of the run"`
-	Body struct {
-		Name    string          `json:"name" jsonschema:"what the program waits for"`
-		Payload json.RawMessage `json:"payload,omitempty" jsonschema:"any JSON of at most 64 KiB, which the program gets; null unless told"`
-	}
+	ID   string          `path:"id" doc:"the id of the run"`
+	Name string          `path:"name" doc:"what the program waits for"`
+	Body json.RawMessage // what the program gets; null without a body
 }
 
 // signalled names the signal that a run got.
@@ -159,11 +157,11 @@ type signalled struct {
 }
 
 func signalRun(s *Server, c *call, in signalInput) (signalled, error) {
-	number, err := s.service.Signal(c.context(), c.who, in.ID, in.Body.Name, in.Body.Payload)
+	number, err := s.service.Signal(c.context(), c.who, in.ID, in.Name, in.Body)
 	if err == nil {
 		accessOf(c.context()).about(in.ID)
 	}
-	return signalled{in.ID, in.Body.Name, number}, err
+	return signalled{in.ID, in.Name, number}, err
 }
 
 type eventsInput struct {
