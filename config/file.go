@@ -312,7 +312,7 @@ func checkFolders(name string, folders yamldoc.Map[string]) error {
 	return nil
 }
 
-// folders returns the folders of farther files with those of the file instead of others
+// folders returns the folders of the files before with those of the file instead of others
 // with the same name.
 func (f *file) folders(farther map[string]string, origin string) (all map[string]string, values []Value) {
 	all = map[string]string{}

@@ -21,7 +21,7 @@ type Workspaces struct {
 	protect []string
 }
 
-// Workspaces returns those of the user.
+// Workspaces returns the workspaces of the user.
 func (s *Settings) Workspaces(env *Environment) (*Workspaces, error) {
 	dir := below(env.stateDir(), "workspaces")
 	if dir == "" {

@@ -22,7 +22,7 @@ import (
 	"github.com/wexec/wexec/workspace"
 )
 
-// tree is the content of the files of a folder by path; that of folders is "/".
+// tree is the content of the files of a folder by path, "/" for folders.
 type tree map[string]string
 
 func treeOf(t testing.TB, dir string) tree {
@@ -143,7 +143,7 @@ func randomFilesProgram(r *rand.Rand, language, dir string) string {
 // TestADurableRunGoesOnWithItsFiles cuts the journals of random programs that read and
 // change files of the host, or of a workspace, after each record: once as if the process
 // had ended when the record was written, and once just before the next one. The value
-// and the files are those of the undisturbed run.
+// and the files equal those of the undisturbed run.
 func TestADurableRunGoesOnWithItsFiles(t *testing.T) {
 	e := newReal(t, Config{})
 	r := rand.New(rand.NewPCG(19, 2))

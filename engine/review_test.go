@@ -152,7 +152,7 @@ func TestAReviewOfARunShowsTokens(t *testing.T) {
 	}
 }
 
-// A program that is made to cost a review much costs no more than the limits of the
+// A program that is made to cost a review much costs at most the limits of the
 // parser, and is high with the reason.
 func TestAReviewOfABombIsBounded(t *testing.T) {
 	e := newReal(t, Config{})

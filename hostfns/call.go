@@ -269,7 +269,7 @@ func (c *call) cancelled() error {
 func null() Answer { return Answer{Kind: JSON, Data: []byte("null"), Checked: true} }
 
 // unknownOutcome returns the failure of a call that was about to change something in
-// another process, and has no answer. why says why it is not made again.
+// another process, and has no answer. why is the reason that it is not made again.
 func (c *call) unknownOutcome(why string) *Failure {
 	f := &Failure{Code: fault.ToolUnknownOutcome, Tool: c.name, Message: c.name + " " + isUnknown,
 		Hint: "find out with a tool that reads, then call it again or go on"}

@@ -312,7 +312,7 @@ type Question struct {
 
 	// Asking is why the policy asks about the tool; nil if the question is another.
 	Asking *policy.Asking `json:"-"`
-	// Digest is that of the rule that asks, as it is written.
+	// Digest is the digest of the rule that asks, as it is written.
 	Digest string `json:"-"`
 
 	coveredMessage, coveredGrant string

@@ -112,10 +112,10 @@ type Decision struct {
 	Arguments []string
 	// Asking is why a person is asked about a tool; nil if no person is asked.
 	Asking *Asking
-	// Digest is that of the rule because of which a person is asked, as it is written.
+	// Digest is the digest of the rule because of which a person is asked, as it is written.
 	// It stays the same when the rule moves to another line.
 	Digest string
-	// Idempotent says that a call whose outcome is unknown may be made again, and
+	// Idempotent means that a call whose outcome is unknown may be made again, and
 	// AskUnknown that a person decides that.
 	Idempotent, AskUnknown bool
 }

@@ -189,7 +189,7 @@ func FuzzAssess(f *testing.F) {
 	})
 }
 
-// A name means what the scope around it says, and another one of that name elsewhere
+// A name is resolved in the scope around it, and another one of that name elsewhere
 // makes no difference.
 func TestNamesAreOfTheirScope(t *testing.T) {
 	for _, c := range []struct {

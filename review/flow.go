@@ -273,7 +273,7 @@ func (p *program) endless(n *node) bool {
 	return false
 }
 
-// source returns the one expression that a name stands for, or the expression itself.
+// source returns the one expression that is assigned to a name, or the expression itself.
 func (p *program) source(n *node) *node {
 	if n != nil && n.kind == word {
 		if v := p.variable(n.text, n); v != nil && len(v.definitions) == 1 && v.definitions[0].owner == p {

@@ -374,7 +374,7 @@ func (p *program) visitText(n *node, a *around) {
 	p.visitPayload(n)
 }
 
-// visitWritten applies the rules about what a text says to those who read or run it.
+// visitWritten applies the rules about texts for people or for a later model.
 func (p *program) visitWritten(n *node, s string, a *around) {
 	if len(s) < 16 || compared(a) {
 		return

@@ -196,7 +196,7 @@ func (s *Service) Reveal(ctx context.Context, who Principal, id string) (a Appro
 		return a, err
 	}
 	if row.State != store.AnswerWaiting || q.Values == nil {
-		return a, fault.New(fault.UsageConflict, "the question %.60q has no values to reveal: it was answered, or has none", id)
+		return a, fault.New(fault.UsageConflict, "the question %.60q has no values to reveal: it was answered, or it has no personal data", id)
 	}
 	var plain Revealed
 	if err := s.o.Keys.open(ctx, valuesPurpose(who.Tenant, id), *q.Values, &plain); err != nil {
@@ -220,7 +220,7 @@ func (s *Service) Reveal(ctx context.Context, who Principal, id string) (a Appro
 }
 
 // ReviewOf returns the review of the program of a run of the principal's tenant, or nil if
-// the policy needs none.
+// the policy does not need it.
 func (s *Service) ReviewOf(ctx context.Context, who Principal, id string) (*review.Assessment, error) {
 	stored, err := s.o.Store.Run(ctx, who.Tenant, id)
 	if err != nil {

@@ -53,7 +53,7 @@ type question struct {
 	Values *store.Sealed  `json:"values,omitempty"` // [Revealed], if it has other texts than the question
 }
 
-// Revealed is what a question says with values instead of tokens.
+// Revealed is a question with values instead of tokens.
 type Revealed struct {
 	Message string          `json:"message,omitempty"`
 	Args    json.RawMessage `json:"args,omitempty"`

@@ -185,7 +185,7 @@ func (s *executor) roomForTask() bool {
 	return n < max(1, s.o.Running/2)
 }
 
-// allowed returns how much fuel the run may use, or why it may not begin. A task may run
+// allowed returns how much fuel the run may use, or why it cannot begin. A task may run
 // long after it was added, so its token must not have been revoked.
 func (x *execution) allowed() (fuel int64, err error) {
 	if x.run.Task != "" {

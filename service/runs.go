@@ -397,7 +397,7 @@ func (s *Service) Resume(ctx context.Context, who Principal, id string) (*Run, e
 }
 
 // Given is what a run was given, without personal data, and what it may use. It has no
-// texts if the policy keeps none, or if they are Large.
+// texts if the policy keeps no texts, or if they are Large.
 type Given struct {
 	Args   json.RawMessage
 	Argv   []string

@@ -171,7 +171,7 @@ func (s *Service) maintain(ctx context.Context) {
 }
 
 // Maintain adds the segments of the audit that were closed to the store, removes the
-// runs and the workspaces without changes that the tenants no longer keep, applies the deletions that
+// runs and the workspaces without changes that are older than what the tenants keep, applies the deletions that
 // are not applied to all runs yet, and ends questions that expired in a process that
 // died. A server does so each minute.
 func (s *Service) Maintain(ctx context.Context, now time.Time) error {

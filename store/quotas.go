@@ -31,8 +31,8 @@ func (q Quotas) Check() error {
 	return nil
 }
 
-// Under returns the quotas with those of bound where they set no bound. A quota above
-// that of bound is an error.
+// Under returns the quotas, with the quota of bound for each that is not set. A quota
+// above bound is an error.
 func (q Quotas) Under(bound Quotas) (Quotas, error) {
 	most := bound.counts()
 	for i, f := range q.counts() {

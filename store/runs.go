@@ -218,7 +218,7 @@ type Outcome struct {
 	Request []byte
 	// Next tells what follows, if the run is an attempt of a task. Nil: the task fails.
 	Next func(Task, TaskEnd) TaskStep
-	// Review says that the run changed a workspace.
+	// Review is set if the run changed a workspace.
 	Review bool
 	// Shorten replaces the questions of the run, unless it is nil.
 	Shorten func(question []byte) []byte

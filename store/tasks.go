@@ -12,7 +12,7 @@ import (
 // TaskState is how far a task is.
 type TaskState string
 
-// The states of a task. The last four are those of tasks that have ended.
+// The states of a task. A task with one of the last four has ended.
 const (
 	TaskQueued    TaskState = "queued" // waits until it is due and a server has room
 	TaskRunning   TaskState = "running"
@@ -86,7 +86,7 @@ func (tx *Tx) freeName(tenant, name string) error {
 
 const taskColumns = `t.tenant, t.id, t.state, t.actor, t.token, t.name, t.priority, t.plan, t.run, t.attempt, t.times, t.status, t.code, t.due, t.created, t.updated, t.ended`
 
-// tasks reads the tasks that a condition selects, as the rows t and those of their runs r.
+// tasks reads the tasks that a condition selects, as the rows t and their runs r.
 func (tx *Tx) tasks(condition string, args ...any) (all []Task, err error) {
 	for scan, err := range tx.rows(`SELECT `+taskColumns+`, r.intent, r.language FROM tasks t JOIN runs r ON r.tenant = t.tenant AND r.id = t.run WHERE `+condition, args...) {
 		if err != nil {

@@ -43,7 +43,7 @@ func fields() []field {
 	}
 }
 
-// shortcut returns the schedule that a word such as @daily stands for.
+// shortcut returns the schedule that a word such as @daily means.
 func shortcut(word string) string {
 	return map[string]string{"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
 		"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *"}[word]

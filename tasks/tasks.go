@@ -21,13 +21,13 @@ import (
 	"github.com/wexec/wexec/store"
 )
 
-// Plan says when a task is tried again, and when it runs again.
+// Plan has the rules by which a task is tried again, and runs again.
 type Plan struct {
 	Retry    Retry     `json:"retry,omitzero"`
 	Schedule *Schedule `json:"schedule,omitempty"`
 }
 
-// Retry says how often a failed attempt is followed by another one, and when.
+// Retry bounds how often a failed attempt is followed by another one, and when.
 type Retry struct {
 	Attempts int      `json:"attempts,omitempty" jsonschema:"how often the program is run at most, from 1 to 20; 3 unless told"`
 	Delay    Duration `json:"delay,omitempty" jsonschema:"the pause before the second attempt, such as 10s; 10s unless told"`

@@ -129,7 +129,7 @@ func (c *comparison) folder(name string, n *node) error {
 	return nil
 }
 
-// name compares a name of the layer, nil if the layer does not have it, with that of the base.
+// name compares a name of the layer, nil if the layer does not have it, with the name in the base.
 func (c *comparison) name(name string, n *node) error {
 	below, err := c.w.lstat(name)
 	if err := cmp.Or(context.Cause(c.ctx), err); err != nil {

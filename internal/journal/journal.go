@@ -382,7 +382,7 @@ func (l *Log) File(f File) {
 }
 
 // Unsynced reports whether the program saw something, apart from files, since the last
-// record, or there is none.
+// record, or there is no record.
 func (l *Log) Unsynced() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -85,7 +85,7 @@ func (c *Client) hidden(id string, err error) error {
 		return err
 	}
 	c.Logger.Error("a workspace cannot be used", "workspace", id, "error", err)
-	return fault.New(fault.UsageWorkspace, "the workspace %s cannot be used as asked; the log of the server says why", id).WithHint("reject or delete the workspace")
+	return fault.New(fault.UsageWorkspace, "the workspace %s cannot be used as asked; the log of the server has the reason", id).WithHint("reject or delete the workspace")
 }
 
 // conflict returns the error about paths that changed on both sides.
@@ -137,7 +137,7 @@ func (c *Client) base(folder string) (string, error) {
 	}
 	if err != nil {
 		c.Logger.Error("the folder of a workspace cannot be used", "folder", folder, "error", err)
-		return "", fault.New(fault.UsageWorkspace, "the folder %.60q cannot be used; the log of the server says why", folder)
+		return "", fault.New(fault.UsageWorkspace, "the folder %.60q cannot be used; the log of the server has the reason", folder)
 	}
 	return real, nil
 }

@@ -11,7 +11,7 @@ CREATE TABLE tasks (
   state    TEXT   NOT NULL, -- queued, running, review, accepted, rejected, failed, cancelled
   actor    TEXT   NOT NULL,
   token    TEXT   NOT NULL, -- id of the token that asked for it
-  name     TEXT   NOT NULL, -- unique among the tasks that have not ended; empty: none
+  name     TEXT   NOT NULL, -- unique among the tasks that have not ended; may be empty
   priority BIGINT NOT NULL,
   plan     BLOB   NOT NULL, -- when it is tried again, and when it runs again
   run      TEXT   NOT NULL, -- its present or last attempt

@@ -34,7 +34,7 @@ func (a *app) approvalsCommand() *cli.Command {
 	}
 }
 
-// approver has open questions: those of this user's programs, or those of a server.
+// approver has open questions, of this user's programs or of a server.
 type approver interface {
 	Questions(ctx context.Context) ([]hostfns.Question, error)
 	Decide(ctx context.Context, id string, reply hostfns.Reply) error
@@ -124,8 +124,8 @@ func (a *app) decide(ctx *cli.Context, from approver) error {
 	return from.Decide(ctx.Context, q.ID, hostfns.Reply{Approved: ctx.Command.Name == "approve", Always: ctx.Bool("always"), Reason: ctx.String("reason"), By: approvals.Socket})
 }
 
-// programs are those of this user on this machine: the ones that run, and durable runs
-// that left memory.
+// programs are the programs of this user on this machine that run, and durable runs that
+// left memory.
 type programs struct {
 	*app
 	sockets string // folder

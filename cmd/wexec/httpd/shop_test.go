@@ -16,7 +16,7 @@ import (
 	"github.com/wexec/wexec/store"
 )
 
-// shopPolicy is that of a shop whose agents may read, and ask before they act.
+// shopPolicy lets the agents of a shop read, and has them ask before they act.
 const shopPolicy = `version: 1
 tools:
   allow: ["crm.*", billing.invoices]

@@ -61,7 +61,7 @@ func (f *file) do(op string, effect place, act func(real sys.File, e *journal.Fi
 }
 
 // open returns the file itself. One that was opened in another process is opened again,
-// with what was written to it, or nil if it is not the same any more.
+// with what was written to it, or nil if it has changed.
 func (f *file) open() sys.File {
 	if f.real != nil || f.lost {
 		return f.real
@@ -306,7 +306,7 @@ func (f *file) seek(offset int64, whence int) (int64, error) {
 }
 
 // seeker is a file that can only seek. wazero adapts it for file, which cannot have the
-// method Seek itself: go vet wants that of package io.
+// method Seek itself: go vet wants the signature of package io.
 type seeker func(offset int64, whence int) (int64, error)
 
 func (s seeker) Seek(offset int64, whence int) (int64, error) { return s(offset, whence) }

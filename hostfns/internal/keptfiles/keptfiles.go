@@ -17,7 +17,7 @@ import (
 type Options struct {
 	FS  sys.FS
 	Log *journal.Log
-	// Context is that of the records, which are written although the run ends.
+	// Context bounds the writing of records, which goes on although the run ends.
 	Context context.Context
 	// Counted returns how many bytes passed through the host for files so far, and Count
 	// counts those that passed before.
@@ -47,7 +47,7 @@ func New(o Options) sys.FS {
 	return f
 }
 
-// files is the root of the files of a run. One goroutine uses it, that of the guest.
+// files is the root of the files of a run. Only the goroutine of the guest uses it.
 type files struct {
 	sys.UnimplementedFS
 	Options

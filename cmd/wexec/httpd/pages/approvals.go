@@ -41,7 +41,7 @@ func (p *Pages) approvals(v *view) error {
 		Waiting  []question
 		More     bool
 		Answered []service.Approval
-		Late     *service.Approval // an answer that came before that of the person
+		Late     *service.Approval // an answer that came before the person's
 	}{}
 	waiting, next, err := p.Service.Approvals(ctx, v.who, store.ApprovalFilter{State: store.AnswerWaiting, Limit: longList})
 	if err != nil {

@@ -34,7 +34,7 @@ const (
 	usageTime  = time.Minute
 )
 
-// usageKinds are those of the sums.
+// usageKinds are the kinds of usage that are summed.
 var usageKinds = []string{"run", "tool", "saved"}
 
 // get returns the sums of a tenant by kind and day, and nil if they are being counted for

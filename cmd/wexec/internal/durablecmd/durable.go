@@ -94,7 +94,7 @@ type Run struct {
 	asked   map[string]hostfns.Question
 }
 
-// Begin keeps a new run. The workspace is nil if it has none.
+// Begin keeps a new run. The workspace is nil for a run without one.
 func Begin(ctx context.Context, runs datafolder.Runs, p *Program, workspace hostfns.Workspace, term *terminal.Printer) (*Run, error) {
 	kept, err := runs.Create(ctx, engine.NewID(), p)
 	if err != nil {
