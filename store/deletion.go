@@ -126,12 +126,18 @@ func (tx *Tx) parts(tenant, run string, visit func(Part) bool) error {
 	return nil
 }
 
-// AddDetail keeps a part of what the audit keeps of a run outside the chain.
+// AddDetail keeps a part of what the audit keeps of a run outside the chain. Details that
+// are added at the same time follow one another.
 func (s *Store) AddDetail(ctx context.Context, tenant, run string, detail Sealed) error {
 	return s.update(ctx, func(tx *Tx) error {
-		_, err := tx.exec(`INSERT INTO details (tenant, run, number, wrapped, sealed)
-			SELECT $1, $2, 1 + COALESCE(MAX(number), 0), $3, $4 FROM details WHERE tenant = $1 AND run = $2`, tenant, run, detail.Wrapped, detail.Data)
-		return err
+		for {
+			added, err := tx.exec(`INSERT INTO details (tenant, run, number, wrapped, sealed)
+				SELECT $1, $2, 1 + COALESCE(MAX(number), 0), $3, $4 FROM details WHERE tenant = $1 AND run = $2
+				ON CONFLICT DO NOTHING`, tenant, run, detail.Wrapped, detail.Data)
+			if err != nil || added > 0 {
+				return err
+			}
+		}
 	})
 }
 

@@ -397,3 +397,28 @@ func TestAFullDiskEndsWritesWithACode(t *testing.T) {
 		t.Errorf("%q", r.Faults)
 	}
 }
+
+// Parallel calls of a run have details at the same time.
+func TestDetailsAreAddedAtTheSameTime(t *testing.T) {
+	for name, address := range addresses(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, address(t), Options{})
+			const writers, each = 8, 10
+			var all sync.WaitGroup
+			for range writers {
+				all.Go(func() {
+					for range each {
+						if err := s.AddDetail(t.Context(), "a", "run", Sealed{[]byte("key"), []byte("text")}); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			all.Wait()
+			if got := must(s.Details(t.Context(), "a", "run"))(t); len(got) != writers*each {
+				t.Errorf("%d details of %d", len(got), writers*each)
+			}
+		})
+	}
+}
