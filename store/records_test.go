@@ -400,25 +400,22 @@ func TestAFullDiskEndsWritesWithACode(t *testing.T) {
 
 // Parallel calls of a run have details at the same time.
 func TestDetailsAreAddedAtTheSameTime(t *testing.T) {
-	for name, address := range addresses(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := open(t, address(t), Options{})
-			const writers, each = 8, 10
-			var all sync.WaitGroup
-			for range writers {
-				all.Go(func() {
-					for range each {
-						if err := s.AddDetail(t.Context(), "a", "run", Sealed{[]byte("key"), []byte("text")}); err != nil {
-							t.Error(err)
-						}
+	both(t, func(t *testing.T, s *Store, _ *clock) {
+		started(t, s, Run{Tenant: "a", ID: "r"})
+		const writers, each = 8, 10
+		var all sync.WaitGroup
+		for range writers {
+			all.Go(func() {
+				for range each {
+					if err := s.AddDetail(t.Context(), "a", "r", Sealed{[]byte("key"), []byte("text")}); err != nil {
+						t.Error(err)
 					}
-				})
-			}
-			all.Wait()
-			if got := must(s.Details(t.Context(), "a", "run"))(t); len(got) != writers*each {
-				t.Errorf("%d details of %d", len(got), writers*each)
-			}
-		})
-	}
+				}
+			})
+		}
+		all.Wait()
+		if got := must(s.Details(t.Context(), "a", "r"))(t); len(got) != writers*each {
+			t.Errorf("%d details of %d", len(got), writers*each)
+		}
+	})
 }
