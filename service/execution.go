@@ -528,7 +528,7 @@ func (x *execution) record(kind string, data any) {
 		x.mu.Unlock()
 		return // the result of the run has its output
 	}
-	x.events = append(x.events, store.Event{Type: kind, Data: encoded})
+	x.events = append(x.events, store.Event{At: time.Now(), Type: kind, Data: encoded})
 	x.size += len(encoded)
 	full := x.size >= flushSize && !x.failing
 	if !full && x.writing == nil {

@@ -8,9 +8,9 @@ import (
 // Event is what happened in a run. Its number rises by one from 1.
 type Event struct {
 	Number int64
-	At     time.Time
-	Type   string // output, call, approval, state, end
-	Data   []byte // JSON
+	At     time.Time // when it happened; zero: when it is saved
+	Type   string    // output, call, approval, state, end
+	Data   []byte    // JSON
 }
 
 // Append saves events of a run. The holder of its lease numbers them.
@@ -35,8 +35,12 @@ func (tx *Tx) append(l Lease, events []Event) error {
 	}
 	now := tx.s.micros()
 	for i, e := range events {
+		at := now
+		if !e.At.IsZero() {
+			at = min(now, microsOf(e.At))
+		}
 		if _, err := tx.exec(`INSERT INTO events (tenant, run, number, at, type, data) VALUES ($1, $2, $3, $4, $5, $6)`,
-			l.Tenant, l.ID, last-int64(len(events)-1-i), now, e.Type, notNil(e.Data)); err != nil {
+			l.Tenant, l.ID, last-int64(len(events)-1-i), at, e.Type, notNil(e.Data)); err != nil {
 			return err
 		}
 	}

@@ -419,3 +419,17 @@ func TestDetailsAreAddedAtTheSameTime(t *testing.T) {
 		}
 	})
 }
+
+// Events are saved together some time after they happened.
+func TestAnEventHasTheTimeAtWhichItHappened(t *testing.T) {
+	both(t, func(t *testing.T, s *Store, c *clock) {
+		l := started(t, s, Run{Tenant: "a", ID: "r"})
+		now := c.now()
+		check(t, s.Append(t.Context(), l, Event{Type: "call", At: now.Add(-time.Second)}, Event{Type: "call"}, Event{Type: "call", At: now.Add(time.Hour)}))
+		events := must(s.Events(t.Context(), "a", "r", 0, 10))(t)
+		events = events[len(events)-3:]
+		if got := events[1].At.Sub(events[0].At); got < time.Second || got > time.Minute || !events[2].At.Equal(events[1].At) {
+			t.Errorf("%v %v %v", events[0].At, events[1].At, events[2].At)
+		}
+	})
+}

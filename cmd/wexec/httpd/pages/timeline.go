@@ -55,8 +55,7 @@ const (
 	axis      = 24
 )
 
-// timelineOf draws the calls of a run. The times of calls are those at which the store
-// learned of their ends, so they may be some tenths of a second late.
+// timelineOf draws the calls of a run, whose events have the times of their ends.
 func timelineOf(run *service.Run, events []store.Event, asked []service.Approval) *timeline {
 	var calls []timedCall
 	for _, e := range events {
