@@ -295,16 +295,13 @@ func limitsFromEnvironment(env *Environment) (policy.Limits, error) {
 	return l, errors.Join(problems...)
 }
 
-// maxFolderName bounds the name of a folder.
-const maxFolderName = 63
-
 // checkFolders checks the folders that a tenant's clients may make workspaces over.
 func checkFolders(name string, folders yamldoc.Map[string]) error {
 	for _, f := range folders {
 		at := fmt.Sprintf("%s:%d: workspace %.80q", name, f.KeyPos.Line, f.Key)
 		switch {
-		case f.Key == "" || len(f.Key) > maxFolderName || strings.Trim(f.Key, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "":
-			return fault.New(fault.UsageConfig, "%s: the name has at most %d lower-case letters, digits, - and _", at, maxFolderName)
+		case !isName(f.Key):
+			return fault.New(fault.UsageConfig, "%s: the name has at most %d lower-case letters, digits, - and _", at, maxName)
 		case !filepath.IsAbs(f.V):
 			return fault.New(fault.UsageConfig, "%s: the folder %.200q must be an absolute path", at, f.V)
 		}

@@ -36,16 +36,20 @@ func (p Profile) has(servers []string) bool {
 	return p.Servers == nil || len(servers) == 0 || slices.ContainsFunc(servers, func(s string) bool { return slices.Contains(p.Servers, s) })
 }
 
-// maxProfileName bounds the name of a profile, which is part of a URL.
-const maxProfileName = 63
+// maxName bounds the name of a profile or a folder, which clients write into URLs.
+const maxName = 63
+
+func isName(s string) bool {
+	return s != "" && len(s) <= maxName && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
 
 // checkProfiles checks the profiles of a wexec.yaml.
 func checkProfiles(name string, profiles yamldoc.Map[Profile]) error {
 	for _, p := range profiles {
 		at := fmt.Sprintf("%s:%d: profile %.80q", name, p.KeyPos.Line, p.Key)
 		switch {
-		case p.Key == "" || len(p.Key) > maxProfileName || strings.Trim(p.Key, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "":
-			return fault.New(fault.UsageConfig, "%s: the name of a profile has at most %d lower-case letters, digits, - and _", at, maxProfileName)
+		case !isName(p.Key):
+			return fault.New(fault.UsageConfig, "%s: the name of a profile has at most %d lower-case letters, digits, - and _", at, maxName)
 		case len(p.V.Servers) == 0 && len(p.V.Tools) == 0, p.V.Servers != nil && len(p.V.Servers) == 0, p.V.Tools != nil && len(p.V.Tools) == 0:
 			return fault.New(fault.UsageConfig, "%s selects nothing", at).WithHint("list names in servers, or patterns in tools")
 		}
